@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,3 +74,24 @@ def test_the_house_has_few_rooms() -> None:
         if one.is_dir() and one.name != "__pycache__"
     ]
     assert len(rooms) <= 20
+
+
+MOST_LINES = 60
+TOO_LONG = {"run_cells"}
+"""Functions that are longer, and wait for the rewriting of their room."""
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    """Every function of the tool, not of papers: its place, and its lines with the docstring."""
+    root = Path(reproaudit.__file__).parent
+    for file in root.rglob("*.py"):
+        if not file.is_relative_to(root / "papers"):
+            for one in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                    lines = (one.end_lineno or 0) - one.lineno + 1
+                    yield f"{file.relative_to(root)}:{one.lineno} {one.name}", lines
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    long = {place: lines for place, lines in functions() if lines > MOST_LINES}
+    assert {place.split()[-1] for place in long} <= TOO_LONG, long

@@ -326,7 +326,7 @@ class ClaimItem(pytest.Item):
     def runtest(self) -> None:
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
         from reproaudit.judge import Outcome
-        from reproaudit.report.notebook import claim_details
+        from reproaudit.report.outline import claim_details
         from reproaudit.report.words import OUTCOMES
 
         if self._card is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,18 +15,17 @@ import pytest
 from outsiders import WRITES, outsider, run
 
 from reproaudit.records import CellStatus
-from reproaudit.repositories import environments
-from reproaudit.repositories.environments import container_engine, python_call
-from reproaudit.repositories.processes import CommandError
+from reproaudit.repositories.environments import ENGINES, in_python
+from reproaudit.repositories.processes import Call, CommandError
 from reproaudit.repositories.run_file import PythonEnvironment
 
+UV = shutil.which("uv") or shutil.which("uv", path=Path(sys.executable).parent)
 IMAGE = f"docker.io/library/python@sha256:{'a' * 64}"
 
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
-    container_engine.cache_clear()
 
 
 def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
@@ -48,8 +48,13 @@ def made(folder: Path, requirements: str, program: str) -> str:
     source = folder / "source"
     source.mkdir(exist_ok=True)
     (source / "requirements.txt").write_text(requirements)
-    wanted = PythonEnvironment(requirements="requirements.txt")
-    call = python_call(wanted, ["python", "-c", program], {}, source, folder, lambda: None)
+    return printed(PythonEnvironment(requirements="requirements.txt"), program, source)
+
+
+def printed(wanted: PythonEnvironment, program: str, source: Path) -> str:
+    """What a program prints in an environment of a source."""
+    call = Call(("python", "-c", program), source, {}, 60)
+    call = in_python(call, wanted, source, source.parent, lambda: None)
     done = subprocess.run(
         call.argv, env=dict(call.variables), capture_output=True, text=True, check=True
     )
@@ -59,7 +64,7 @@ def made(folder: Path, requirements: str, program: str) -> str:
 @pytest.fixture
 def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of wheels in place of an index."""
-    if shutil.which("uv") is None:
+    if UV is None:
         pytest.skip("uv is not installed")
     folder = tmp_path / "wheels"
     monkeypatch.setenv("UV_NO_INDEX", "1")
@@ -111,49 +116,44 @@ def test_a_line_that_pins_nothing_is_refused(tmp_path: Path, line: str) -> None:
         made(tmp_path, f"# first\n{line}\n", "pass")
 
 
-def test_lines_that_go_on_and_hashes_are_read(tmp_path: Path) -> None:
-    text = f"numpy==2.0 ; python_version > '3' \\\n    --hash=sha256:{'a' * 64}\n"
-    assert list(environments._pinned("requirements.txt", text)) == [
-        f"numpy==2.0 ; python_version > '3' --hash=sha256:{'a' * 64}"
-    ]
+def test_lines_that_go_on_and_hashes_are_read(tmp_path: Path, wheels: Path) -> None:
+    file = wheels / "outsider-1.0-py3-none-any.whl"
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    text = "--only-binary :all:\noutsider == 1.0 ; python_version > '3' \\\n    --hash=sha256:"
+    program = "import outsider; print(outsider.VERSION)"
+    assert made(tmp_path, f"{text}{sha256}\n", program) == "1.0"
+    with pytest.raises(CommandError, match="Hash mismatch"):
+        made(tmp_path, f"{text}{'0' * 64}\n", program)
 
 
-def test_a_missing_file_program_or_python_is_one_line(
+def test_a_missing_file_or_python_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "source"
     source.mkdir()
 
-    def call(argv: list[str], **wanted: str) -> None:
-        environment = PythonEnvironment.model_validate(wanted)
-        python_call(environment, argv, {}, source, tmp_path, lambda: None)
-
     with pytest.raises(CommandError, match=r"absent\.txt: found no such file in the source"):
-        call(["python"], requirements="absent.txt")
-    with pytest.raises(CommandError, match="found no program 'no_such_program'"):
-        call(["no_such_program"])
-    if shutil.which("uv") is not None:
+        printed(PythonEnvironment(requirements="absent.txt"), "pass", source)
+    if UV is not None:
         with pytest.raises(CommandError, match=r"cannot be made: uv .*Python.* 3\.2 "):
-            call(["python"], python="3.2")
+            printed(PythonEnvironment(python="3.2"), "pass", source)
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(CommandError, match=r"found no uv on PATH; expected it for Python 3\.2"):
-        call(["python"], python="3.2")
+        printed(PythonEnvironment(python="3.2"), "pass", source)
 
 
 def test_uv_makes_the_environment_of_its_lock(tmp_path: Path) -> None:
-    if shutil.which("uv") is None:
+    if UV is None:
         pytest.skip("uv is not installed")
     source = tmp_path / "source"
     source.mkdir()
     (source / "pyproject.toml").write_text(
         '[project]\nname = "train"\nversion = "1"\nrequires-python = ">=3.11"\n'
     )
-    subprocess.run(["uv", "lock", "--quiet", "--offline"], cwd=source, check=True)
-    call = python_call(
-        PythonEnvironment(lock="uv.lock"), ["python", "-V"], {}, source, tmp_path, lambda: None
-    )
-    assert Path(call.argv[0]).is_relative_to(tmp_path / "cache")
-    subprocess.run(call.argv, env=dict(call.variables), check=True)
+    subprocess.run([UV, "lock", "--quiet", "--offline"], cwd=source, check=True)
+    prefix = printed(PythonEnvironment(lock="uv.lock"), "import sys; print(sys.prefix)", source)
+    assert Path(prefix).is_relative_to(tmp_path / "cache")
 
 
 # --- containers -----------------------------------------------------------------------------------
@@ -222,13 +222,13 @@ def test_without_an_engine_a_container_is_a_failed_cell(
     outsider(tmp_path, environment={"image": IMAGE})
     engine(tmp_path, "something_else", monkeypatch)
     (record,) = run(tmp_path).values()
-    assert str(record.error).startswith("found none of docker, podman that answers")
+    assert str(record.error).startswith("found none of docker, podman on PATH")
 
 
 def test_a_real_container(tmp_path: Path) -> None:
     """With REPROAUDIT_TEST_IMAGE=NAME@sha256:…, an image that is here already and has python3."""
-    if container_engine() is None:
-        pytest.skip("no container engine (Docker, Podman) answers on this machine")
+    if not any(map(shutil.which, ENGINES)):
+        pytest.skip("no container engine (Docker, Podman) is on this machine")
     if not (image := os.environ.get("REPROAUDIT_TEST_IMAGE")):
         pytest.skip("REPROAUDIT_TEST_IMAGE names no image")
     alone = "import socket\ntry:\n    socket.create_connection(('192.0.2.1', 80), 2)\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import reproaudit
-from reproaudit.repositories.processes import Ended, last_line, run_guarded
+from reproaudit.repositories.processes import Call, Ended, run_guarded
 
 SECONDS = 30.0
 FAMILY = """\
@@ -66,18 +66,19 @@ def assert_all_gone(folder: Path) -> None:
 
 
 def call(argv: list[str], folder: Path, seconds: float = SECONDS) -> Ended:
-    return run_guarded(argv, folder, dict(os.environ), seconds)
+    return run_guarded(Call(tuple(argv), folder, dict(os.environ), seconds), lambda: None)
 
 
 def test_what_it_prints_and_how_it_ends(tmp_path: Path) -> None:
     ended = call([sys.executable, "-c", "print('out'); import sys; sys.exit('err')"], tmp_path)
-    assert (ended.stdout, ended.stderr, ended.code) == (b"out\n", b"err\n", 1)
-    assert ended.words == "ended with exit code 1"
-    assert call([sys.executable, "-c", "pass"], tmp_path).words == ""
+    assert (ended.stdout, ended.stderr) == (b"out\n", b"err\n")
+    assert ended.fault == "ended with exit code 1"
+    assert call([sys.executable, "-c", "pass"], tmp_path).fault == ""
     killed = call([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], tmp_path)
-    assert killed.words == "was ended by signal 9"
+    assert killed.fault == "was ended by signal 9"
     absent = call([str(tmp_path / "absent")], tmp_path)
-    assert absent.words == "could not be started (no such file or directory)"
+    assert absent.fault.startswith("could not be started ([Errno 2] No such file or directory: ")
+    assert absent.fault.endswith("absent')")
 
 
 def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
@@ -94,14 +95,14 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 @needs_proc
 def test_the_time_is_up_for_all_of_them(tmp_path: Path) -> None:
     began = time.monotonic()
-    assert "took longer than 3 s" in call(family(tmp_path), tmp_path, 3.0).words
+    assert "took longer than 3 s" in call(family(tmp_path), tmp_path, 3.0).fault
     assert time.monotonic() - began < SECONDS
     assert_all_gone(tmp_path)
 
 
 @needs_proc
 def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
-    assert call(family(tmp_path, "pass"), tmp_path).code == 0
+    assert call(family(tmp_path, "pass"), tmp_path).fault == ""
     assert_all_gone(tmp_path)
 
 
@@ -112,7 +113,7 @@ def test_what_the_caller_raises_ends_all_of_them(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_guarded(family(tmp_path), tmp_path, dict(os.environ), SECONDS, still_running=interrupt)
+        run_guarded(Call(tuple(family(tmp_path)), tmp_path, dict(os.environ), SECONDS), interrupt)
     assert_all_gone(tmp_path)
 
 
@@ -123,9 +124,10 @@ def test_the_callers_death_ends_all_of_them(tmp_path: Path, number: signal.Signa
     working.mkdir()
     program = (
         "import os, pathlib, sys\n"
-        "from reproaudit.repositories.processes import run_guarded\n"
-        f"place = pathlib.Path({str(working)!r})\n"
-        f"run_guarded({family(tmp_path)!r}, place, dict(os.environ), 60, remove=place)\n"
+        "from reproaudit.repositories.processes import Call, run_guarded\n"
+        f"place, argv = pathlib.Path({str(working)!r}), {family(tmp_path)!r}\n"
+        "call = Call(argv, place, dict(os.environ), 60, remove=place)\n"
+        "run_guarded(call, lambda: None)\n"
     )
     caller = subprocess.Popen(
         [sys.executable, "-c", program],
@@ -139,5 +141,6 @@ def test_the_callers_death_ends_all_of_them(tmp_path: Path, number: signal.Signa
 
 
 def test_the_last_line_is_printable() -> None:
-    assert last_line(b"one\ntwo \x1b[31m\x07red\n\n") == "two ?[31m?red"
-    assert last_line(b" \n") == ""
+    assert Ended("", b"out", b"one\ntwo \x1b[31m\x07red\n\n").last_line() == "two ?[31m?red"
+    assert Ended("", b"out\n", b" \n").last_line() == "out"
+    assert Ended("", b"", b"").last_line() == ""

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from outsiders import archive, commit
 
+from reproaudit.repositories.environments import copy_source
 from reproaudit.repositories.processes import CommandError
 from reproaudit.repositories.run_file import PinnedSource
-from reproaudit.repositories.sources import copy_source
 
 
 @pytest.fixture(autouse=True)
@@ -59,14 +59,8 @@ def test_a_repository_that_was_fetched_is_not_asked_for_again(tmp_path: Path) ->
     unpacked(tmp_path, source)
     place.rename(tmp_path / "gone")
     unpacked(tmp_path, source, "again")
-    with pytest.raises(CommandError, match="git fetch ended with exit code"):
+    with pytest.raises(CommandError, match=r"no commit 1{40}; expected it \(git ended with exit"):
         unpacked(tmp_path, PinnedSource(git="repository", revision="1" * 40), "other")
-
-
-def test_an_unknown_revision_is_one_line(tmp_path: Path) -> None:
-    repository(tmp_path)
-    with pytest.raises(CommandError, match=r"found no commit 1{40}; expected it"):
-        unpacked(tmp_path, PinnedSource(git="repository", revision="1" * 40))
 
 
 def test_links_and_hooks_of_a_repository_do_nothing(tmp_path: Path) -> None:
@@ -100,13 +94,9 @@ def test_a_submodule_is_refused(tmp_path: Path) -> None:
 def test_an_archive_is_held_to_its_checksum_every_time(tmp_path: Path) -> None:
     source = pinned(archive(tmp_path, {"a/train.py": "one"}))
     assert (unpacked(tmp_path, source) / "a" / "train.py").read_text() == "one"
-    (kept,) = (tmp_path / "cache" / "archives").glob("*.tar.gz")
-    kept.write_bytes(b"damaged")
-    unpacked(tmp_path, source, "again")  # read anew from where it lies
-    kept.write_bytes(b"damaged")
     (tmp_path / "source.tar.gz").write_bytes(b"another")
     with pytest.raises(CommandError, match="It is another archive"):
-        unpacked(tmp_path, source, "third")
+        unpacked(tmp_path, source, "again")
 
 
 @pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "a/../../outside", "C:/outside"])

@@ -16,8 +16,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.repositories import run_file
-from reproaudit.repositories.reading import check_run_file, load_run_file
-from reproaudit.repositories.run_file import as_argument, filled, placeholders
+from reproaudit.repositories.run_file import check_run_file, filled, load_run_file, placeholders
 
 
 def change(at: str, value: Any) -> Callable[[dict[str, Any]], None]:
@@ -47,11 +46,9 @@ FAULTS = [
     ("~.command", [*COMMAND, "{stps}"], "RA083", "found {stps}; expected {seed} or a set"),
     ("~.command", ["a", "{seed}"], "RA082", "found neither {steps} in it nor 'steps' under"),
     ("~.command", ["a", "{steps}"], "RA082", "found no {seed}; expected one"),
-    ("~.command", [*COMMAND, "{loss}"], "RA082", "found 'loss', which the command is passed"),
     ("~.fixed.loss", "hinge", "RA084", "~.fixed.loss: found 'hinge'; expected 'logistic', as the"),
     ("~.fixed.lss", 1, "RA083", "found 'lss'; expected a setting of the experiment. Did you mean"),
     ("~.spelled.lss", {"a": "b"}, "RA083", "found 'lss'; expected a setting of the experiment"),
-    ("~.spelled.steps", {"200": None}, "", ""),
     ("~.files", ["../out"], "RA059", "found '../out'; expected a path within the source"),
     ("~.files", ["/out"], "RA059", "found '/out'; expected a path within the source"),
     ("~.files", ["out/{sed}.csv"], "RA083", "~.files[0]: found {sed}; expected {seed} or a sett"),
@@ -78,9 +75,6 @@ FAULTS = [
 @pytest.mark.parametrize(("at", "value", "rule", "says"), FAULTS)
 def test_a_fault_is_one_line(tmp_path: Path, at: str, value: Any, rule: str, says: str) -> None:
     said = outsider(tmp_path)
-    if at == "~.spelled.steps":
-        rule, says = "RA059", "expected an argument that is this placeholder alone"
-        change("~.command", ["python", "log.py", "{seed}", "--steps={steps}"])(said)
     change(at, value)(said)
     file = write(tmp_path, said)
     lines = [str(one) for one in check_run_file(file)]
@@ -169,10 +163,9 @@ def test_arguments_are_filled_in_and_nothing_else_is_read_in_them() -> None:
     assert filled("--rate={rate}", values, {}) == "--rate=1e-05"
     assert filled("{{{flag}}} {box}", values, {}) == "{true} 1,2.5"
     assert filled("{text}", values, {}) == "{seed} $x"
-    assert filled("{flag}", values, {"flag": {"true": None}}) is None
+    assert filled("--flag={flag}", values, {"flag": {"true": None}}) is None
     assert filled("{flag}", values, {"flag": {"true": "--on"}}) == "--on"
     assert placeholders("{seed}-{rate}/{{no}}") == ("seed", "rate")
-    assert as_argument(0.1) == "0.1"
 
 
 MODELS = [one for one in vars(run_file).values()

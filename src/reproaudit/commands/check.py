@@ -82,7 +82,7 @@ def _faults(file: Path, run: bool) -> list[Fault]:
     run_file = file if file.name.endswith(RUN_FILE) else file.with_suffix(RUN_FILE)
     faults = list(_faults_of(file, run)) if run_file != file else []
     if run_file.is_file() or run_file == file:
-        from reproaudit.repositories.reading import check_run_file
+        from reproaudit.repositories.run_file import check_run_file
 
         faults = [*faults, *check_run_file(run_file)]
     return faults

@@ -5,7 +5,18 @@ Three rules make a resumed run give the same bits as one that was never cut off:
 * Random numbers are *stateless*: draw number k is a function of (seed, purpose, k) alone
   (`reproaudit.lab.seeds`), so nothing has to be replayed.
 * What changes during training is named in ``state`` and restored in place.
-* ``advance(start, stop)`` gives the same numbers however the steps are cut into calls.
+* ``advance(start, stop)`` gives the same numbers however the steps are cut into calls: it has no
+  optimiser state of its own, and no generator that is not in ``state``. A call never crosses an
+  observation, nor a multiple of ``chunk``; where steps are slow they are cut further, by time.
+
+A checkpoint (state, step and observations) is kept every few seconds, at the end of the phase and
+on the first Ctrl-C or SIGTERM, which then raises KeyboardInterrupt. A kill costs at most 10 s of
+training unless one step or observation takes longer. A finished phase is not trained again: its
+state is restored to the end and its observations are returned.
+
+An observation that is not finite ends the phase; it is kept, so that the run counts as diverged,
+and no later ones are made. Where each observation has a seed axis, the phase ends once every seed
+has had one; `per_seed` ends each seed's series where it would have ended alone.
 """
 
 from __future__ import annotations
@@ -264,34 +275,18 @@ def train(
     chunk: int = 100,
     seed_axis: bool = False,
 ) -> dict[str, Series]:
-    """Trains for a number of steps, observes on the way, and can be cut off at any moment.
-
-    A checkpoint (state, step and observations) is kept every few seconds, at the end of the phase
-    and on the first Ctrl-C or SIGTERM, which then raises KeyboardInterrupt. A kill costs at most
-    10 s of training unless one step or observation takes longer. A finished phase is not trained
-    again: its state is restored to the end and its observations are returned.
-
-    Calls of ``advance`` never cross an observation, nor a multiple of ``chunk``; where steps are
-    slow they are cut further, by time. So ``advance`` must give the same numbers however the steps
-    are cut: no optimiser state of its own, no generator that is not in ``state``.
-
-    An observation that is not finite ends the phase; it is kept, so that the run counts as
-    diverged, and no later ones are made. With ``seed_axis`` the phase ends once every seed has had
-    one; `per_seed` ends each seed's series where it would have ended alone.
+    """Train for a number of steps; return what was observed, by name, as (step, *observation).
 
     Args:
         session: where checkpoints are kept and progress is told.
         phase: the phase's name, unique within the experiment.
         steps: how many training steps, at least 0.
         state: everything that training changes, by name.
-        advance: trains steps ``start`` to ``stop − 1``.
+        advance: trains steps ``start`` to ``stop − 1``, by the rules at the head of this module.
         observe: measures at a step (0 = before training); it changes nothing in ``state``.
         observe_at: the steps to observe at, each from 0 to ``steps``, in any order.
         chunk: the most steps in one call of ``advance``.
         seed_axis: whether each observation has the session's seeds as its first axis.
-
-    Returns:
-        By name, a series of values of shape (step, *observation).
 
     Raises:
         ValueError: on steps or a chunk out of range, or an observation without the seed axis.

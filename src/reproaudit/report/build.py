@@ -108,11 +108,8 @@ def claim_model(
     context = Context(namer, claim.experiment, symbol, tier)
     make = _Arms(audit, claim, namer)
     low, high = share_interval(found.base.yes, found.base.n)
-    headline = make.estimates(found.base, claim.headline, found.cannot_fail)
-    shown = leading(found)
     arms = {one.name: one for one in arms_of(audit, claim)}
     bundles = Bundles(audit, claim, tier, arms, records)
-    typical = "" if shown is None else _typical(claim, found, shown, context)
     return ClaimModel(
         id=found.id,
         says=claim.says,
@@ -129,47 +126,16 @@ def claim_model(
         phrase=words(found.phrases[0], context) if found.phrases else "",
         clauses=_reasons(found.clauses, context),
         runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high, exact=claim.exact),
-        effect="no numbers" if shown is None else against(typical, shown),
-        typical=typical,
-        bound="" if shown is None else bound_of(shown),
-        figure=None if shown is None else chart_of(bundles, found, shown, namer),
-        shown=None if shown is None else found.base.estimates.index(shown),
+        **_row(claim, found, bundles, context),
         proxy=next((one.proxy for one in bundles.of(found.base.arm).values() if one.proxy), None),
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
         ),
         base=make.arm(found.base, found.cannot_fail),
-        grades=tuple(map(make.arm, found.grades)),
         symbol=symbol or None,
-        headline=headline,
-        support=tuple(
-            make.check(one, check, "support")
-            for one, check in zip(found.support, claim.support, strict=True)
-        ),
-        notes=tuple(
-            make.check(one, check, "note")
-            for one, check in zip(found.notes, claim.notes, strict=True)
-        ),
+        headline=make.estimates(found.base, claim.headline, found.cannot_fail),
         reported=tuple(one.model_dump() for one in claim.reported),
-        readings=tuple(map(make.arm, found.readings)),
-        nulls=tuple(map(make.arm, found.nulls)),
-        ablations=tuple(
-            make.arm(one.answer).model_copy(
-                update={
-                    "specificity": one.specificity.value,
-                    "lacks": one.answer.arm.lacks,
-                    "effects": one.effects,
-                }
-            )
-            for one in found.ablations
-        ),
-        constructed=None if found.constructed is None else make.arm(found.constructed),
-        alternatives=tuple(
-            make.arm(one.answer).model_copy(
-                update={"tier": one.tier, "flips": one.flips, "unfinished": one.unfinished}
-            )
-            for one in found.alternatives
-        ),
+        **make.beside(found),
         per_run=tuple(
             RunModel(
                 seed=run.seed,
@@ -182,6 +148,22 @@ def claim_model(
     )
 
 
+def _row(claim: Claim, found: ClaimAnswer, bundles: Bundles, context: Context) -> dict[str, Any]:
+    """What the claim's row shows: one condition in words, and its figure."""
+    shown = leading(found)
+    if shown is None:
+        nothing = {"effect": "no numbers", "typical": "", "bound": ""}
+        return {**nothing, "figure": None, "shown": None}
+    typical = _typical(claim, found, shown, context)
+    return {
+        "effect": against(typical, shown),
+        "typical": typical,
+        "bound": bound_of(shown),
+        "figure": chart_of(bundles, found, shown, context.namer),
+        "shown": found.base.estimates.index(shown),
+    }
+
+
 class _Arms:
     """Makes models of arms, with the words of one claim."""
 
@@ -191,9 +173,13 @@ class _Arms:
         self._grade = claim.grade
 
     def arm(
-        self, answer: ArmAnswer, cannot_fail: Sequence[int] = (), checks: Sequence[Kind] = ()
+        self,
+        answer: ArmAnswer,
+        cannot_fail: Sequence[int] = (),
+        checks: Sequence[Kind] = (),
+        **more: Any,
     ) -> ArmModel:
-        """Return the model of an arm's answer."""
+        """Return the model of an arm's answer, with what only such an arm has."""
         arm = answer.arm
         setting, value = arm.varied or (None, None)
         said = self._namer.arm(arm.name)
@@ -204,7 +190,7 @@ class _Arms:
         source = None
         if setting is not None and value is not None and arm.role is not Role.ALTERNATIVE:
             source = self._source(setting, value)
-        return ArmModel(
+        made = ArmModel(
             name=arm.name,
             words=said,
             role=arm.role.value,
@@ -223,6 +209,38 @@ class _Arms:
             weak=answer.weak,
             estimates=self.estimates(answer, checks or self._claim.headline, cannot_fail),
         )
+        return made.model_copy(update=more)
+
+    def beside(self, found: ClaimAnswer) -> dict[str, Any]:
+        """Return the models of all arms and checks beside the one that decides."""
+        claim = self._claim
+        pairs = {"support": (found.support, claim.support), "notes": (found.notes, claim.notes)}
+        return {
+            **{
+                field: tuple(
+                    self.check(one, check, field.removesuffix("s"))
+                    for one, check in zip(*both, strict=True)
+                )
+                for field, both in pairs.items()
+            },
+            "grades": tuple(map(self.arm, found.grades)),
+            "readings": tuple(map(self.arm, found.readings)),
+            "nulls": tuple(map(self.arm, found.nulls)),
+            "constructed": None if found.constructed is None else self.arm(found.constructed),
+            "ablations": tuple(
+                self.arm(
+                    one.answer,
+                    specificity=one.specificity.value,
+                    lacks=one.answer.arm.lacks,
+                    effects=one.effects,
+                )
+                for one in found.ablations
+            ),
+            "alternatives": tuple(
+                self.arm(one.answer, tier=one.tier, flips=one.flips, unfinished=one.unfinished)
+                for one in found.alternatives
+            ),
+        }
 
     def _source(self, setting: str, value: SettingValue) -> str | None:
         """The source that states a reading's value."""
@@ -235,8 +253,7 @@ class _Arms:
     def check(self, answer: ArmAnswer, check: Kind, role: str) -> ArmModel:
         """Return the model of a check beside the headline."""
         said = [typical_words(one, self._noun(one, (check,))) for one in answer.estimates]
-        made = self.arm(answer, checks=(check,))
-        return made.model_copy(update={"role": role, "words": ", ".join(said) or check.name})
+        return self.arm(answer, checks=(check,), role=role, words=", ".join(said) or check.name)
 
     def estimates(
         self, answer: ArmAnswer, checks: Sequence[Kind], cannot_fail: Sequence[int] = ()

@@ -1,4 +1,4 @@
-"""A claim's figure as SVG: axes, every run as a thin line, stages, and the bound."""
+"""A claim's pictures as SVG: its figure, the same in small, and the strip of runs in its row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from reproaudit.report.model import ChartModel, ClaimModel, LinesModel
+from reproaudit.report.model import ArmModel, ChartModel, ClaimModel, EstimateModel, LinesModel
 from reproaudit.report.numbers import counted, number
 
 WIDTH, HEIGHT = 424.0, 230.0
@@ -16,6 +16,8 @@ LEFT, RIGHT, TOP, BOTTOM = 52.0, 26.0, 20.0, 36.0
 SMALL = (140.0, 48.0)
 FEW = 5
 """The most runs of an arm in a figure in small."""
+
+STRIP_WIDTH, ROW, EDGE = 170.0, 11.0, 5.0
 
 SAID = {
     "run": "runs",
@@ -28,33 +30,29 @@ SAID = {
 """What a figure calls a kind of line."""
 
 
+# --- the figure -----------------------------------------------------------------------------------
+
+
 def chart(claim: ClaimModel) -> Markup:
-    """Return a claim's figure; empty if it has none."""
+    """Return a claim's figure: axes, every run as a thin line, stages, bound; empty without one."""
     found = claim.figure
     if found is None:
         return Markup()
     x = _Axis([v for one in found.lines for v in one.x], found.log_x, LEFT, WIDTH - RIGHT)
-    trained = [one for one in found.lines if one.role != "built"]
-    heights = [v for one in trained for run in one.runs for v in run]
+    heights = [v for one in _trained(found) for run in one.runs for v in run]
     if found.bound is not None:
         heights.append(found.bound)
     y = _Axis(heights, found.log_y, HEIGHT - BOTTOM, TOP)
     parts = [*_grid(x, y, found), *_stages(x, found)]
     order = list(SAID)
     for lines in sorted(found.lines, key=lambda one: -order.index(one.role)):
-        parts += [_line(lines, run, x, y) for run in lines.runs if y.holds(run)]
+        parts += [_curve(lines, run, x, y) for run in lines.runs if y.holds(run)]
     if found.bound is not None:
-        at = _n(y.place(found.bound))
-        parts.append(
-            Markup('<line class="bound" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(
-                _n(LEFT), at, _n(WIDTH - RIGHT), at
-            )
-        )
+        at = y.place(found.bound)
+        parts.append(_segment("bound", LEFT, at, WIDTH - RIGHT, at))
     parts.append(_text(LEFT, 12.0, found.title))
     parts.append(_text(WIDTH - RIGHT, HEIGHT - 4, found.x_title, "end"))
-    return Markup(
-        '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-    ).format(_n(WIDTH), _n(HEIGHT), chart_label(claim), Markup().join(parts))
+    return _svg("chart", WIDTH, HEIGHT, chart_label(claim), parts)
 
 
 def picture(claim: ClaimModel) -> Markup:
@@ -62,13 +60,16 @@ def picture(claim: ClaimModel) -> Markup:
     found = claim.figure
     if found is None:
         return Markup()
-    trained = [one for one in found.lines if one.role != "built"]
+    trained = _trained(found)
     x = _Axis([v for one in trained for v in one.x], found.log_x, 2.0, SMALL[0] - 2)
     heights = [v for one in trained for run in one.runs for v in run]
     y = _Axis(heights, found.log_y, SMALL[1] - 2, 2.0)
-    lines = [_line(one, run, x, y) for one in reversed(trained) for run in one.runs[:FEW]]
-    frame = '<svg class="picture" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-    return Markup(frame).format(*map(_n, SMALL), chart_label(claim), Markup().join(lines))
+    lines = [_curve(one, run, x, y) for one in reversed(trained) for run in one.runs[:FEW]]
+    return _svg("picture", *SMALL, chart_label(claim), lines)
+
+
+def _trained(found: ChartModel) -> list[LinesModel]:
+    return [one for one in found.lines if one.role != "built"]
 
 
 def chart_label(claim: ClaimModel) -> str:
@@ -79,15 +80,13 @@ def chart_label(claim: ClaimModel) -> str:
     said = []
     for one in found.lines:
         ends = [run[-1] for run in one.runs]
-        name = said_of(one)
         low, high = number(min(ends)), number(max(ends))
         where = f"at {low}" if low == high else f"from {low} to {high}"
-        said.append(f"{name} ({counted(len(ends), 'line')}) end {where}")
+        said.append(f"{_said_of(one)} ({counted(len(ends), 'line')}) end {where}")
     return f"{found.title} against {found.x_title}: {'; '.join(said)}."
 
 
-def said_of(lines: LinesModel) -> str:
-    """Return what a figure calls some lines."""
+def _said_of(lines: LinesModel) -> str:
     named = lines.role in ("null", "earlier", "later")
     return f"{SAID[lines.role]}: {lines.name}" if named else SAID[lines.role]
 
@@ -95,8 +94,106 @@ def said_of(lines: LinesModel) -> str:
 def legend(claim: ClaimModel) -> list[tuple[str, str]]:
     """Return the kinds of line in a claim's figure: class, and what it is."""
     lines = claim.figure.lines if claim.figure is not None else ()
-    pairs = dict.fromkeys((one.role, said_of(one)) for one in lines)
-    return list(pairs)
+    return list(dict.fromkeys((one.role, _said_of(one)) for one in lines))
+
+
+def _grid(x: _Axis, y: _Axis, found: ChartModel) -> list[Markup]:
+    parts = []
+    for value in y.ticks():
+        at = y.place(value)
+        parts.append(_segment("grid", LEFT, at, WIDTH - RIGHT, at))
+        parts.append(_text(LEFT - 5, at + 4, _tick(value), "end"))
+    places = sorted({v for one in found.lines for v in one.x})
+    few = len(places) <= 10  # a graded axis: its own coordinates
+    for value in places if few else x.ticks():
+        parts.append(_text(x.place(value), HEIGHT - BOTTOM + 15, _tick(value), "middle"))
+    return parts
+
+
+def _stages(x: _Axis, found: ChartModel) -> list[Markup]:
+    parts, start = [], x.low
+    for end, name in found.stages:
+        at = x.place(min(end, x.high))
+        parts.append(_segment("stage", at, TOP, at, HEIGHT - BOTTOM))
+        parts.append(_text((x.place(start) + at) / 2, TOP + 10, name, "middle"))
+        start = min(end, x.high)
+    return parts
+
+
+# --- the strip ------------------------------------------------------------------------------------
+
+
+def strip(claim: ClaimModel) -> Markup:
+    """Return a claim's leading condition: discs of its runs, squares of the null, the bound."""
+    with_numbers = [place for place, one in enumerate(claim.headline) if one.values]
+    if not with_numbers:
+        return Markup()
+    place = claim.shown if claim.shown in with_numbers else with_numbers[0]
+    own = claim.headline[place]
+    rows = [
+        ("run", own.values),
+        *(("null", _values(one, place)) for one in claim.nulls[:2]),
+        *(("ring", _values(one, place)) for one in claim.ablations[:1]),
+    ]
+    rows = [(kind, values) for kind, values in rows if values]
+    height = ROW * len(rows) + 6
+    ends = _ends(own)
+    shown = [*(value for _, values in rows for value in values), *ends]
+    log = min(shown) > 0 and max(shown) > 5 * min(shown)
+    x = _Axis(shown, log, EDGE, STRIP_WIDTH - EDGE)
+    parts = _accepted(own, [x.place(one) for one in ends], height)
+    parts += [
+        _mark(kind, x.place(value), ROW * (line + 0.5) + 3)
+        for line, (kind, values) in enumerate(rows)
+        for value in values
+    ]
+    return _svg("strip", STRIP_WIDTH, height, _strip_label(claim, place), parts)
+
+
+def _values(arm: ArmModel, place: int) -> tuple[float, ...]:
+    return arm.estimates[place].values if place < len(arm.estimates) else ()
+
+
+def _ends(estimate: EstimateModel) -> tuple[float, ...]:
+    if estimate.side == "within" and estimate.target is not None:
+        return estimate.target - estimate.bound, estimate.target + estimate.bound
+    return (estimate.bound,)
+
+
+def _accepted(estimate: EstimateModel, at: Sequence[float], height: float) -> list[Markup]:
+    """The accepted side as a shade, and each end of it as a line."""
+    left, right = at[0], at[-1]
+    if len(at) == 1:
+        upper = estimate.side in ("at_most", "below")
+        left, right = (0.0, at[0]) if upper else (at[0], STRIP_WIDTH)
+    shade = Markup('<rect class="accept" x="{}" y="0" width="{}" height="{}"/>').format(
+        *map(_n, (left, right - left, height))
+    )
+    return [shade, *(_segment("bound", one, 0.0, one, height) for one in at)]
+
+
+def _mark(kind: str, x: float, y: float) -> Markup:
+    if kind == "null":
+        return Markup('<rect class="null" x="{}" y="{}" width="4" height="4"/>').format(
+            _n(x - 2), _n(y - 2)
+        )
+    return Markup('<circle class="{}" cx="{}" cy="{}" r="2.4"/>').format(kind, _n(x), _n(y))
+
+
+def _strip_label(claim: ClaimModel, place: int) -> str:
+    own = claim.headline[place]
+    text = f"{own.words}; {len(own.values)} runs from {_span(own.values)}"
+    for one in claim.nulls[:2]:
+        if values := _values(one, place):
+            text += f"; null {one.words} from {_span(values)}"
+    return text
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{number(min(values))} to {number(max(values))}"
+
+
+# --- what both are drawn with ---------------------------------------------------------------------
 
 
 class _Axis:
@@ -137,38 +234,17 @@ class _Axis:
         return [step * one for one in range(first, last + 1)]
 
 
-def _grid(x: _Axis, y: _Axis, found: ChartModel) -> list[Markup]:
-    parts = []
-    for value in y.ticks():
-        at = y.place(value)
-        parts.append(
-            Markup('<line class="grid" x1="{0}" y1="{1}" x2="{2}" y2="{1}"/>').format(
-                _n(LEFT), _n(at), _n(WIDTH - RIGHT)
-            )
-        )
-        parts.append(_text(LEFT - 5, at + 4, _tick(value), "end"))
-    places = sorted({v for one in found.lines for v in one.x})
-    few = len(places) <= 10  # a graded axis: its own coordinates
-    for value in places if few else x.ticks():
-        parts.append(_text(x.place(value), HEIGHT - BOTTOM + 15, _tick(value), "middle"))
-    return parts
+def _svg(name: str, width: float, height: float, label: str, parts: Sequence[Markup]) -> Markup:
+    frame = '<svg class="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    return Markup(frame).format(name, _n(width), _n(height), label, Markup().join(parts))
 
 
-def _stages(x: _Axis, found: ChartModel) -> list[Markup]:
-    parts, start = [], x.low
-    for end, name in found.stages:
-        at = x.place(min(end, x.high))
-        parts.append(
-            Markup('<line class="stage" x1="{0}" y1="{1}" x2="{0}" y2="{2}"/>').format(
-                _n(at), _n(TOP), _n(HEIGHT - BOTTOM)
-            )
-        )
-        parts.append(_text((x.place(start) + at) / 2, TOP + 10, name, "middle"))
-        start = min(end, x.high)
-    return parts
+def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    line = Markup('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>')
+    return line.format(name, *map(_n, (x1, y1, x2, y2)))
 
 
-def _line(lines: LinesModel, run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
+def _curve(lines: LinesModel, run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
     pairs = zip(lines.x, run, strict=True)
     points = " ".join(f"{_n(x.place(a))},{_n(y.place(b))}" for a, b in pairs)
     return Markup('<polyline class="{}" points="{}"/>').format(lines.role, points)

@@ -81,16 +81,13 @@ def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
             by_value.setdefault(setting_value(arm.value), []).append((claim, arm))
     for value, pairs in by_value.items():
         turned = [
-            f"{claim.id.partition('.')[2]} {of(arm.yes, arm.n)} "
-            f"(as run {of(claim.runs.yes, claim.runs.n)})"
+            f"{claim.name} {of(arm.yes, arm.n)} (as run {of(claim.runs.yes, claim.runs.n)})"
             for claim, arm in pairs
             if _changes(claim, arm)
         ]
         late = sum(arm.unfinished for _, arm in pairs)
         turned += [
-            f"{claim.id.partition('.')[2]} open, {of(arm.yes, arm.n)}"
-            for claim, arm in pairs
-            if _opens(claim, arm)
+            f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in pairs if _opens(claim, arm)
         ]
         if turned:
             yield f"{value}: {', '.join(turned)}"

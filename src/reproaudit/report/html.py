@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from reproaudit.judge import Outcome
 from reproaudit.report import outline
 from reproaudit.report.model import ReportModel, Scorecard
-from reproaudit.report.words import DOTS, OUTCOMES
+from reproaudit.report.words import DOTS, look
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = TEMPLATES / "style.css"
@@ -26,7 +26,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["o"] = outline
+    found.globals["o"], found.globals["look"] = outline, look
     found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
     found.globals["style"] = STYLE.read_text(encoding="utf-8")
     return found
@@ -50,7 +50,5 @@ def register_html(register: ReportModel) -> str:
         .render(
             register=register,
             outcomes=[(one.value, one.value.replace(" ", "-")) for one in Outcome],
-            marks={one.value: look.mark for one, look in OUTCOMES.items()},
-            badges={one.value: outline.BADGES[one] for one in Outcome},
         )
     )

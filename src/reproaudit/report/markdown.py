@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from reproaudit.report.model import Scorecard
 from reproaudit.report.numbers import listed
@@ -19,11 +19,13 @@ from reproaudit.report.outline import (
     facts,
     grade_rows,
     main_words,
-    mark_of,
-    name_of,
+    records_words,
+    reviewers_words,
     runs_words,
     scale_words,
 )
+from reproaudit.report.printable import clean
+from reproaudit.report.words import look
 
 MOST_LINES, MOST_WORDS = 250, 4000
 
@@ -73,8 +75,8 @@ def _answers(card: Scorecard) -> Iterator[str]:
         ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
         (
             (
-                f"[{name_of(one)}](#{name_of(one)}): {main_words(one)}{one.short}",
-                f"{mark_of(one)} **{one.outcome}**",
+                f"[{one.name}](#{one.name}): {main_words(one)}{one.short}",
+                f"{look(one.outcome).mark} **{one.outcome}**",
                 certainty_words(one, said),
                 runs_words(one),
                 one.effect,
@@ -117,8 +119,8 @@ def _claims(card: Scorecard) -> Iterator[str]:
         yield from ("", "## Claims")
     for one in card.claims:
         level = f" · {one.certainty.level}" if one.certainty.level else ""
-        yield from ("", f"### {name_of(one)}", "")
-        yield f"{mark_of(one)} **{one.outcome}**{level} · {plain(one.says)}"
+        yield from ("", f"### {one.name}", "")
+        yield f"{look(one.outcome).mark} **{one.outcome}**{level} · {plain(one.says)}"
         yield ""
         yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one))
         if one.grades:
@@ -146,11 +148,7 @@ def _variables(card: Scorecard) -> Iterator[str]:
             (
                 row["name"],
                 row["card"],
-                "**disputed**"
-                if row["disputed"]
-                else listed(
-                    sorted({one["decision"].replace("_", " ") for one in row["decisions"]})
-                ),
+                "**disputed**" if row["disputed"] else reviewers_words(row),
                 row["evidence"][0]["statement"],
             )
             for row in found["variables"]
@@ -176,13 +174,8 @@ def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
 
 
 def _more(card: Scorecard) -> Iterator[str]:
-    found = card.records
     yield from ("", "## More", "")
-    yield (
-        f"- **Records:** {found['count']}: {found['completed']} completed, {found['diverged']} "
-        f"diverged, {found['failed']} failed; {found['hours']} hours of one core; {found['first']} "
-        f"to {found['last']}."
-    )
+    yield f"- **Records:** {card.records['count']}: {records_words(card)}"
     yield from (f"- {plain(line)}" for line in card.environment)
     yield (
         f"- **Settings ({len(card.settings)}), measurements ({len(card.measurements)}):** in "
@@ -191,7 +184,7 @@ def _more(card: Scorecard) -> Iterator[str]:
     yield f"- **Earlier results:** {card.earlier_results}."
 
 
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table."""
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
@@ -203,5 +196,5 @@ def _cell(text: str) -> str:
 
 
 def plain(text: object) -> str:
-    """Return text on one line that cannot be taken for a tag."""
-    return " ".join(str(text).split()).replace("<", "&lt;")
+    """Return text on one line that cannot be taken for a tag, unsafe characters as escapes."""
+    return clean(str(text)).replace("<", "&lt;")

@@ -182,11 +182,21 @@ class ChartModel(ReportModel):
     """Where each stage of training ends, as (step, name)."""
 
 
-class ClaimModel(ReportModel):
-    """The conclusion on a claim, and all that it rests on."""
+class ClaimBase(ReportModel):
+    """A claim by its id, ``slug.name``."""
 
     id: str
     """The claim's id."""
+
+    @property
+    def name(self) -> str:
+        """The claim's name within its paper."""
+        return self.id.partition(".")[2]
+
+
+class ClaimModel(ClaimBase):
+    """The conclusion on a claim, and all that it rests on."""
+
     says: str
     """The paper's claim, in our words."""
     short: str

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import html as escaping
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.judge import Outcome
 from reproaudit.report.files import PAGES, write_report
 from reproaudit.report.html import html
-from reproaudit.report.markdown import markdown
+from reproaudit.report.markdown import markdown, table
 from reproaudit.report.model import ClaimModel, Scorecard
-from reproaudit.report.outline import certainty_words, mark_of, runs_words
-from reproaudit.report.printable import clean, printable
+from reproaudit.report.outline import runs_words
+from reproaudit.report.printable import printable
 from reproaudit.report.terminal import report_lines
-from reproaudit.report.words import OUTCOMES
+from reproaudit.report.words import OUTCOMES, look
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
     outcome.value for outcome, look in OUTCOMES.items() if look.junit in ("failure", "error")
@@ -39,17 +39,6 @@ def known_outcomes(names: Collection[str]) -> frozenset[str]:
             raise UsageError(f"no outcome '{name}'. {did_you_mean(plain, known)}".rstrip())
         found.add(plain)
     return frozenset(found)
-
-
-def claim_details(claim: ClaimModel) -> Iterator[str]:
-    """Yield everything that a test log should say of a claim, one line each."""
-    yield clean(f"{claim.says} ({claim.locator})")
-    yield clean(f"outcome: {claim.outcome}; certainty: {certainty_words(claim) or 'none'}")
-    yield clean(f"runs: {runs_words(claim)}")
-    for one in claim.headline:
-        yield clean(one.words)
-    for arm in (*claim.readings, *claim.nulls, *claim.ablations):
-        yield clean(f"{arm.role} {arm.words}: {arm.yes} of {arm.n}")
 
 
 class PaperScorecard(Scorecard):
@@ -139,7 +128,7 @@ def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
     """Return what a table says of a claim, under `COLUMNS`."""
     return (
         claim.id,
-        f"{mark_of(claim)} {claim.outcome}",
+        f"{look(claim.outcome).mark} {claim.outcome}",
         claim.certainty.level or "",
         runs_words(claim),
         claim.effect,
@@ -148,13 +137,7 @@ def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
 
 def claims_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of claims as Markdown, with a heading: for a summary in CI or a review."""
-    lines = [f"# {title}", "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    lines += [f"| {' | '.join(_cell(one) for one in row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return clean(text).replace("|", "\\|").replace("<", "&lt;")
+    return "\n".join((f"# {title}", "", *table(columns, rows))) + "\n"
 
 
 def _escaped(text: object) -> str:

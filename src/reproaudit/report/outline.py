@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reproaudit.judge import Outcome
-from reproaudit.report.chart import chart, legend, picture
+from reproaudit.report.chart import chart, legend, picture, strip
 from reproaudit.report.model import (
     ArmModel,
     ChoiceModel,
@@ -26,14 +25,14 @@ from reproaudit.report.numbers import (
     share_range,
 )
 from reproaudit.report.paragraph import choice_name
-from reproaudit.report.strip import strip
+from reproaudit.report.printable import clean
 from reproaudit.report.words import COMMON, OUTCOMES
 
 LEGEND = (
     (
         "Outcome",
         "Each run says yes or no to the whole claim. "
-        + " ".join(f"{look.mark} *{one.value}*: {look.means}." for one, look in OUTCOMES.items()),
+        + " ".join(f"{how.mark} *{one.value}*: {how.means}." for one, how in OUTCOMES.items()),
     ),
     (
         "Certainty",
@@ -65,19 +64,9 @@ LEGEND = (
 __all__ = ["chart", "choice_name", "legend", "picture", "strip"]
 
 
-def name_of(claim: ClaimModel) -> str:
-    """Return a claim's name within its paper."""
-    return claim.id.partition(".")[2]
-
-
 def main_words(claim: ClaimModel) -> str:
     """Return what marks the main claim in a list."""
     return "main claim: " if claim.main else ""
-
-
-def mark_of(claim: ClaimModel) -> str:
-    """Return an outcome's mark."""
-    return OUTCOMES[Outcome(claim.outcome)].mark
 
 
 def certainty_words(claim: ClaimModel, said: Iterable[str] = ()) -> str:
@@ -125,19 +114,15 @@ def runs_words(claim: ClaimModel) -> str:
     return f"{of(claim.runs.yes, claim.runs.n)} ({share_range(claim.runs.low, claim.runs.high)})"
 
 
-def badge_of(claim: ClaimModel) -> str:
-    """Return the class of an outcome's badge."""
-    return BADGES[Outcome(claim.outcome)]
-
-
-BADGES = {
-    Outcome.SUPPORTED: "good",
-    Outcome.PARTLY_SUPPORTED: "part",
-    Outcome.NOT_SUPPORTED: "bad",
-    Outcome.UNDECIDED: "none",
-    Outcome.NOT_TESTED: "none absent",
-    Outcome.FAILED: "fault",
-}
+def claim_details(claim: ClaimModel) -> Iterator[str]:
+    """Yield everything that a test log should say of a claim, one line each."""
+    yield clean(f"{claim.says} ({claim.locator})")
+    yield clean(f"outcome: {claim.outcome}; certainty: {certainty_words(claim) or 'none'}")
+    yield clean(f"runs: {runs_words(claim)}")
+    for one in claim.headline:
+        yield clean(one.words)
+    for arm in (*claim.readings, *claim.nulls, *claim.ablations):
+        yield clean(f"{arm.role} {arm.words}: {arm.yes} of {arm.n}")
 
 
 def share_of(claim: ClaimModel) -> str:
@@ -183,6 +168,15 @@ def byline(card: Scorecard) -> str:
     """Return authors' last names, venue and year."""
     names = ", ".join(name.split()[-1] for name in card.paper["authors"])
     return f"{names} · {card.paper['venue']} {card.paper['year']}"
+
+
+def records_words(card: Scorecard) -> str:
+    """Return how many records there are, how they ended, and from when they are."""
+    found = card.records
+    return (
+        f"{found['completed']} completed, {found['diverged']} diverged, {found['failed']} failed; "
+        f"{found['hours']} hours of one core; {found['first']} to {found['last']}."
+    )
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def _weakest(claim: ClaimModel) -> str | None:
 
 
 def _name(claim: ClaimModel) -> str:
-    words = claim.id.partition(".")[2].replace("-", " ")
+    words = claim.name.replace("-", " ")
     return words[:1].upper() + words[1:]
 
 
@@ -233,12 +233,12 @@ def _ours(
     for claim, source in zip(claims, audit.claims, strict=False):
         if source.grade is not None and source.grade.origin == "ours":
             place = f"{claim.symbol} = {listed(_primary(claim))}"
-            graded.setdefault(place, []).append(_plain(claim))
+            graded.setdefault(place, []).append(claim.name)
     chosen = [f"{listed(names)} at {place}" for place, names in graded.items()]
     if chosen:
         yield f"We judged {listed(chosen)}."
     for wording, said in (("recalled", "Worded from memory"), ("derived", "Derived by us")):
-        if names := [_plain(one) for one in claims if one.wording == wording]:
+        if names := [one.name for one in claims if one.wording == wording]:
             yield f"{said}: {listed(names)}."
     guessed = _names(one for one in unstated if not one.reading)
     unvaried = _names(one for one in unstated if not one.reading and not one.answers)
@@ -252,10 +252,6 @@ def _ours(
 def _primary(claim: ClaimModel) -> list[str]:
     places = [one.at for one in claim.grades if one.primary and one.at is not None]
     return [at_words(one) for one in sorted(places, key=lambda one: (str(type(one)), one))]
-
-
-def _plain(claim: ClaimModel) -> str:
-    return claim.id.partition(".")[2]
 
 
 def authors_should_state(audit: Audit, unstated: Sequence[ChoiceModel]) -> str:

@@ -11,24 +11,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from markupsafe import Markup
 from pydantic import Field
 
-from reproaudit.errors import StoreError
-from reproaudit.report.badges import claim_badge, paper_badge
+from reproaudit.judge import Outcome
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard, replace_file
 from reproaudit.report.html import register_html
-from reproaudit.report.model import ClaimModel, ReportModel, Scorecard
+from reproaudit.report.model import ClaimBase, ClaimModel, ReportModel, Scorecard
+from reproaudit.report.printable import clean
+from reproaudit.report.words import look
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"
 REGISTER_VERSION = 3
 
 
-class ClaimEntry(ReportModel):
+class ClaimEntry(ClaimBase):
     """A claim in the register."""
 
-    id: str
-    """Its id."""
     short: str
     """The claim as a clause."""
     outcome: str
@@ -111,7 +111,9 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     found = {place: card for place, card in cards.items() if card is not None}
     ordered = sorted(found, key=lambda one: (str(found[one].paper["slug"]), len(one.parts)))
     for place in (one for one in ordered if found[one].origin is None):
-        _write_badges(place, found[place])
+        _update(place / "badge.svg", paper_badge(found[place]))
+        for claim in found[place].claims:
+            _update(place / "badges" / f"{claim.id}.svg", claim_badge(claim))
     register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
@@ -177,12 +179,6 @@ def register_csv(papers: Sequence[PaperEntry]) -> str:
     return text.getvalue()
 
 
-def _write_badges(place: Path, card: Scorecard) -> None:
-    _update(place / "badge.svg", paper_badge(card))
-    for one in card.claims:
-        _update(place / "badges" / f"{one.id}.svg", claim_badge(one))
-
-
 def _update(path: Path, text: str) -> None:
     """Write a file unless it stands there already."""
     try:
@@ -190,7 +186,55 @@ def _update(path: Path, text: str) -> None:
             return
     except (OSError, UnicodeDecodeError):
         pass
-    try:
-        replace_file(path, text)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error}") from error
+    replace_file(path, text)
+
+
+# --- badges ---------------------------------------------------------------------------------------
+
+COLOURS = {
+    "green": "#0a5d3c",
+    "yellow": "#654a00",
+    "red": "#8c1c13",
+    "magenta": "#5b2a86",
+    "dim": "#555d66",
+}
+"""Behind white letters, each with a contrast above 5 to 1."""
+LABEL = "#24292e"
+CHARACTER = 6.4
+"""Mean width of a character of 11 px; the picture stretches its text to the room it has."""
+
+
+def claim_badge(claim: ClaimModel) -> str:
+    """Return a claim's badge: its id, outcome and certainty."""
+    how = look(claim.outcome)
+    level = f", {claim.certainty.level}" if claim.certainty.level else ""
+    return _badge(claim.id, [(f"{how.mark} {claim.outcome}{level}", how.colour)])
+
+
+def paper_badge(card: Scorecard) -> str:
+    """Return a paper's badge: its tier, and how many claims have which outcome."""
+    counts = Counter(one.outcome for one in card.claims)
+    pieces = [(f"{counts[one]} {one}", look(one).colour) for one in Outcome if counts[one]]
+    return _badge(f"{card.paper['slug']}, {card.tier} tier", pieces or [("no claims", "dim")])
+
+
+def _badge(label: str, pieces: Sequence[tuple[str, str]]) -> str:
+    """A label and further pieces in a row, each a text with the name of its colour."""
+    drawn, at = [], 0
+    texts = [clean(text) for text in (label, *(text for text, _ in pieces))]
+    for text, colour in zip(texts, (LABEL, *(COLOURS[one] for _, one in pieces)), strict=True):
+        room = round(CHARACTER * len(text))
+        drawn.append(
+            Markup(
+                '<rect x="{0}" width="{1}" height="20" fill="{2}"/>'
+                '<text x="{3}" y="14" textLength="{4}">{5}</text>'
+            ).format(at, room + 12, colour, at + 6, room, text)
+        )
+        at += room + 12
+    said = f"{texts[0]}: {', '.join(texts[1:])}"
+    return Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="20" viewBox="0 0 {0} 20" '
+        'role="img" aria-label="{1}"><title>{1}</title>'
+        '<g fill="#ffffff" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11">{2}</g>'
+        "</svg>\n"
+    ).format(at, said, Markup("").join(drawn))

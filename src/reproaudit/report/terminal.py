@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from reproaudit.judge import Level, Outcome
+from reproaudit.judge import Level
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import (
@@ -19,7 +19,7 @@ from reproaudit.report.outline import (
     share_of,
 )
 from reproaudit.report.paragraph import closing
-from reproaudit.report.words import OUTCOMES
+from reproaudit.report.words import look
 
 WIDTH = 80
 
@@ -52,12 +52,12 @@ def _report(
     yield ""
     said = common_reasons(card)
     yield from _wrapped(common_words(card), width)
-    names = max((len(_name(one)) for one in card.claims), default=0)
+    names = max((len(one.name) for one in card.claims), default=0)
     for claim in card.claims:
         level = claim.certainty.level or ""
         low_high = share_of(claim) if claim.runs.n else ""
         yield _cut(
-            f"  {OUTCOMES[Outcome(claim.outcome)].mark} {_name(claim):<{names}}  "
+            f"  {look(claim.outcome).mark} {claim.name:<{names}}  "
             f"{claim.outcome:<16} {level:<8} {of(claim.runs.yes, claim.runs.n)}  {low_high}",
             width,
         )
@@ -79,9 +79,9 @@ def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     if card.tier == "smoke":
         return
     yield ""
-    names = max((len(_name(one)) for one in card.claims), default=0)
-    for claim in sorted(card.claims, key=lambda one: OUTCOMES[Outcome(one.outcome)].order):
-        head = f"  {OUTCOMES[Outcome(claim.outcome)].mark} {_name(claim):<{names}}  "
+    names = max((len(one.name) for one in card.claims), default=0)
+    for claim in sorted(card.claims, key=lambda one: look(one.outcome).order):
+        head = f"  {look(claim.outcome).mark} {claim.name:<{names}}  "
         counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
         yield _cut(f"{head}{counts} {claim.effect}", width)
     yield ""
@@ -96,7 +96,7 @@ def detail_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     """Yield what `--verbose` adds: every arm of every claim."""
     for claim in card.claims:
         yield ""
-        yield from _wrapped(f"{_name(claim)}: {claim.says}", width)
+        yield from _wrapped(f"{claim.name}: {claim.says}", width)
         yield f"  {claim.locator}"
         for one in claim.headline:
             yield from _wrapped(one.words, width, "  ")
@@ -137,10 +137,6 @@ def _why(claim: ClaimModel, said: Iterable[str]) -> str:
     if not reasons:
         return ""
     return f"{claim.certainty.level}: {reasons}" if claim.certainty.level else reasons
-
-
-def _name(claim: ClaimModel) -> str:
-    return claim.id.partition(".")[2]
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> Sequence[str]:

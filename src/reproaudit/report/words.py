@@ -31,7 +31,8 @@ class Shown:
 
     Attributes:
         mark: one character.
-        colour: the class of a page and the style of a terminal.
+        colour: the style of a terminal, and the name of a badge's colour.
+        badge: the class of a page's badge.
         order: the place in a list, worst first.
         junit: passed, failure, error or skipped.
         means: the line of the legend.
@@ -39,6 +40,7 @@ class Shown:
 
     mark: str
     colour: str
+    badge: str
     order: int
     junit: str
     means: str
@@ -46,20 +48,45 @@ class Shown:
 
 OUTCOMES: Mapping[Outcome, Shown] = {
     Outcome.SUPPORTED: Shown(
-        "✓", "green", 5, "passed", "more than half of all runs would say yes, at 95 % confidence"
+        "✓",
+        "green",
+        "good",
+        5,
+        "passed",
+        "more than half of all runs would say yes, at 95 % confidence",
     ),
     Outcome.PARTLY_SUPPORTED: Shown(
-        "◐", "yellow", 3, "passed", "a named part is not met, or it holds under one reading only"
+        "◐",
+        "yellow",
+        "part",
+        3,
+        "passed",
+        "a named part is not met, or it holds under one reading only",
     ),
     Outcome.NOT_SUPPORTED: Shown(
-        "✗", "red", 2, "failure", "more than half of all runs would say no, at 95 % confidence"
+        "✗",
+        "red",
+        "bad",
+        2,
+        "failure",
+        "more than half of all runs would say no, at 95 % confidence",
     ),
-    Outcome.UNDECIDED: Shown("?", "yellow", 1, "skipped", "these runs cannot tell; more would"),
+    Outcome.UNDECIDED: Shown(
+        "?", "yellow", "none", 1, "skipped", "these runs cannot tell; more would"
+    ),
     Outcome.NOT_TESTED: Shown(
-        "–", "dim", 4, "skipped", "a null passes too, or fewer than five runs ended"
+        "–", "dim", "none absent", 4, "skipped", "a null passes too, or fewer than five runs ended"
     ),
-    Outcome.FAILED: Shown("!", "magenta", 0, "error", "a technical fault; the paper is not judged"),
+    Outcome.FAILED: Shown(
+        "!", "magenta", "fault", 0, "error", "a technical fault; the paper is not judged"
+    ),
 }
+
+
+def look(outcome: str) -> Shown:
+    """Return how an outcome looks, by its name."""
+    return OUTCOMES[Outcome(outcome)]
+
 
 SOURCES: Mapping[Source, str] = {
     Source.PAPER: "in the text",

@@ -7,41 +7,45 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reproaudit import elsewhere
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
-from reproaudit.declarations import Declaration
+from reproaudit.declarations import MeasurementKind
+from reproaudit.elsewhere.configurations import SEED_NAMES, normal
+from reproaudit.elsewhere.finding import find_runs
+from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
+from reproaudit.elsewhere.mapping import LoggedQuantity
+from reproaudit.elsewhere.measuring import Measured, RunMeasurer
 from reproaudit.elsewhere.training_length import stated_length
-from reproaudit.errors import SpecError
+from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.records import Measurements
-from reproaudit.repositories.environments import Call, container_call, python_call
-from reproaudit.repositories.measuring import measurements_in
-from reproaudit.repositories.processes import CommandError, last_line, run_guarded
-from reproaudit.repositories.reading import load_run_file
-from reproaudit.repositories.run_file import SEED, CommandExperiment, RunFile, filled
-from reproaudit.repositories.sources import copy_source
+from reproaudit.records import Measurements, Series
+from reproaudit.repositories.environments import copy_source, in_container, in_python
+from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded
+from reproaudit.repositories.run_file import SEED, RunFile, filled, load_run_file
 
 PHASE = "command"
 """The one phase of a command: a command that was cut off starts again."""
 
 
 def experiments_of(path: Path) -> Mapping[str, Experiment]:
-    """The experiments of a run file.
+    """Return the experiments of a run file.
 
     Raises:
         SpecError: listing every fault of the file.
     """
     run_file, audit = load_run_file(path)
-    return {name: _experiment(run_file, audit, name, path.parent) for name in run_file.experiments}
+    return {
+        name: _Command(run_file, audit, name, path.parent).experiment()
+        for name in run_file.experiments
+    }
 
 
 def run_file_digest(path: Path) -> str:
-    """The digest of everything a run file computes, as 32 hexadecimal digits.
+    """Return the digest of everything a run file computes, as 32 hexadecimal digits.
 
     It covers the pinned source, the environment, the commands, the mappings, the audit's
     declarations and our code that reads logs. Addresses, time-outs and comments change no number.
@@ -50,9 +54,9 @@ def run_file_digest(path: Path) -> str:
         SpecError: listing every fault of the file.
     """
     run_file, audit = load_run_file(path)
-    whole = run_file.model_dump(mode="json", exclude={"source": True})
-    for one in whole["experiments"].values():
-        del one["timeout"]
+    whole = run_file.model_dump(
+        mode="json", exclude={"source": True, "experiments": {"__all__": {"timeout"}}}
+    )
     declared = {
         name: {
             key: one.model_dump(mode="json", include={"kind", "axes"})
@@ -70,7 +74,7 @@ def run_file_digest(path: Path) -> str:
 
 
 def described(path: Path) -> str:
-    """The commands that a run file will execute, on one line.
+    """Return the commands that a run file will execute, on one line.
 
     Raises:
         SpecError: listing every fault of the file.
@@ -82,134 +86,175 @@ def described(path: Path) -> str:
     return f"{'; '.join(sorted(commands))}{where}, from {run_file.source.words}"
 
 
-def _experiment(run_file: RunFile, audit: Audit, name: str, beside: Path) -> Experiment:
-    command = run_file.experiments[name]
-    declared = audit.measurements_of(name)
-    kind: Any = bool | int | float | str | tuple[Scalar, ...]
-    fields = [(setting, kind) for setting in audit.settings_of(name)]
+class _Command:
+    """One experiment of a run file, which lies in a folder, and its audit."""
 
-    def hold_fixed(settings: Any) -> None:
+    def __init__(self, run_file: RunFile, audit: Audit, name: str, folder: Path) -> None:
+        self.run_file, self.audit, self.name, self.folder = run_file, audit, name, folder
+        self.said = run_file.experiments[name]
+        self.declared = audit.measurements_of(name)
+
+    def experiment(self) -> Experiment:
+        kind: Any = bool | int | float | str | tuple[Scalar, ...]
+        settings = dataclasses.make_dataclass(
+            "Settings",
+            [(name, kind) for name in self.audit.settings_of(self.name)],
+            frozen=True,
+            namespace={"__post_init__": lambda settings: self.hold_fixed(settings)},
+        )
+        checksums = {"source": self.run_file.source.pin}
+        if self.run_file.environment.image is not None:
+            checksums["image"] = self.run_file.environment.image.rpartition("@")[2]
+        return Experiment(settings, self.measure, phases=self.phases, data=lambda _: checksums)
+
+    def hold_fixed(self, settings: Any) -> None:
         """Refuses a value that the code does not have."""
-        for setting, value in command.fixed.items():
-            found = getattr(settings, setting)
+        for name, value in self.said.fixed.items():
+            found = getattr(settings, name)
             if canonical_settings({"": found}) != canonical_settings({"": value}):
                 raise ValueError(
-                    f"setting '{setting}' = {found!r}: the run file says that {value!r} is built "
-                    "into the code"
+                    f"setting '{name}' = {found!r}: the run file says that {value!r} is built into "
+                    "the code"
                 )
 
-    def measure(settings: Any, session: Session) -> dict[int, Measurements]:
-        """Runs the command once for each seed."""
+    def phases(self, settings: Any) -> dict[str, int]:
+        """The steps that the settings state; a command is seen to have made them by its logs."""
+        stated = stated_length(self.audit, self.name, dataclasses.asdict(settings))
+        return {PHASE: int(stated or 1)}
+
+    def measure(self, settings: Any, session: Session) -> dict[int, Measurements]:
+        """Runs the command once for each seed.
+
+        Raises:
+            CommandError: if it fails, or what it wrote cannot be used; its output is kept.
+        """
         found = {}
         for seed in session.seeds:
             with tempfile.TemporaryDirectory(
                 prefix="reproaudit-", ignore_cleanup_errors=True
             ) as place:
-                cell = _Cell(run_file, command, dataclasses.asdict(settings), seed, session)
-                found[seed] = cell.measure(beside, Path(place).resolve(), declared)
-        fewest = min(last_step for _, last_step in found.values())
-        session.progress(PHASE, fewest, fewest)
-        return {seed: measured for seed, (measured, _) in found.items()}
+                values = {**dataclasses.asdict(settings), SEED: seed}
+                found[seed], last_step = self._measured(values, session, Path(place).resolve())
+            session.progress(PHASE, last_step, last_step)
+        return found
 
-    def phases(settings: Any) -> dict[str, int]:
-        """The steps that the settings state; a command is seen to have made them by its logs."""
-        return {PHASE: int(stated_length(audit, name, dataclasses.asdict(settings)) or 1)}
-
-    checksums = {"source": run_file.source.pin}
-    if run_file.environment.image is not None:
-        checksums["image"] = run_file.environment.image.rpartition("@")[2]
-    settings = dataclasses.make_dataclass(
-        "Settings", fields, frozen=True, namespace={"__post_init__": hold_fixed}
-    )
-    return Experiment(settings, measure, phases=phases, data=lambda _settings: checksums)
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """One call of a command.
-
-    Attributes:
-        run_file: the whole file.
-        command: what it says of the experiment.
-        settings: the settings.
-        seed: the seed.
-        session: what is told that the command runs, and keeps its output.
-    """
-
-    run_file: RunFile
-    command: CommandExperiment
-    settings: Mapping[str, SettingValue]
-    seed: int
-    session: Session
-
-    def measure(
-        self, beside: Path, place: Path, declared: Mapping[str, Declaration]
+    def _measured(
+        self, values: Mapping[str, SettingValue], session: Session, place: Path
     ) -> tuple[Measurements, int]:
-        """The measurements, and the last step of the logs.
+        """What one call measures in an empty place, and the last step of its logs."""
 
-        Args:
-            beside: the folder of the run file.
-            place: an empty folder.
-            declared: the audit's measurements.
+        def tell() -> None:
+            session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
 
-        Raises:
-            CommandError: if it fails, or what it wrote cannot be used; its output is kept.
-        """
-        copy, home, scratch = (place / one for one in ("source", "home", "scratch"))
-        for one in (copy, home, scratch):
-            one.mkdir()
-        copy_source(self.run_file.source, beside, copy, self._tell)
-        folder = copy / self.command.folder
-        if not folder.is_dir() or folder.resolve() != folder:
-            raise CommandError(f"the source has no folder '{self.command.folder}'")
-        call = self._call(copy, home)
+        call = self._call(values, place, tell)
         began = place / "began"
         began.touch()
-        ended = run_guarded(
-            call.argv,
-            folder,
-            call.variables,
-            self.command.timeout,
-            still_running=self._tell,
-            then=call.then,
-            remove=place,
-        )
+        ended = run_guarded(call, tell)
         printed = {"stdout": ended.stdout, "stderr": ended.stderr}
-        kept = {name: self.session.keep_output(name, text) for name, text in printed.items()}
+        kept = {name: session.keep_output(name, text) for name, text in printed.items()}
         try:
-            if ended.words:
-                last = last_line(ended.stderr or ended.stdout)
-                raise CommandError(f"the command {ended.words}" + (f": '{last}'" if last else ""))
-            files = self._filled(self.command.files)
-            _remove_older([folder / one for one in files], began.stat().st_ctime_ns)
-            return measurements_in(
-                folder, files, self.command, declared, self.settings, self.seed, scratch
-            )
-        except CommandError as error:
+            if ended.fault:
+                last = ended.last_line()
+                raise CommandError(f"the command {ended.fault}" + (f": '{last}'" if last else ""))
+            files = self._filled(self.said.files, values)
+            for name in files:
+                _refuse_foreign(call.folder, name, began.stat().st_ctime_ns)
+            return self._read([call.folder / name for name in files], values, place)
+        except (CommandError, LogError) as error:
             name = "stderr" if ended.stderr.strip() else "stdout"
-            why = str(error).rstrip(".")
+            why = str(error).replace(f"{call.folder}/", "").rstrip(".")
             raise CommandError(f"{why}. Its {name} is in {kept[name]}") from None
 
-    def _tell(self) -> None:
-        self.session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
-
-    def _filled(self, texts: Sequence[str]) -> list[str]:
-        values = {**self.settings, SEED: self.seed}
-        found = [filled(text, values, self.command.spelled) for text in texts]
-        return [text for text in found if text is not None]
-
-    def _call(self, copy: Path, home: Path) -> Call:
-        argv = self._filled(self.command.command)
+    def _call(
+        self, values: Mapping[str, SettingValue], place: Path, still_running: StillRunning
+    ) -> Call:
+        """The call of the command in a fresh copy of the source and its environment."""
+        copy, home, environment = place / "source", place / "home", self.run_file.environment
+        copy.mkdir()
+        home.mkdir()
+        copy_source(self.run_file.source, self.folder, copy, still_running)
+        folder = copy / self.said.folder
+        if not folder.is_dir() or folder.resolve() != folder:
+            raise CommandError(f"the source has no folder '{self.said.folder}'")
+        argv = self._filled(self.said.command, values)
         if not argv:
             raise SpecError("a command without any argument is left; expected a program")
-        environment, variables = self.run_file.environment, self.command.variables
+        call = Call(argv, folder, self.said.variables, self.said.timeout, remove=place)
         if environment.image is not None:
-            return container_call(environment.image, argv, variables, copy, self.command.folder)
-        return python_call(environment, argv, variables, copy, home, self._tell)
+            return in_container(call, environment.image, copy)
+        return in_python(call, environment, copy, home, still_running)
+
+    def _filled(self, texts: Sequence[str], values: Mapping[str, SettingValue]) -> tuple[str, ...]:
+        found = [filled(text, values, self.said.spelled) for text in texts]
+        return tuple(text for text in found if text is not None)
+
+    def _read(
+        self, logs: Sequence[Path], values: Mapping[str, SettingValue], place: Path
+    ) -> tuple[Measurements, int]:
+        """The declared measurements, and the last step of the curves that they are from.
+
+        Numbers that are not finite are left as they are. Curves without steps have the last step 0.
+        """
+        axes = frozenset(axis.name for one in self.declared.values() for axis in one.axes)
+        run = _joined(find_runs(logs, axes, self.said.step, place).runs, values[SEED])
+        is_whole = self.said.complete is not None
+        measurer = RunMeasurer(run, values, attested=is_whole, finite_only=False)
+        found: dict[MeasurementKind, dict[str, Measured]] = {one: {} for one in MeasurementKind}
+        for name, declaration in self.declared.items():
+            quantity = self.said.mapping.get(name) or LoggedQuantity(tag=name)
+            measured = measurer.measure(name, declaration, quantity)
+            if measured is None:
+                wanted = quantity.tag or quantity.expression or ""
+                hint = did_you_mean(wanted, sorted(run.curves))
+                text = f"found no logged '{wanted}'; expected it. {hint}"
+                raise LogError(f"measurement '{name}'", text)
+            found[declaration.kind][name] = measured
+        for name, reasons in measurer.not_whole.items():
+            raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
+        curves = [curve for tag in measurer.used for curve in run.curves[tag].values()]
+        ends = [int(one.steps.max()) for one in curves if one.steps is not None and len(one.steps)]
+        measurements = Measurements(
+            scalars={k: float(v.values) for k, v in found[MeasurementKind.SCALAR].items()},
+            series={
+                k: Series(steps=v.steps or (), values=v.values)
+                for k, v in found[MeasurementKind.SERIES].items()
+            },
+            arrays={k: v.values for k, v in found[MeasurementKind.ARRAY].items()},
+        )
+        return measurements, max(ends, default=0)
 
 
-def _remove_older(logs: Sequence[Path], began: int) -> None:
-    """Removes logs that came with the source, which are no measurement of what the command did."""
-    for path in [found for log in logs for found in (log, *log.rglob("*"))]:
+def _refuse_foreign(folder: Path, name: str, began: int) -> None:
+    """Refuses a link or an absent file, and removes what was there before the command began."""
+    place = folder / name
+    if any(one.is_symlink() for one in (place, *place.parents) if one.is_relative_to(folder)):
+        raise CommandError(f"the command made '{name}' a link; expected a file of the working copy")
+    for path in (place, *place.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.stat().st_ctime_ns <= began:
             path.unlink()
+    if not place.exists():
+        raise CommandError(f"the command wrote no '{name}'; expected it. See 'files'.")
+
+
+def _joined(runs: Sequence[LoggedRun], seed: SettingValue) -> LoggedRun:
+    """All that the logs hold, as one run; another seed or a tag twice is refused."""
+    place = ", ".join(run.name for run in runs)
+    curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
+    config: dict[str, object] = {}
+    for run in runs:
+        stated: dict[str, float | None] = {"its table": run.seed}
+        for name, value in run.config.items():
+            if normal(name.rpartition(".")[2]) in SEED_NAMES:
+                stated[f"its configuration ({name})"] = number_of(value)
+        for where, other in stated.items():
+            if other is not None and other != seed:
+                raise LogError(place, f"found the seed {other:g} in {where}; expected {seed}.")
+        config.update(run.config)
+        for tag, by_coordinates in run.curves.items():
+            if curves.setdefault(tag, {}).keys() & by_coordinates.keys():
+                raise LogError(place, f"found '{tag}' in two logs; expected it once.")
+            curves[tag].update(by_coordinates)
+    not_whole = tuple(reason for run in runs for reason in run.not_whole)
+    return dataclasses.replace(
+        runs[0], name=place, curves=curves, config=config, not_whole=not_whole
+    )

@@ -1,30 +1,47 @@
-"""Runs a foreign command to its end, and keeps what it prints."""
+"""Runs a foreign command to its end, and keeps what it prints; all that it starts ends with it.
+
+Between us and the command is a guard: this file, run as a program. It reads a `Call`, one line of
+JSON, from the socket that is its standard input, and answers there in words how the command ended.
+It ends the command and all its descendants when that socket is shut or its parent dies, when the
+time is up, or when the command itself ends and leaves others behind.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import select
+import shutil
+import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
+import psutil
+
 from reproaudit.errors import AuditError
-from reproaudit.repositories import guard
-
-TELL_SECONDS = 0.2
-"""The seconds between reports to the caller that the command still runs."""
-
-END_SECONDS = 3 * guard.GRACE_SECONDS
-"""The seconds in which the guard must have ended everything."""
 
 MOST_KEPT = 2**20
 """Bytes of each of stdout and stderr that are kept: the first half, and the last."""
+MOST_OUTPUT = 2**32
+"""Bytes that a command may print; they lie in temporary files until it ends."""
+GRACE_SECONDS = 2.0
+"""The seconds in which a process that gets SIGTERM may end by itself."""
+_TELL_SECONDS, _LOOK_SECONDS = 0.2, 0.05
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_WELL, _STOPPED = "ended well", "was ended from outside"
+
+StillRunning = Callable[[], None]
+"""Called while something runs; what it raises ends it."""
 
 
 class CommandError(AuditError):
@@ -32,141 +49,172 @@ class CommandError(AuditError):
 
 
 @dataclass(frozen=True)
-class Ended:
-    """The end of a command, and its output.
+class Call:
+    """A command as it is started.
 
     Attributes:
-        code: its exit code, negative for a signal; None if it did not end by itself.
-        words: how it ended; empty if it ended well.
-        stdout: what it printed, bounded.
-        stderr: the same of standard error.
-    """
-
-    code: int | None
-    words: str
-    stdout: bytes
-    stderr: bytes
-
-
-class _Kept(threading.Thread):
-    """Reads a stream to its end, and keeps its beginning and its end."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        super().__init__(daemon=True)
-        self._stream = stream
-        self._head = self._tail = b""
-        self._size = 0
-        self.start()
-
-    def run(self) -> None:
-        with suppress(OSError, ValueError):
-            while piece := os.read(self._stream.fileno(), 2**16):
-                self._size += len(piece)
-                room = MOST_KEPT // 2 - len(self._head)
-                self._head += piece[:room]
-                self._tail = (self._tail + piece[room:])[-MOST_KEPT // 2 :]
-
-    def text(self) -> bytes:
-        """The output that was kept, once the stream has ended."""
-        self.join(1.0)
-        self._stream.close()
-        dropped = self._size - len(self._head) - len(self._tail)
-        gap = f"\n… {dropped} bytes left out …\n".encode() if dropped else b""
-        return self._head + gap + self._tail
-
-
-def run_guarded(
-    argv: Sequence[str],
-    folder: Path,
-    variables: Mapping[str, str],
-    seconds: float,
-    *,
-    still_running: Callable[[], None] = lambda: None,
-    then: Sequence[str] = (),
-    remove: Path | None = None,
-) -> Ended:
-    """Runs a command, and ends it and all that it started if anything ends this process or call.
-
-    Args:
         argv: the program and its arguments.
         folder: its working folder.
         variables: its whole environment.
         seconds: how long it may take.
-        still_running: called while it runs; what it raises ends the command.
         then: a command to run if the first one is ended by us.
         remove: a folder to remove if this process dies.
     """
-    order = {
-        "argv": list(argv),
-        "folder": str(folder),
-        "variables": dict(variables),
-        "seconds": seconds,
-        "then": list(then),
-        "remove": None if remove is None else str(remove),
-    }
+
+    argv: tuple[str, ...]
+    folder: Path
+    variables: Mapping[str, str]
+    seconds: float
+    then: tuple[str, ...] = ()
+    remove: Path | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of a command, and its output.
+
+    Attributes:
+        fault: how it ended, in words; empty if it ended well.
+        stdout: what it printed, bounded.
+        stderr: the same of standard error.
+    """
+
+    fault: str
+    stdout: bytes
+    stderr: bytes
+
+    def last_line(self) -> str:
+        """Return the last line of stderr, else of stdout, without control characters."""
+        text = (self.stderr.strip() or self.stdout.strip()).decode(errors="replace")
+        last = text.splitlines()[-1].strip() if text else ""
+        return "".join(c if c.isprintable() else "?" for c in last)[:200]
+
+
+def run_guarded(call: Call, still_running: StillRunning) -> Ended:
+    """Run a command, and end it and all that it started if anything ends this process or call."""
     ours, theirs = socket.socketpair()
-    with ours:
+    with ours, TemporaryFile() as stdout, TemporaryFile() as stderr:
         with theirs:
-            process = _start_guard(theirs.fileno())
-        assert process.stdout is not None
-        assert process.stderr is not None
-        printed = [_Kept(process.stdout), _Kept(process.stderr)]
+            guard = subprocess.Popen(
+                [sys.executable, "-P", __file__],
+                stdin=theirs.fileno(),
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
         try:
             with suppress(OSError):
-                ours.sendall(json.dumps(order).encode() + b"\n")
-            while process.poll() is None:
+                ours.sendall(json.dumps(asdict(call), default=str).encode() + b"\n")
+            while guard.poll() is None:
                 still_running()
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(TELL_SECONDS)
+                    guard.wait(_TELL_SECONDS)
         finally:
-            answer = _stop_guard(process, ours)
-            stdout, stderr = (one.text() for one in printed)
-    return Ended(answer.get("code"), _words(answer, seconds), stdout, stderr)
+            with suppress(OSError):
+                ours.shutdown(socket.SHUT_WR)
+            try:
+                guard.wait(3 * GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                guard.kill()
+                guard.wait()
+        answer = ""
+        with suppress(OSError):
+            answer = ours.recv(2**16).decode()
+        fault = "" if answer == _WELL else answer or _STOPPED
+        return Ended(fault, _kept(stdout), _kept(stderr))
 
 
-def _start_guard(standard_input: int) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-P", guard.__file__],
-            stdin=standard_input,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CommandError(f"cannot start {sys.executable}: {error.strerror}") from error
+def _kept(printed: IO[bytes]) -> bytes:
+    """The beginning and the end of what was printed."""
+    size = printed.seek(0, os.SEEK_END)
+    printed.seek(0)
+    if size <= MOST_KEPT:
+        return printed.read()
+    head = printed.read(MOST_KEPT // 2)
+    printed.seek(-MOST_KEPT // 2, os.SEEK_END)
+    return head + f"\n… {size - MOST_KEPT} bytes left out …\n".encode() + printed.read()
 
 
-def _stop_guard(process: subprocess.Popen[bytes], ours: socket.socket) -> dict[str, Any]:
-    """Lets the guard end everything, if it has not; returns its answer."""
+# --- the guard ------------------------------------------------------------------------------------
+
+
+def _guard() -> None:
+    parent = os.getppid()
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    line = sys.stdin.readline()
+    if not line.endswith("\n"):
+        sys.exit(1)
+    call = json.loads(line)
+    ending = _ending(call, parent)
     with suppress(OSError):
-        ours.shutdown(socket.SHUT_WR)
+        os.write(0, ending.encode())
+    if call["remove"] and os.getppid() != parent:
+        shutil.rmtree(call["remove"], ignore_errors=True)
+
+
+def _ending(call: dict[str, Any], parent: int) -> str:
+    """Runs the command of a call, and says how it ended."""
     try:
-        process.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    answer: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
-        answer = json.loads(ours.recv(2**16))
-    return answer
+        child = subprocess.Popen(
+            call["argv"],
+            cwd=call["folder"],
+            env=call["variables"],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=_before_command,
+        )
+    except (OSError, ValueError) as error:
+        return f"could not be started ({error})"
+    interrupted = ""
+    deadline = time.monotonic() + call["seconds"]
+    while child.poll() is None and not interrupted:
+        is_shut, _, _ = select.select([0], [], [], _LOOK_SECONDS)
+        if is_shut or os.getppid() != parent:
+            interrupted = _STOPPED
+        elif time.monotonic() > deadline:
+            interrupted = f"took longer than {call['seconds']:g} s, and was ended"
+        elif os.fstat(1).st_size + os.fstat(2).st_size > MOST_OUTPUT:
+            interrupted = f"printed more than {MOST_OUTPUT:,} bytes, and was ended"
+    _end_all(child, gently=bool(interrupted))
+    if interrupted and call["then"]:
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(call["then"], stdin=subprocess.DEVNULL, stdout=2, timeout=30)
+    if interrupted or not child.returncode:
+        return interrupted or _WELL
+    code = child.returncode
+    return f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
 
 
-def _words(answer: Mapping[str, Any], seconds: float) -> str:
-    if "late" in answer:
-        return f"took longer than {seconds:g} s, and was ended"
-    if "absent" in answer:
-        return f"could not be started ({answer['absent'].lower()})"
-    code = answer.get("code")
-    if code is None:
-        return "was ended from outside"
-    if code < 0:
-        return f"was ended by signal {-code}"
-    return f"ended with exit code {code}" if code else ""
+def _prctl(option: int, value: int) -> None:
+    """Asks Linux for something of this process; elsewhere nothing happens."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def last_line(text: bytes, most: int = 200) -> str:
-    """The last line that is not empty, without control characters; empty if there is none."""
-    lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
-    last = next((line for line in reversed(lines) if line), "")
-    return "".join(c if c.isprintable() else "?" for c in last)[:most]
+def _before_command() -> None:
+    """In the command's process, before its program: usual signals, and an end with the guard."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _end_all(child: subprocess.Popen[bytes], gently: bool) -> None:
+    """Ends the command's process group and every descendant; returns when none is left."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        if gently:
+            os.killpg(child.pid, signal.SIGTERM)
+            child.wait(GRACE_SECONDS)
+    with suppress(OSError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    while left := psutil.Process().children(recursive=True):
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=GRACE_SECONDS)
+
+
+if __name__ == "__main__":
+    _guard()

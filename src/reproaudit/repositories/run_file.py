@@ -1,4 +1,4 @@
-"""The models of ``<slug>.run.yaml``: what is run for the experiments of an audit.
+"""The file ``<slug>.run.yaml``: its models, and how it is read and held against its audit.
 
 A command's placeholders are ``{seed}``, and ``{name}`` for a setting. No shell, no code.
 """
@@ -6,15 +6,23 @@ A command's placeholders are ``{seed}``, and ``{name}`` for a setting. No shell,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from reproaudit.audit.catalog import RUN_FILE
+from reproaudit.audit.loading import Fault, read_as, read_audit
+from reproaudit.audit.loading.fault import START, in_order
+from reproaudit.audit.model import TIERS, Audit
+from reproaudit.audit.rules import RULES, Loc
+from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import Name, OneComplaint, StrictModel
+from reproaudit.declarations import Declaration, Name, OneComplaint, StrictModel
+from reproaudit.elsewhere.expressions import ExpressionError, parse_expression
 from reproaudit.elsewhere.mapping import LoggedQuantity
+from reproaudit.errors import SpecError, did_you_mean
 
 SEED = "seed"
 """The placeholder that stands for the seed."""
@@ -23,7 +31,7 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}|[{}]")
 
 
 def placeholders(text: str) -> tuple[str, ...]:
-    """The names in braces, in order.
+    """Return the names in braces, in order.
 
     Raises:
         ValueError: if a brace is neither doubled nor around a name; in words for the user.
@@ -37,33 +45,32 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(piece[1] for piece in pieces if piece[1])
 
 
-def as_argument(value: SettingValue) -> str:
-    """A value as text: a list's entries joined by commas, true and false in lower case."""
-    if isinstance(value, tuple | list):
-        return ",".join(map(as_argument, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def filled(
     text: str,
     values: Mapping[str, SettingValue],
     spelled: Mapping[str, Mapping[str, str | None]],
 ) -> str | None:
-    """The text with its placeholders filled in; None if it is one that stands for nothing.
+    """Return the text with its placeholders filled in; None if it is one that stands for nothing.
 
     Args:
         text: with placeholders.
         values: the seed and every setting.
-        spelled: setting -> its value as `as_argument` writes it -> what the command takes instead,
-            None for nothing.
+        spelled: setting -> its value as text -> what the command takes instead, None for nothing.
     """
-    words: dict[str, str | None] = {}
-    for name in placeholders(text):
-        plain = as_argument(values[name])
-        words[name] = spelled.get(name, {}).get(plain, plain)
+    plain = {name: _as_text(values[name]) for name in placeholders(text)}
+    words = {name: spelled.get(name, {}).get(one, one) for name, one in plain.items()}
     if None in words.values():
         return None
     return _PIECE.sub(lambda piece: str(words[piece[1]]) if piece[1] else piece[0][0], text)
+
+
+def _as_text(value: SettingValue) -> str:
+    if isinstance(value, tuple | list):
+        return ",".join(map(_as_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# --- models ---------------------------------------------------------------------------------------
 
 
 def _with_placeholders(text: str) -> str:
@@ -89,19 +96,16 @@ def _of_form(pattern: str, words: str) -> AfterValidator:
     return AfterValidator(hold)
 
 
-Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placeholders)]
-InsidePath = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
+_Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placeholders)]
+_Path = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
 _Address = Annotated[str, _of_form("(?!-)((?!::).){1,2000}", "an address or a path")]
+_Archive = Annotated[_Address, _of_form("(?!http:).*", "https, or a path")]
 _Commit = Annotated[
     str, _of_form("[0-9a-f]{40}", "the whole id of a commit, 40 hexadecimal digits")
 ]
 _Sha256 = Annotated[str, _of_form("[0-9a-f]{64}", "a SHA-256 of 64 hexadecimal digits")]
-_Image = Annotated[
-    str,
-    _of_form(
-        "[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}", "an image by its digest, NAME@sha256:…"
-    ),
-]
+_IMAGE = r"[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}"
+_Image = Annotated[str, _of_form(_IMAGE, "an image by its digest, NAME@sha256:…")]
 _Version = Annotated[str, _of_form(r"3\.\d{1,2}", 'a version of Python, such as "3.11"')]
 _Variable = Annotated[str, _of_form("[A-Z][A-Z0-9_]*", "a name in capitals")]
 
@@ -118,7 +122,7 @@ class PinnedSource(StrictModel):
     """The repository's address, or its path from this file's folder."""
     revision: _Commit | None = None
     """The whole id of the commit, 40 hexadecimal digits. A branch or a tag can move."""
-    archive: _Address | None = None
+    archive: _Archive | None = None
     """A zip or tar archive: an https address, or its path from this file's folder."""
     sha256: _Sha256 | None = None
     """The archive's SHA-256, 64 hexadecimal digits."""
@@ -131,8 +135,6 @@ class PinnedSource(StrictModel):
                 f"found {', '.join(sorted(stated)) or 'nothing'}; expected git with revision, or "
                 "archive with sha256"
             )
-        if self.archive is not None and self.archive.startswith("http:"):
-            raise ValueError(f"found '{self.archive[:60]}'; expected https")
         return self
 
     @property
@@ -149,9 +151,9 @@ class PinnedSource(StrictModel):
 class PythonEnvironment(StrictModel):
     """The Python of the command. Without any field: one with nothing installed."""
 
-    requirements: InsidePath | None = None
+    requirements: _Path | None = None
     """A file of the source that pins every package, as `pip freeze` writes it."""
-    lock: InsidePath | None = None
+    lock: _Path | None = None
     """The source's `uv.lock`, beside its `pyproject.toml`."""
     python: _Version | None = None
     """The Python to run, such as "3.11"; by default the one that runs reproaudit."""
@@ -171,15 +173,13 @@ class PythonEnvironment(StrictModel):
 class CommandExperiment(StrictModel):
     """One experiment: its command, the files that this writes, and what they measure."""
 
-    command: tuple[Argument, ...] = Field(min_length=1)
+    command: tuple[_Argument, ...] = Field(min_length=1)
     """The program and its arguments, with `{seed}` and `{setting}`. There is no shell."""
     timeout: float = Field(gt=0, le=30 * 86400)
     """The number of seconds that one call may take."""
-    files: tuple[Annotated[InsidePath, AfterValidator(_with_placeholders)], ...] = Field(
-        min_length=1
-    )
+    files: tuple[Annotated[_Path, AfterValidator(_with_placeholders)], ...] = Field(min_length=1)
     """The logs that it writes: files or folders of any kind that `reproaudit import` reads."""
-    folder: InsidePath = "."
+    folder: _Path = "."
     """The folder of the source in which it is called, and which `files` start from."""
     fixed: dict[Name, SettingValue] = Field(default_factory=dict)
     """Settings that are built into the code, with their values: other values are refused."""
@@ -196,18 +196,6 @@ class CommandExperiment(StrictModel):
     complete: Annotated[str, Field(min_length=1)] | None = None
     """Why curves with gaps are known to be all that was logged."""
 
-    @model_validator(mode="after")
-    def _left_out_alone(self) -> CommandExperiment:
-        absent = {name for name, words in self.spelled.items() if None in words.values()}
-        for text in (*self.command, *self.files):
-            named = absent & set(placeholders(text))
-            if named and (text in self.files or text != f"{{{min(named)}}}"):
-                raise ValueError(
-                    f"found {{{min(named)}}} within '{text[:60]}', and a value of it that is "
-                    "spelled null; expected an argument that is this placeholder alone"
-                )
-        return self
-
 
 class RunFile(StrictModel):
     """A file ``<slug>.run.yaml``."""
@@ -220,3 +208,107 @@ class RunFile(StrictModel):
     """The environment in which the command runs."""
     experiments: dict[Name, CommandExperiment] = Field(min_length=1)
     """Experiment of the audit -> how it is run."""
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def load_run_file(path: Path) -> tuple[RunFile, Audit]:
+    """Return a run file and the audit beside it.
+
+    Raises:
+        SpecError: listing every fault of the run file.
+    """
+    run_file, audit, faults = _read(path)
+    if run_file is None or audit is None or faults:
+        raise SpecError("\n".join(map(str, faults)))
+    return run_file, audit
+
+
+def check_run_file(path: Path) -> list[Fault]:
+    """Return every fault of a run file, by place; none if it can be run."""
+    return _read(path)[2]
+
+
+def _read(path: Path) -> tuple[RunFile | None, Audit | None, list[Fault]]:
+    run_file, document, faults = read_as(RunFile, path, "a run file")
+    stem = path.with_name(path.name.removesuffix(RUN_FILE))
+    audit_file = stem.with_name(f"{stem.name}.yaml")
+    audit, audit_faults = read_audit(audit_file)
+    found: list[_Finding] = []
+    if audit is None:
+        message = f"found {len(audit_faults)} faults in {audit_file}; expected an audit"
+        found.append(((), False, "RA088", message, ""))
+    for other in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
+        if other.is_file():
+            message = f"found {other}, too; expected one way to run this paper"
+            found.append(((), False, "RA087", message, ""))
+    if run_file is not None and audit is not None:
+        for name, experiment in run_file.experiments.items():
+            found += _faults(name, experiment, audit)
+    for loc, at_key, rule, message, remedy in found:
+        place = document.place(loc, at_key=at_key) if document and loc else START
+        faults.append(Fault(str(path), place, loc, message, remedy or RULES[rule].remedy, rule))
+    return run_file, audit, in_order(faults)
+
+
+_Finding = tuple[Loc, bool, str, str, str]
+"""Place, whether the name there is at fault, rule, message, remedy (empty for the rule's own)."""
+
+
+def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[_Finding]:
+    here: Loc = ("experiments", name)
+    if name not in audit.experiments:
+        hint = did_you_mean(name, audit.experiments)
+        yield here, True, "RA081", f"found '{name}'; expected an experiment of the audit", hint
+        return
+    values = {
+        setting: [one.at(tier) for tier in TIERS]
+        for setting, one in audit.settings_of(name).items()
+    }
+    passed = {one for text in experiment.command for one in placeholders(text)}
+    for field in ("command", "files"):
+        for index, text in enumerate(getattr(experiment, field)):
+            for one in sorted({*placeholders(text)} - {SEED, *values}):
+                message = f"found {{{one}}}; expected {{seed}} or a setting of the experiment"
+                hint = did_you_mean(one, {SEED, *values})
+                yield (*here, field, index), False, "RA083", message, hint
+    for field in ("fixed", "spelled"):
+        for one in sorted(getattr(experiment, field).keys() - values):
+            message = f"found '{one}'; expected a setting of the experiment"
+            yield (*here, field, one), True, "RA083", message, did_you_mean(one, values)
+    if SEED not in passed:
+        message = "found no {seed}; expected one, or all runs would be the same"
+        yield (*here, "command"), False, "RA082", message, "Pass the seed to the command."
+    for one in values.keys() - passed - experiment.fixed.keys():
+        message = f"found neither {{{one}}} in it nor '{one}' under 'fixed'; expected one"
+        yield (*here, "command"), False, "RA082", message, ""
+    for one, value in experiment.fixed.items():
+        if not any(same(value, wanted) for wanted in values.get(one, [value])):
+            listed = ", ".join(dict.fromkeys(map(shown, values[one])))
+            message = f"found {shown(value)}; expected {listed}, as the audit says"
+            yield (*here, "fixed", one), False, "RA084", message, ""
+    declared = audit.measurements_of(name)
+    for measurement, quantity in experiment.mapping.items():
+        loc = (*here, "mapping", measurement)
+        if measurement in declared:
+            yield from _faults_of_quantity(loc, quantity, declared[measurement])
+        else:
+            message = f"found '{measurement}'; expected a measurement of '{name}'"
+            yield loc, True, "RA085", message, did_you_mean(measurement, declared)
+
+
+def _faults_of_quantity(
+    loc: Loc, quantity: LoggedQuantity, declaration: Declaration
+) -> Iterator[_Finding]:
+    axes = {axis.name for axis in declaration.axes}
+    for tag in (quantity.tag or "", *quantity.let.values()):
+        for axis in re.findall(r"\{([a-z][a-z0-9_]*)\}", tag):
+            if axis not in axes:
+                message = f"found the axis {{{axis}}}; expected an axis of '{loc[-1]}'"
+                yield loc, False, "RA085", message, did_you_mean(axis, axes)
+    try:
+        parse_expression(quantity.expression or "0")
+    except ExpressionError as error:
+        message = f"found {str(error).rstrip('.')}; expected a formula"
+        yield (*loc, "expression"), False, "RA086", message, ""

@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
-from reproaudit.judge import Outcome
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.report.model import ClaimModel, Scorecard
-from reproaudit.report.outline import certainty_words, runs_words
+from reproaudit.report.outline import claim_details
 from reproaudit.report.printable import clean, printable
-from reproaudit.report.words import OUTCOMES
+from reproaudit.report.words import look
 
 _ILLEGAL = re.compile("[^\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold (section 2.2), and tabs and returns, which readers change."""
@@ -42,7 +41,7 @@ def junit_xml(scorecards: Sequence[Scorecard]) -> str:
 
 
 def _suite(card: Scorecard) -> ET.Element:
-    found = Counter(_came_out(claim) for claim in card.claims)
+    found = Counter(look(claim.outcome).junit for claim in card.claims)
     by = "" if card.origin is None else f", measured by {card.origin['who']}, not ours"
     suite = ET.Element(
         "testsuite",
@@ -63,10 +62,6 @@ def _suite(card: Scorecard) -> ET.Element:
     return suite
 
 
-def _came_out(claim: ClaimModel) -> str:
-    return OUTCOMES[Outcome(claim.outcome)].junit
-
-
 def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
     found = card.documentation
     yield "title", str(card.paper["title"])
@@ -80,8 +75,8 @@ def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
 def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
     classname = f"{card.paper['slug']}.{claim.experiment}"
     case = ET.Element("testcase", name=_legal(claim.id), classname=_legal(classname))
-    came_out = _came_out(claim)
-    details = _legal("\n".join(_details(claim)))
+    came_out = look(claim.outcome).junit
+    details = _legal("\n".join(claim_details(claim)))
     if came_out == "passed":
         ET.SubElement(case, "system-out").text = details
     else:
@@ -89,16 +84,6 @@ def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
         kind = claim.outcome.replace(" ", "_")
         ET.SubElement(case, came_out, type=kind, message=message).text = details
     return case
-
-
-def _details(claim: ClaimModel) -> Iterator[str]:
-    yield clean(f"{claim.says} ({claim.locator})")
-    yield clean(f"outcome: {claim.outcome}; certainty: {certainty_words(claim) or 'none'}")
-    yield clean(f"runs: {runs_words(claim)}")
-    for one in claim.headline:
-        yield clean(one.words)
-    for arm in (*claim.nulls, *claim.ablations):
-        yield clean(f"{arm.role} {arm.words}: {arm.yes} of {arm.n}")
 
 
 def _legal(text: str) -> str:
