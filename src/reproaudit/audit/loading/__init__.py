@@ -15,20 +15,18 @@ else: values, nesting and listed faults are limited.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from reproaudit.audit.loading.document import UNREADABLE, Document, read_yaml
+from reproaudit.audit.loading.document import Document, is_readable, read_file, read_yaml
 from reproaudit.audit.loading.fault import START, Fault, Faults, Place
 from reproaudit.audit.loading.models import validate
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.rules import Violation, broken_rules
 from reproaudit.audit.rules.whole import of_reviews, unfinished
-from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.errors import SpecError, did_you_mean
 
 __all__ = [
@@ -46,9 +44,6 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
-
-MOST_UNREADABLE = 20
-"""Control characters that are reported, since a binary file has thousands."""
 
 MOST_COMPARED = 100_000
 """Known names that an unknown one is compared with, for all hints of a file together."""
@@ -72,7 +67,7 @@ def load_audit(path: Path | str) -> Audit:
 def read_audit(path: Path | str) -> tuple[Audit | None, list[Fault]]:
     """Return the audit in a file and its faults by place; no audit if one of them is an error."""
     faults = Faults(str(path))
-    text = _text_of(Path(path), faults)
+    text = read_file(Path(path), MAX_AUDIT_BYTES, faults)
     return (None, faults.in_order()) if text is None else read_text(text, str(path))
 
 
@@ -147,7 +142,7 @@ def read_as(
 def _read(
     model: type[_Model], path: Path, noun: str, faults: Faults
 ) -> tuple[_Model | None, Document | None]:
-    text = _text_of(path, faults)
+    text = read_file(path, MAX_AUDIT_BYTES, faults)
     document = None if text is None else _document(text, faults, noun)
     if document is None or faults.refuse:
         return None, None
@@ -155,36 +150,9 @@ def _read(
     return (None if faults.refuse else found), document
 
 
-def _text_of(path: Path, faults: Faults) -> str | None:
-    """The text of a file, without a byte order mark."""
-    try:
-        data = read_regular(path, MAX_AUDIT_BYTES)
-    except UnfitFileError as error:
-        faults.add(START, (), "RA001", f"found {error.strerror}")
-        return None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        faults.add(START, (), "RA001", f"found no readable file ({reason.lower()})")
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = _end_of(data[: error.start].decode("utf-8", "replace"))
-        faults.add(place, (), "RA002", f"found the byte 0x{data[error.start]:02x}; expected UTF-8")
-        return None
-
-
-def _end_of(text: str) -> Place:
-    """The place that follows the last character of a text."""
-    return Place(text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
-
-
 def _document(text: str, faults: Faults, noun: str) -> Document | None:
     """What a text holds, if that is a mapping."""
-    for match in islice(UNREADABLE.finditer(text), MOST_UNREADABLE):
-        words = f"found the control character U+{ord(match.group()):04X}; expected readable text"
-        faults.add(_end_of(text[: match.start()]), (), "RA002", words)
-    document = None if faults.refuse else read_yaml(text, faults)
+    document = read_yaml(text, faults) if is_readable(text, faults) else None
     if document is None or isinstance(document.data, dict):
         return document
     if not faults.refuse:

@@ -14,6 +14,8 @@ import math
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -30,6 +32,7 @@ from yaml.resolver import Resolver
 from reproaudit.audit.loading.fault import START, Faults, Place
 from reproaudit.audit.rules.table import Loc
 from reproaudit.audit.rules.values import quoted
+from reproaudit.bounded import UnfitFileError, read_regular
 
 MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
@@ -38,9 +41,46 @@ MAX_VALUES = 150_000
 """Values and names in a file; the largest audit so far has four thousand."""
 
 UNREADABLE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
-"""Characters that an editor would not show."""
+"""Characters that an editor would not show, or by which it would turn the order of a text."""
+
+
+MOST_UNREADABLE = 20
+"""Control characters that are reported, since a binary file has thousands."""
+
+
+def read_file(path: Path, most: int, faults: Faults) -> str | None:
+    """Return the text of a file of at most so many bytes, without a byte order mark."""
+    try:
+        data = read_regular(path, most)
+    except UnfitFileError as error:
+        faults.add(START, (), "RA001", f"found {error.strerror}")
+        return None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        faults.add(START, (), "RA001", f"found no readable file ({reason.lower()})")
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = _end_of(data[: error.start].decode("utf-8", "replace"))
+        faults.add(place, (), "RA002", f"found the byte 0x{data[error.start]:02x}; expected UTF-8")
+        return None
+
+
+def is_readable(text: str, faults: Faults) -> bool:
+    """Report control characters; return whether there are none."""
+    found = list(islice(UNREADABLE.finditer(text), MOST_UNREADABLE))
+    for match in found:
+        words = f"found the control character U+{ord(match.group()):04X}; expected readable text"
+        faults.add(_end_of(text[: match.start()]), (), "RA002", words)
+    return not found
+
+
+def _end_of(text: str) -> Place:
+    """The place that follows the last character of a text."""
+    return Place(text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 
 @dataclass
