@@ -49,7 +49,6 @@ def test_each_answer_reaches_the_variables_that_its_question_asks_about() -> Non
     assert one.locator == "NeurIPS paper checklist, question 3 (Open access to data and code)"
     assert list(map(str, read.remarks)) == [
         "question 5 (Experiments compute resources): found no answer",
-        "question 6 (Carbon footprint): found no such question in the checklist's editions",
     ]
 
 
@@ -59,22 +58,20 @@ def test_each_answer_reaches_the_variables_that_its_question_asks_about() -> Non
 def test_editions_write_a_title_with_other_capitals_and_blanks(title: str) -> None:
     read = parse_checklist(question(title, r"Answer: \answerYes{}"))
     assert VariableName.DATASET_SPLITS in read.answers
-    assert read.remarks == ()
+    assert "found no question 'Open access to data and code'" in read.remarks
 
 
 @pytest.mark.parametrize("title", CHECKLIST_QUESTIONS)
 def test_the_page_has_every_question_with_its_variables(title: str) -> None:
     page = " ".join((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").split())
-    names = ", ".join(CHECKLIST_QUESTIONS[title])
-    assert not names or f"| {title} | {names} |" in page
-    assert names or title in page
+    assert f"| {title} | {', '.join(CHECKLIST_QUESTIONS[title])} |" in page
 
 
 def test_a_draft_holds_the_authors_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["new", "sheep2031", "--checklist", str(FILLED_IN), "--out", str(tmp_path), "--json"]
     assert run_command(command) == 0
     said = json.loads(capsys.readouterr().out)["remarks"]
-    assert any(one.startswith("checklist: question 6 (Carbon footprint)") for one in said)
+    assert any(one.startswith("checklist: question 5 (") for one in said)
     data = yaml.safe_load((tmp_path / "sheep2031.yaml").read_text(encoding="utf-8"))
     by_name = {one["name"]: one for one in data["variables"]}
     assert [one["answer"] for one in by_name["Experiment Setup"]["authors"]] == ["Yes", "NA"]
@@ -108,7 +105,7 @@ def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
             question("Claims") + "\n" + question("Claims"),
             "checklist.tex:2: found question 2 (Claims) again",
         ),
-        ("\\item {\\bf Claims}\x1b[31m", "checklist.tex:1: found the control character U+001B"),
+        ("\\item {\\bf Claims}\x1b[31m", "checklist.tex:1:19: found the control character U+001B"),
     ],
 )
 def test_a_malformed_file_is_one_line(
@@ -126,7 +123,7 @@ def test_a_malformed_file_is_one_line(
 
 def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["new", "sheep2031", "--checklist", "absent.tex"]) == 2
-    assert capsys.readouterr().err.startswith("absent.tex: found no readable file")
+    assert capsys.readouterr().err.startswith("absent.tex:1:1: found no readable file")
 
 
 PIECES = st.sampled_from(

@@ -178,7 +178,7 @@ def test_an_error_is_listed_before_any_number_of_warnings() -> None:
     )
     audit, faults = read_text(text, "toy.yaml")
     assert audit is None
-    assert [f.rule for f in faults if f.severity is Severity.ERROR] == ["RA102"]
+    assert [f.rule for f in faults if f.severity is Severity.ERROR] == ["RA224"]
     assert len(faults) == MOST_FAULTS + 1
 
 

@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reproaudit.audit.loading import Fault, load_audit, read_audit, read_text
-from reproaudit.audit.loading.document import MAX_DEPTH
-from reproaudit.audit.loading.scalars import read_plain
+from reproaudit.audit.loading.document import MAX_DEPTH, read_plain
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import RULES, Severity
 from reproaudit.checks import Kind
@@ -70,7 +69,7 @@ def test_table_covers_every_rule() -> None:
     tested = {line[-6:-1] for one in BAD.values() for line in one["faults"]}
     by_hand = {"RA001", "RA005", "RA016", "RA017"}  # below, and in test_limits
     by_hand |= {f"RA08{number}" for number in range(1, 9)}  # in repositories/test_run_files
-    by_hand |= {"RA156", "RA165", "RA171", "RA173"}  # in test_reviews
+    by_hand |= {"RA173"}  # in test_reviews
     by_hand |= {"RA020", "RA021"}  # in test_module_fit and test_results
     assert set(RULES) - tested == by_hand
 
@@ -81,8 +80,8 @@ def test_every_fault_is_told_at_once_in_the_order_of_the_file() -> None:
     faults = faults_in(text)
     assert sorted(f.rule for f in faults) == ["RA009", "RA050", "RA056", "RA060", "RA153"]
     assert [f.place for f in faults] == sorted(f.place for f in faults)
-    rules = edited("axis-of-no-setting", "alternative-is-value", "null-setting")
-    assert sorted(f.rule for f in faults_in(rules)) == ["RA110", "RA122", "RA142"]
+    rules = edited("axis-of-no-setting", "alternative-is-value")
+    assert sorted(f.rule for f in faults_in(rules)) == ["RA224", "RA225"]
 
 
 def test_load_audit_raises_all_faults_together(tmp_path: Path) -> None:
@@ -150,7 +149,6 @@ def test_both_parsers_agree_on_places_and_rules(monkeypatch: pytest.MonkeyPatch)
     for one in broken:  # the two word these, and place some, in ways of their own
         (fault,) = faults_in(edited(one))
         assert fault.rule == "RA003"
-        assert fault.remedy != RULES["RA003"].remedy
 
 
 @pytest.mark.parametrize(
@@ -166,19 +164,6 @@ def test_both_parsers_agree_on_places_and_rules(monkeypatch: pytest.MonkeyPatch)
 def test_plain_scalars_without_doubt(text: str, value: object) -> None:
     read, doubt = read_plain(text)
     assert (read, type(read), doubt) == (value, type(value), None)
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from("eE"))
-def test_advice_about_exponents_is_right(number: float, e: str) -> None:
-    """What the remedy says to write is read as that number, without doubt."""
-    text = f"{number:.6e}".replace(".", "").replace("e", e)
-    value, doubt = read_plain(text)
-    assert doubt is not None
-    if not doubt.remedy:
-        assert doubt.rule == "RA012"
-        return
-    advised = doubt.remedy.removeprefix("Write ").split(",")[0]
-    assert read_plain(advised) == (value, None)
 
 
 # --- nothing raises ------------------------------------------------------------------------------
@@ -303,7 +288,7 @@ def test_depth_limit_is_the_documented_one() -> None:
 
 def test_a_refusal_of_a_kind_never_met_is_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later pydantic may refuse for reasons that have no words here yet."""
-    monkeypatch.setattr("reproaudit.audit.loading.models._WORDS", {})
+    monkeypatch.setattr("reproaudit.audit.loading.models._EXPECTED", {})
     (fault,) = faults_in(TEXT.replace("year: 2024", "year: 24"))
     assert "found 24; expected something else: " in fault.message
 

@@ -38,11 +38,11 @@ def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
     ("text", "rule"),
     [
         (f"variables:\n  Pseudocode:\n  - {{reviewer: R1, {AGREE}}}\n  - {{reviewer: R1, {AGREE}}}",
-         "RA156"),
-        (f"responses:\n- {{to: toy.nothing, by: A, statement: So., {DAY}}}", "RA165"),
-        (f"disputes:\n- {{claim: toy.nothing, reviewer: R1, reason: So., {DAY}}}", "RA171"),
-        (f"disputes:\n- {{arm: nothing, reviewer: R1, reason: So., {DAY}}}", "RA171"),
-        (f"disputes:\n- {{source: nothing, reviewer: R1, reason: So., {DAY}}}", "RA171"),
+         "RA225"),
+        (f"responses:\n- {{to: toy.nothing, by: A, statement: So., {DAY}}}", "RA224"),
+        (f"disputes:\n- {{claim: toy.nothing, reviewer: R1, reason: So., {DAY}}}", "RA224"),
+        (f"disputes:\n- {{arm: nothing, reviewer: R1, reason: So., {DAY}}}", "RA224"),
+        (f"disputes:\n- {{source: nothing, reviewer: R1, reason: So., {DAY}}}", "RA224"),
         (f"disputes:\n- {{claim: toy.direction, arm: solved, reviewer: R1, reason: So., {DAY}}}",
          "RA059"),
         ("disputes: 1", "RA052"),
@@ -65,7 +65,7 @@ def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(
         (line, _) = capsys.readouterr().out.splitlines()
         place = f"{tmp_path / 'toy.review.yaml'}:3:9: disputes[0].arm: found the unknown arm"
         assert line.startswith(place)
-        assert line.endswith("Did you mean 'solved'? [RA171]")
+        assert line.endswith("Did you mean 'solved'? [RA224]")
     with pytest.raises(SpecError, match="unknown arm 'solvd'"):
         load_reviews(tmp_path / "toy.review.yaml", AUDIT)
     assert load_reviews(tmp_path / "toy.review.yaml").disputes[0].arm == "solvd"

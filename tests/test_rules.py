@@ -6,14 +6,13 @@ What each finds is in tests/golden/faults.yaml, held by test_loading.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.audit.rules import FINDERS, RETIRED, RULES, Severity
-from reproaudit.audit.rules.values import fits, key, keys, kind_of, same, shown
+from reproaudit.audit.rules import RULES, Severity
+from reproaudit.audit.rules.values import fits, kind_of, same, shown
 
 
 def test_rules_are_complete_and_permanent() -> None:
@@ -22,13 +21,6 @@ def test_rules_are_complete_and_permanent() -> None:
         assert rule.why.endswith(".")
         assert rule.remedy.endswith(".")
     assert list(RULES) == sorted(RULES)
-    assert RETIRED.isdisjoint(RULES)
-
-
-def test_every_rule_about_several_values_is_found_by_a_function() -> None:
-    sources = {Path(find.__code__.co_filename) for find in FINDERS}
-    found = set(re.findall(r"RA[12]\d\d", "".join(one.read_text() for one in sources)))
-    assert found == {rule for rule in RULES if rule >= "RA1"}
 
 
 def test_only_doubtful_things_are_warnings() -> None:
@@ -61,8 +53,6 @@ def test_sameness_of_numbers_and_lists() -> None:
     assert not same(True, 1)
     assert not same((True,), (1,))
     assert not same((1, 2), (1,))
-    assert key(2) in keys((1, 2))
-    assert key(True) not in keys((1, 2))
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,8 @@ import yaml
 
 from reproaudit import records
 from reproaudit.audit.catalog import audits_in
-from reproaudit.audit.field_docs import description
 from reproaudit.audit.model import Paper
-from reproaudit.audit.schema import audit_schema, schema_text
+from reproaudit.audit.schema import audit_schema, description, schema_text
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Aligns
 from reproaudit.declarations import StrictModel

@@ -55,7 +55,7 @@ class StrictModel(BaseModel):
     """A strict model: no value is converted, no unknown field passes, and it never changes.
 
     A model's validator is built when it is first used, and the text below a field is read when it
-    is needed (`reproaudit.audit.field_docs`), so that every command starts sooner.
+    is needed (`reproaudit.audit.schema`), so that every command starts sooner.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)

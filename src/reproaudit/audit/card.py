@@ -16,34 +16,20 @@ is left open and named in `Card.remarks`, never guessed. No text makes it raise 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
-from reproaudit.audit.variables import UNSCORED, VariableName
-from reproaudit.bounded import UnfitFileError, read_regular
+from reproaudit.audit.loading.document import is_readable, read_file
+from reproaudit.audit.loading.fault import Faults
+from reproaudit.audit.variables import VariableName
 from reproaudit.errors import CardError
 
 MAX_CARD_BYTES = 2**18
 """The largest card; those seen so far have a fiftieth of it."""
 
 LONGEST_TITLE = 400
-LONGEST_VENUE = 100
-LONGEST_RESULT = 60
-"""Characters beyond which a text is not what it seems."""
-
-
-class Remark(NamedTuple):
-    """A note about something that could not be read."""
-
-    about: str
-    """title, authors, venue, or a variable's name."""
-    text: str
-    """The words that were found instead."""
-
-    def __str__(self) -> str:
-        return f"{self.about}: {self.text}"
+"""Characters beyond which a line is no title."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +42,7 @@ class Card:
         venue: where it was published.
         year: when.
         rows: the classification of each variable that has a row; None if it cannot be read.
-        remarks: what could not be read.
+        remarks: what could not be read, each with what was found instead.
     """
 
     title: str | None = None
@@ -64,7 +50,7 @@ class Card:
     venue: str | None = None
     year: int | None = None
     rows: Mapping[VariableName, str | None] = field(default_factory=dict)
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 NO_CARD = Card()
@@ -86,38 +72,24 @@ def read_card_text(path: Path) -> str:
     Raises:
         CardError: if the file cannot be read, is too large or is no readable text.
     """
-    try:
-        data = read_regular(path, MAX_CARD_BYTES)
-    except UnfitFileError as error:
-        raise CardError(f"{path}: found {error.strerror}; a card is a page of text") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise CardError(f"{path}: found no readable file ({reason.lower()})") from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise CardError(
-            f"{path}:{line}: found the byte 0x{data[error.start]:02x}; expected UTF-8 text. "
-            "Save it as plain text."
-        ) from error
+    faults = Faults(str(path))
+    text = read_file(path, MAX_CARD_BYTES, faults)
+    if text is None:
+        raise CardError(str(faults.in_order()[0]))
+    return text
 
 
-_UNREADABLE = re.compile(
-    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
-)
-"""Control characters but for those that are blanks; and those that turn the order of a text."""
+def readable(text: str, file: str) -> str:
+    """Return a text with its blanks as spaces, and with plain ends of lines.
 
-
-def refuse_control_characters(text: str, file: str) -> None:
-    """Raise a `CardError` with the first control character's place."""
-    match = _UNREADABLE.search(text)
-    if match is not None:
-        line = text[: match.start()].count("\n") + 1
-        raise CardError(
-            f"{file}:{line}: found the control character U+{ord(match.group()):04X}; expected "
-            "readable text. Save the card as plain text."
-        )
+    Raises:
+        CardError: on control characters.
+    """
+    faults = Faults(file)
+    text = re.sub("\r\n?", "\n", re.sub("[\x0b\x0c\x85\u2028\u2029]", " ", text))
+    if not is_readable(text, faults):
+        raise CardError(str(faults.in_order()[0]))
+    return text
 
 
 def parse_card(text: str, file: str = "card") -> Card:
@@ -130,45 +102,106 @@ def parse_card(text: str, file: str = "card") -> Card:
     Raises:
         CardError: on control characters, or if this is no card.
     """
-    refuse_control_characters(text, file)
-    lines = [" ".join(line.split()) for line in re.split(r"\r\n|\r|\n", text)]
+    lines = [" ".join(line.split()) for line in readable(text, file).split("\n")]
     if not any(lines):
         raise CardError(f"{file}: found an empty file; expected a reproducibility card")
     start = next((i for i, line in enumerate(lines) if _ends_head(line)), len(lines))
-    rows: dict[VariableName, list[_Row]] = {}
+    rows: dict[VariableName, list[tuple[int, str]]] = {}
     for number, line in enumerate(lines[start:], start=start + 1):
-        if (row := _row(line, number)) is not None:
-            rows.setdefault(row.name, []).append(row)
-    title, authors, venue, year, remarks = _head([one for one in lines[:start] if one])
-    if not rows and (title is None or venue is None):
+        if (row := _row(line)) is not None:
+            rows.setdefault(row[0], []).append((number, row[1]))
+    card = _head([one for one in lines[:start] if one])
+    if not rows and (card.title is None or card.venue is None):
         names = ", ".join(list(VariableName)[:3])
         raise CardError(
             f"{file}: found no row of a reproducibility variable ({names} …), nor a title and a "
             "venue; expected a reproducibility card"
         )
-    results = {name: _decided(rows[name]) for name in VariableName if name in rows}
-    return Card(title, authors, venue, year, results, (*remarks, *_remarks(rows)))
+    results, remarks = {}, list(card.remarks)
+    for name in VariableName:
+        found = rows.get(name, [])
+        known = {word for _, word in found if word in _words(name)}
+        if found:
+            results[name] = known.pop() if len(known) == 1 else None
+        if not found:
+            remarks.append(f"{name.value}: found no row")
+        elif results[name] is None:
+            shown = ", ".join(f"{word[:40]!r} on line {line}" for line, word in found[:5])
+            remarks.append(f"{name.value}: found {shown}; expected {' or '.join(_words(name))}")
+    return replace(card, rows=results, remarks=tuple(remarks))
 
 
 # --- rows ---------------------------------------------------------------------------------------
 
-
-class _Row(NamedTuple):
-    """A line that may be a variable's row: its result and its number."""
-
-    name: VariableName
-    result: str | None
-    found: str
-    line: int
+_ROW = re.compile(
+    rf"[|*\s]*({'|'.join(map(re.escape, VariableName))})(?:\**\s*[|:]\s*\**|\s|$)([^\s|*]*)"
+)
 
 
-_BY_NAME = {name.value: name for name in VariableName}
-_PLAIN_ROW = re.compile(rf"({'|'.join(map(re.escape, _BY_NAME))})(?: ?: | |:|$)(\S*)")
 _WORDS = {
     VariableName.RESEARCH_TYPE: ("Experimental", "Theoretical"),
     VariableName.RESEARCHER_AFFILIATION: ("Academia", "Industry", "Collaboration"),
 }
-_SCORED_WORDS = ("Yes", "No")
+"""The results that a variable may have, if they are not Yes and No."""
+
+
+def _words(name: VariableName) -> tuple[str, ...]:
+    return _WORDS.get(name, ("Yes", "No"))
+
+
+def _row(line: str) -> tuple[VariableName, str] | None:
+    """The variable and the word behind it in a line that begins with the name of a variable."""
+    match = _ROW.match(line)
+    if match is None:
+        return None
+    return VariableName(match[1]), match[2].capitalize() if "|" in line else match[2]
+
+
+def _ends_head(line: str) -> bool:
+    """True if the rows or the abstract begin here."""
+    if re.match(r"\W*Reproducibility Variable\b|(#+ )?\**abstract\**[:.]?$", line, re.IGNORECASE):
+        return True
+    row = _row(line)
+    return row is not None and row[1] in _words(row[0])
+
+
+# --- title, authors, venue ----------------------------------------------------------------------
+
+_LABEL = re.compile(r"\**(title|authors?|venue|notice)\**\s?:\**\s?(.*)", re.IGNORECASE)
+_VENUE = re.compile(r"(\S.{,98}?)[ ,]*\b((?:19|20)\d\d)|(\w{,98}[A-Za-z])((?:19|20)\d\d)")
+_ACRONYM = re.compile(r"[A-Za-z]*[A-Z][A-Za-z]*[A-Z][A-Za-z]*")
+_LINKS = re.compile(r"\b(PDF|LLM Run Details|Plain Text)\b")
+_BETWEEN_AUTHORS = re.compile(r"\s*(?:[,;](?!\s*(?:Jr|Sr|II|III|IV)\b)|\s&\s|\sand\s)\s*")
+
+
+def _head(lines: Sequence[str]) -> Card:
+    """Title, authors, venue and year of the lines above the rows, in any order, with remarks."""
+    labelled: dict[str, list[str]] = {"title": [], "author": [], "venue": [], "notice": []}
+    rest: list[str] = []
+    for line in lines:
+        label, read = _LABEL.match(line), _venue(line)
+        if label is not None:
+            labelled[label[1].lower().removesuffix("s")].append(label[2])
+        elif read and (_ACRONYM.fullmatch(read[0]) or _LINKS.search(line.partition(" | ")[2])):
+            labelled["venue"].append(line)
+        else:
+            rest.append(line)
+    remarks = []
+    venues = set(map(_venue, labelled["venue"]))
+    venue, year = (venues.pop() if len(venues) == 1 else None) or (None, None)
+    if venue is None:
+        remarks.append("venue: found no single line such as 'ICLR 2025 | …'")
+    names = [_bare(part) for text in labelled["author"] for part in _BETWEEN_AUTHORS.split(text)]
+    authors = tuple(filter(None, names))
+    if not authors:
+        remarks.append("authors: found no line 'Authors: …' with names")
+    titles = [_bare(text.lstrip("#")) for text in labelled["title"] or rest]
+    title = titles[0] if titles and 0 < len(titles[0]) <= LONGEST_TITLE else None
+    if title is None:
+        remarks.append("title: found no line that could be one")
+    elif len(titles) > 1:
+        remarks.append(f"title: read from the first of {len(titles)} lines")
+    return Card(title, authors, venue, year, remarks=tuple(remarks))
 
 
 def _bare(text: str) -> str:
@@ -176,103 +209,6 @@ def _bare(text: str) -> str:
     return text.strip().strip("*").strip()
 
 
-def _ends_head(line: str) -> bool:
-    """True if the rows or the abstract begin here."""
-    if re.match(r"\W*Reproducibility Variable\b", line):
-        return True
-    if re.fullmatch(r"(#+ )?\**abstract\**[:.]?", line, re.IGNORECASE):
-        return True
-    row = _row(line, 0)
-    return row is not None and row.result is not None
-
-
-def _row(line: str, number: int) -> _Row | None:
-    """The row in a line, if it begins with the name of a variable."""
-    cells = [_bare(cell) for cell in line.strip("| ").split("|", 2)]
-    if len(cells) > 1 and cells[0] in _BY_NAME:
-        name, found = _BY_NAME[cells[0]], cells[1]
-        known = {word.casefold(): word for word in _WORDS.get(name, _SCORED_WORDS)}
-        result = known.get(found.casefold())
-        if name in UNSCORED and 0 < len(found) <= LONGEST_RESULT:
-            result = result or found  # a table says where it ends
-        return _Row(name, result, found, number)
-    match = _PLAIN_ROW.match(line)
-    if match is None:
-        return None
-    name, found = _BY_NAME[match[1]], match[2]
-    result = found if found in _WORDS.get(name, _SCORED_WORDS) else None
-    return _Row(name, result, found, number)
-
-
-def _decided(rows: Sequence[_Row]) -> str | None:
-    """The result of the lines that begin with a variable's name, if they agree."""
-    results = {row.result for row in rows} - {None}
-    return results.pop() if len(results) == 1 else None
-
-
-def _remarks(rows: Mapping[VariableName, Sequence[_Row]]) -> Iterator[Remark]:
-    for name in VariableName:
-        several = rows.get(name, ())
-        readable = [one for one in several if one.result is not None]
-        if not several:
-            yield Remark(name.value, "found no row")
-        elif not readable:
-            shown = repr(several[0].found[:40]) if several[0].found else "nothing"
-            yield Remark(name.value, f"found {shown} as the result on line {several[0].line}")
-        elif _decided(several) is None:
-            found = ", ".join(f"{one.result} on line {one.line}" for one in readable[:5])
-            yield Remark(name.value, f"found {found}")
-
-
-# --- title, authors, venue ----------------------------------------------------------------------
-
-_LABEL = re.compile(r"\**(title|authors?|venue|notice)\**\s?:\**\s?(.*)", re.IGNORECASE)
-_VENUE = re.compile(r"(\S.*?)[ ,]*\b((?:19|20)\d\d)|(\w*[A-Za-z])((?:19|20)\d\d)")
-_ACRONYM = re.compile(r"[A-Za-z]*[A-Z][A-Za-z]*[A-Z][A-Za-z]*")
-_LINKS = re.compile(r"\b(PDF|LLM Run Details|Plain Text)\b")
-_BETWEEN_AUTHORS = re.compile(r"\s*(?:[,;](?!\s*(?:Jr|Sr|II|III|IV)\b)|\s&\s|\sand\s)\s*")
-
-_Head = tuple[str | None, tuple[str, ...], str | None, int | None, list[Remark]]
-
-
-def _head(lines: Sequence[str]) -> _Head:
-    """Title, authors, venue and year of the lines above the rows, in any order, with remarks."""
-    labelled: dict[str, list[str]] = {"title": [], "author": [], "venue": [], "notice": []}
-    rest: list[str] = []
-    for line in lines:
-        label = _LABEL.match(line)
-        if label is not None:
-            labelled[label[1].lower().removesuffix("s")].append(label[2])
-        elif _is_venue(line):
-            labelled["venue"].append(line)
-        else:
-            rest.append(line)
-    remarks = []
-    venues = {_venue(text) for text in labelled["venue"]}
-    venue, year = (venues.pop() if len(venues) == 1 else None) or (None, None)
-    if venue is None:
-        remarks.append(Remark("venue", "found no single line such as 'ICLR 2025 | …'"))
-    names = [_bare(part) for text in labelled["author"] for part in _BETWEEN_AUTHORS.split(text)]
-    authors = tuple(name for name in names if name)
-    if not authors:
-        remarks.append(Remark("authors", "found no line 'Authors: …' with names"))
-    titles = [_bare(text.lstrip("#")) for text in labelled["title"] or rest]
-    title = titles[0] if titles and 0 < len(titles[0]) <= LONGEST_TITLE else None
-    if title is None:
-        remarks.append(Remark("title", "found no line that could be one"))
-    elif len(titles) > 1:
-        remarks.append(Remark("title", f"read from the first of {len(titles)} lines"))
-    return title, authors, venue, year, remarks
-
-
-def _is_venue(text: str) -> bool:
-    """True of a line that can be nothing else: an acronym with a year, or the card's links."""
-    read = _venue(text)
-    links = text.partition(" | ")[2]
-    return read is not None and bool(_ACRONYM.fullmatch(read[0]) or _LINKS.search(links))
-
-
 def _venue(text: str) -> tuple[str, int] | None:
-    first = _bare(text.partition(" | ")[0])
-    match = _VENUE.fullmatch(first) if len(first) <= LONGEST_VENUE else None
+    match = _VENUE.fullmatch(_bare(text.partition(" | ")[0]))
     return None if match is None else (match[1] or match[3], int(match[2] or match[4]))

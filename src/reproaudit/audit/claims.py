@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -151,3 +152,10 @@ class Claim(StrictModel):
     """Whether one run decides, as of a construction or an identity."""
     elsewhere: Elsewhere | None = None
     """Where the runs end that say no."""
+
+    def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
+        """Yield each null, ablation and constructed solution, with its place in the claim."""
+        yield from ((("nulls", i), one) for i, one in enumerate(self.nulls))
+        yield from ((("ablations", i, "arm"), one.arm) for i, one in enumerate(self.ablations))
+        if self.constructed is not None:
+            yield ("constructed",), self.constructed

@@ -57,7 +57,8 @@ def draft_audit(
 
 def draft_reviews(slug: str) -> str:
     """Return the text of ``SLUG.review.yaml``, in which nobody has decided anything yet."""
-    return _REVIEWS.format(slug=slug)
+    said = f"Reviewers decide here: `reproaudit review {slug}` writes this file whole."
+    return f"# {said}\nschema_version: 2\n"
 
 
 def draft_module(slug: str) -> str:
@@ -66,34 +67,21 @@ def draft_module(slug: str) -> str:
 
 
 def _variable(
-    name: VariableName,
-    card: Card,
-    today: date,
-    answers: Sequence[ChecklistAnswer],
+    name: VariableName, card: Card, today: date, answers: Sequence[ChecklistAnswer]
 ) -> str:
-    return _VARIABLE.format(
-        name=name.value,
-        result=_quoted(card.rows.get(name)),
-        as_of=today.isoformat(),
-        authors=_authors(answers, today),
-        locator=f"card, row {name.value}" if name in card.rows else TODO,
-    )
-
-
-def _authors(answers: Sequence[ChecklistAnswer], today: date) -> str:
-    """The authors' side of a variable; nothing if they say nothing of it."""
-    entries = "".join(
-        _ANSWER.format(
-            answer=_quoted(one.answer),
-            said=f"        justification: {_quoted(one.justification)}\n"
-            if one.justification
-            else "",
-            locator=_quoted(one.locator),
-            as_of=today.isoformat(),
-        )
-        for one in answers
-    )
-    return f"    authors:\n{entries}" if entries else ""
+    lines = [
+        f"  - name: {name.value}",
+        f"    card: {{result: {_quoted(card.rows.get(name))}, as_of: {today}}}",
+        *(["    authors:"] if answers else []),
+    ]
+    for one in answers:
+        lines.append(f"      - answer: {_quoted(one.answer)}")
+        if one.justification:
+            lines.append(f"        justification: {_quoted(one.justification)}")
+        lines += [f"        locator: {_quoted(one.locator)}", f"        as_of: {today}"]
+    locator = f"card, row {name.value}" if name in card.rows else TODO
+    lines += ["    evidence:", "      - statement: TODO", f"        locator: {locator}"]
+    return "\n".join(lines) + "\n"
 
 
 def _quoted(text: str | None) -> str:
@@ -155,25 +143,6 @@ not_audited:
   - statement: TODO
     locator: TODO
     reason: TODO
-"""
-
-_VARIABLE = """\
-  - name: {name}
-    card: {{result: {result}, as_of: {as_of}}}
-{authors}    evidence:
-      - statement: TODO
-        locator: {locator}
-"""
-
-_ANSWER = """\
-      - answer: {answer}
-{said}        locator: {locator}
-        as_of: {as_of}
-"""
-
-_REVIEWS = """\
-# Reviewers decide here: `reproaudit review {slug}` writes this file whole.
-schema_version: 2
 """
 
 _MODULE = '''\

@@ -15,21 +15,18 @@ else: values, nesting and listed faults are limited.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from reproaudit.audit.loading.document import UNREADABLE, Document, read_yaml
+from reproaudit.audit.loading.document import Document, is_readable, read_file, read_yaml
 from reproaudit.audit.loading.fault import START, Fault, Faults, Place
 from reproaudit.audit.loading.models import validate
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.rules import Violation, broken_rules
-from reproaudit.audit.rules.looks import MOST_WORK, work
-from reproaudit.audit.rules.papers import of_reviews, unfinished
-from reproaudit.bounded import UnfitFileError, read_regular
+from reproaudit.audit.rules.whole import of_reviews, unfinished
 from reproaudit.errors import SpecError, did_you_mean
 
 __all__ = [
@@ -47,9 +44,6 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
-
-MOST_UNREADABLE = 20
-"""Control characters that are reported, since a binary file has thousands."""
 
 MOST_COMPARED = 100_000
 """Known names that an unknown one is compared with, for all hints of a file together."""
@@ -73,7 +67,7 @@ def load_audit(path: Path | str) -> Audit:
 def read_audit(path: Path | str) -> tuple[Audit | None, list[Fault]]:
     """Return the audit in a file and its faults by place; no audit if one of them is an error."""
     faults = Faults(str(path))
-    text = _text_of(Path(path), faults)
+    text = read_file(Path(path), MAX_AUDIT_BYTES, faults)
     return (None, faults.in_order()) if text is None else read_text(text, str(path))
 
 
@@ -85,12 +79,12 @@ def read_text(text: str, file: str) -> tuple[Audit | None, list[Fault]]:
         return None, faults.in_order()
     audit = validate(Audit, document, faults)
     if audit is not None and not faults.refuse:
-        if (much := work(audit)) > MOST_WORK:
-            message = f"found {much} values, counted wherever they are used; expected thousands"
-            faults.add(START, (), "RA016", message)
+        stem = Path(file).stem
+        if audit.paper.slug != stem:
+            message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
+            faults.add(document.place(("paper", "slug")), ("paper", "slug"), "RA014", message)
         else:
-            named = _by_its_stem(audit, Path(file).stem, document, faults)
-            _take(broken_rules(named), document, faults)
+            _take(broken_rules(audit), document, faults)
     _take(unfinished(document.data, faults.locs), document, faults)
     return (None if faults.refuse else audit), faults.in_order()
 
@@ -148,7 +142,7 @@ def read_as(
 def _read(
     model: type[_Model], path: Path, noun: str, faults: Faults
 ) -> tuple[_Model | None, Document | None]:
-    text = _text_of(path, faults)
+    text = read_file(path, MAX_AUDIT_BYTES, faults)
     document = None if text is None else _document(text, faults, noun)
     if document is None or faults.refuse:
         return None, None
@@ -156,39 +150,9 @@ def _read(
     return (None if faults.refuse else found), document
 
 
-# --- text ---------------------------------------------------------------------------------------
-
-
-def _text_of(path: Path, faults: Faults) -> str | None:
-    """The text of a file, without a byte order mark."""
-    try:
-        data = read_regular(path, MAX_AUDIT_BYTES)
-    except UnfitFileError as error:
-        faults.add(START, (), "RA001", f"found {error.strerror}")
-        return None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        faults.add(START, (), "RA001", f"found no readable file ({reason.lower()})")
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = _end_of(data[: error.start].decode("utf-8", "replace"))
-        faults.add(place, (), "RA002", f"found the byte 0x{data[error.start]:02x}; expected UTF-8")
-        return None
-
-
-def _end_of(text: str) -> Place:
-    """The place that follows the last character of a text."""
-    return Place(text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
-
-
 def _document(text: str, faults: Faults, noun: str) -> Document | None:
     """What a text holds, if that is a mapping."""
-    for match in islice(UNREADABLE.finditer(text), MOST_UNREADABLE):
-        words = f"found the control character U+{ord(match.group()):04X}; expected readable text"
-        faults.add(_end_of(text[: match.start()]), (), "RA002", words)
-    document = None if faults.refuse else read_yaml(text, faults)
+    document = read_yaml(text, faults) if is_readable(text, faults) else None
     if document is None or isinstance(document.data, dict):
         return document
     if not faults.refuse:
@@ -199,42 +163,23 @@ def _document(text: str, faults: Faults, noun: str) -> Document | None:
 
 def _is_current(document: Document, faults: Faults) -> bool:
     """Whether an audit is of this version; another would be refused field by field."""
-    found = document.data.get("schema_version")
-    if found == VERSION and type(found) is int:
-        return True
-    place, loc = document.place(("schema_version",)), ("schema_version",)
-    if "schema_version" not in document.data:
-        message = "found no 'schema_version', which every version of reproaudit writes"
-        faults.add(START, (), "RA067", f"{message}; expected 'schema_version: {VERSION}'")
-    elif found == 1 and type(found) is int:
-        message = f"found version 1, which reproaudit 0.1 wrote; expected {VERSION}"
-        remedy = "Write claims and reviews anew, in the form that 'reproaudit new' drafts."
-        faults.add(place, loc, "RA067", message, remedy)
-    else:
-        message = f"found {document.written.get(loc, repr(found))}, of which this version of "
-        message += f"reproaudit knows nothing; expected {VERSION}"
-        faults.add(place, loc, "RA067", message, "Use the version of reproaudit that wrote it.")
-    return False
-
-
-# --- rules --------------------------------------------------------------------------------------
-
-
-def _by_its_stem(audit: Audit, stem: str, document: Document, faults: Faults) -> Audit:
-    """The audit under its file's name, so that of a wrong slug one rule tells alone."""
-    if audit.paper.slug == stem:
-        return audit
-    message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
-    faults.add(document.place(("paper", "slug")), ("paper", "slug"), "RA014", message)
-    return audit.model_copy(update={"paper": audit.paper.model_copy(update={"slug": stem})})
+    loc = ("schema_version",)
+    found = document.written.get(loc, f"no '{loc[0]}'")
+    if found != str(VERSION):
+        message = f"found {found}; expected 'schema_version: {VERSION}'"
+        faults.add(document.place(loc), loc, "RA067", message)
+    return found == str(VERSION)
 
 
 def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
-    """Keep what breaks a rule as faults, with the nearest known name as a remedy."""
-    compared = 0
+    """Keep the first violation of each rule at each place, with the nearest known name."""
+    compared, seen = 0, set()
     for one in found:
+        if (one.rule, one.loc) in seen:
+            continue
+        seen.add((one.rule, one.loc))
         hint = ""
-        if one.about is not None and one.known and not one.remedy:
+        if one.about and one.known and not one.remedy:
             compared += len(one.known)
             hint = did_you_mean(one.about, one.known) if compared <= MOST_COMPARED else ""
         place = document.place(one.loc, at_key=one.at_key)

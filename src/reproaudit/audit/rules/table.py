@@ -2,8 +2,8 @@
 
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA067 about what the models refuse, RA081 to RA088 about run files. The
-functions beside this module find the others. A new rule's id is the next free number above all that
-were ever given (see `RETIRED`).
+functions beside this module find the others. Ids that are missing here were given before, and are
+not given again: a new rule's id is RA227.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 Loc = tuple[str | int, ...]
 """A place in an audit: field names, names and list positions from the top down."""
@@ -37,8 +38,7 @@ class Rule:
     remedy: str
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """One place where an audit breaks a rule.
 
     Attributes:
@@ -56,7 +56,7 @@ class Violation:
     loc: Loc
     message: str
     remedy: str = ""
-    about: str | None = None
+    about: str = ""
     known: Collection[str] = ()
     at_key: bool = False
 
@@ -64,40 +64,12 @@ class Violation:
 WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221"})
 """The rules that do not refuse an audit."""
 
-RETIRED = frozenset(
-    f"RA{number:03}"
-    for number in (
-        *(
-            18,
-            19,
-            64,
-            65,
-            105,
-            108,
-            109,
-            112,
-            116,
-            117,
-            125,
-            128,
-            129,
-            131,
-            143,
-            146,
-            152,
-            154,
-            155,
-        ),
-        *(164, 166, 167, 172, 174, *range(181, 189), 191, 193, *range(194, 206)),
-    )
-)
-"""Ids of rules that are gone; no other rule gets them."""
-
 _TABLE = """
 RA001 An audit is a readable file of at most 1 MiB. → Check the path and its permissions.
 RA002 An audit is UTF-8 text without control characters, so that every editor shows the same. →
   Save the file as UTF-8 and remove the character.
-RA003 The file must be well-formed YAML. → Mend the syntax here, or on the line above.
+RA003 The file must be well-formed YAML. → Mend it here or on the line above: indent with spaces,
+  close quotes and brackets, quote text that holds ': ' or begins with a special character.
 RA004 A file holds one audit, so one YAML document. → Remove what follows '---'.
 RA005 An audit is a mapping of fields. → Start from 'schema_version: 2' and 'paper:'.
 RA006 YAML lets the second of two equal keys win in silence. → Remove or rename one of the two.
@@ -128,7 +100,8 @@ RA021 A log of results that was edited no longer says how often a paper was judg
   file as git has it, or remove the line.
 RA050 An unknown field would be ignored in silence, with what it says. → Rename or remove it.
 RA051 The field is needed. → Add it.
-RA052 The value has another type than the field. → Write the expected type.
+RA052 The value has another type than the field. → Write the expected type: quote what is text,
+  write a list as [a, b].
 RA053 The value lies outside the range that the field allows. → Change the value.
 RA054 The field takes one of a few words. → Write one of them.
 RA055 Names and identifiers have a fixed form, so that they can be used in file names and code. →
@@ -147,8 +120,8 @@ RA062 A check takes one of a few combinations of fields. → Keep one of the for
 RA063 A bound has a provenance, and a bound of ours a reason, so that nobody tunes it unseen. →
   Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.
 RA066 What a page says of a claim is brief. → Shorten it.
-RA067 An audit says in which version of the format it is written. → Begin from 'schema_version:
-  2'; 'reproaudit new' drafts the form.
+RA067 An audit says in which version of the format it is written. → Write it in the form that
+  'reproaudit new' drafts, or use the version of reproaudit that wrote it.
 RA081 A command measures an experiment of the audit that stands beside it. → Name an experiment of
   the audit.
 RA082 A setting that does not reach the command would make an arm that is its experiment. → Write
@@ -165,56 +138,27 @@ RA087 Of two ways to run a paper nobody knows which made a record. → Keep the 
   file, and remove the other.
 RA088 A run file without its audit has no settings, seeds and measurements. → Put SLUG.run.yaml
   beside SLUG.yaml, which must be without errors.
-RA101 A claim is judged on an experiment of this audit. → Name a declared experiment.
-RA102 A check reads measurements of its experiment. → Name a declared measurement.
-RA103 A coordinate is on an axis of what is read. → Name an axis of the measurement, or remove the
-  coordinate.
 RA104 A check can only read a coordinate that is measured; one that decides, at each tier. → Write
   one of these coordinates.
 RA106 Only a series has a beginning and a course. → Read a series, or choose another kind of
   check.
 RA107 Quantities that are compared along an axis are paired by its coordinates. → Fix a coordinate
   of either, or declare the same coordinates for both.
-RA110 An arm overrides settings of its experiment. → Name a setting of the experiment.
 RA111 An arm that runs like the claim answers like the claim. → Remove the override, or write a
   value that differs.
 RA113 An arm is judged by the same checks as the claim. → Declare the measurement there with the
   same kind and axes, or take another experiment.
-RA114 The checks read the same coordinates in an arm. → Keep the coordinate in the override.
-RA115 A claim's id is permanent and unique over all audits. → Begin it with the slug and a dot,
-  and use it once.
-RA118 An arm is declared, or written where it is used. → Name an arm that stands under the audit's
-  own 'arms'.
-RA119 An arm that nothing uses suggests that a name was forgotten. → Name it where it
-  belongs, or remove it.
 RA121 The coordinates of an axis come from one place. → Give one of values, setting and size.
 RA122 An axis that follows a setting takes its coordinates from that list. → Name a setting whose
   value is a list.
-RA123 Axes of one name or equal coordinates cannot be told apart. → Rename or remove one of them.
 RA124 A scalar is one number; an array has axes. → Change the kind or the axes.
-RA130 An experiment names under 'measures' which of the shared measurements it makes. → Name a
-  measurement that stands under the audit's own 'measurements'.
-RA132 A stage of training lasts as many steps as a setting says. → Name a setting of the
-  experiment: a whole number, or a list with one for each stage.
 RA141 A value that replaces a setting's value must have its type. → Write 1.0 for a decimal
   number, [1] for a list, quotes for text.
-RA142 An alternative that equals the value would be counted as agreement. → Remove it.
-RA144 Sources that state different values are a finding of the audit. → Add a finding that names
-  the setting.
 RA145 Only a guess has alternatives; what another source states is a reading. → Move the value to
   'readings' with its source, or say that the setting's value is a guess.
 RA151 The documentation score is over nine variables, each decided once. → List each of the nine
   variables once.
 RA153 Unfinished text has not been reviewed. → Finish the text.
-RA156 Agreement is counted between reviewers, each with one voice. → Keep the reviewer's latest
-  decision.
-RA161 A finding's id is permanent and unique over all audits. → Begin it with the slug and a dot,
-  and use it once.
-RA162 A finding about a setting points at it. → Name a setting of this audit.
-RA163 A finding names the claims whose answer it changes. → Name a claim of this audit.
-RA165 A response stands next to what it answers. → Name a finding or a claim of this audit.
-RA171 A dispute stands next to what it disputes. → Name a claim, an arm or a setting of this
-  audit.
 RA173 A sign-off holds for the version that the reviewer saw. → Review what has changed, and sign
   off again with 'reproaudit review'.
 RA192 A power law across sizes is fitted to at least three positive numbers. → Name an axis of
@@ -227,15 +171,14 @@ RA214 A reading is a value that another source backs; a guess has alternatives i
   setting that has 'readings', or take the name out.
 RA217 An onset and a law of growth are of a single course, in which nothing can cancel. → Give a
   coordinate on every axis, or measure the worst of them.
-RA218 A claim is graded along an axis of what its headline reads; each tier has what is primary. →
-  Name an axis of the headline's measurements, and coordinates of it.
-RA219 Values that a source states together are settings of the same experiments. → Name a setting
-  of the experiment.
-RA220 How far a run trained is read from a series. → Name a series that the experiment measures.
 RA221 Fewer than five valid runs decide nothing. → Ask for five runs or more.
 RA222 A reading is what a source states; what is guessed is an alternative. → Name the source with
   its place, or move the value to 'alternatives'.
-RA223 A claim's arms are told apart by name. → Give the arm another name.
+RA224 A name stands for something that the audit declares. → Correct the name, or declare what it
+  stands for.
+RA225 Of two that are alike nobody knows which was meant, or the same would count twice. → Rename
+  or remove one of them.
+RA226 The id of a claim or a finding is unique over all audits. → Begin it with the slug and a dot.
 """
 """A rule a row: id, reason, remedy."""
 

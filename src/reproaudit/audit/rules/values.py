@@ -14,40 +14,29 @@ MOST_SHOWN = 20
 
 
 def key(value: SettingValue) -> Hashable:
-    """A key that two values share exactly if they are the same setting."""
-    if isinstance(value, tuple):
-        return tuple(key(v) for v in value)
-    return isinstance(value, bool), value
-
-
-def keys(values: Iterable[SettingValue]) -> frozenset[Hashable]:
-    """The keys of several values, to look many values up among them."""
-    return frozenset(map(key, values))
+    """Return a key that two values share exactly if they are the same setting."""
+    return tuple(map(key, value)) if isinstance(value, tuple) else (isinstance(value, bool), value)
 
 
 def same(a: SettingValue, b: SettingValue) -> bool:
-    """True if two values are the same setting: true is not 1, but 1 is 1.0."""
+    """Tell whether two values are the same setting: true is not 1, but 1 is 1.0."""
     return key(a) == key(b)
 
 
 def repeated(values: Iterable[SettingValue]) -> Iterator[int]:
-    """The positions of values that came before."""
+    """Yield the positions of values that came before."""
     seen: set[Hashable] = set()
     for i, value in enumerate(values):
-        if key(value) in seen:
+        if (one := key(value)) in seen:
             yield i
-        seen.add(key(value))
+        seen.add(one)
 
 
 def fits(value: SettingValue, model: SettingValue) -> bool:
-    """True if a value has the model's type; a whole number may stand for a decimal one."""
-    if isinstance(model, tuple):
-        if not isinstance(value, tuple):
-            return False
+    """Tell whether a value has the model's type; a whole number may stand for a decimal one."""
+    if isinstance(model, tuple) and isinstance(value, tuple):
         allowed = {kind for one in model for kind in _types(one)}
-        return not model or all(type(v) in allowed for v in value)
-    if isinstance(value, tuple):
-        return False
+        return not model or all(type(one) in allowed for one in value)
     return type(value) in _types(model)
 
 
@@ -56,15 +45,13 @@ def _types(model: SettingValue) -> tuple[type, ...]:
 
 
 def kind_of(value: SettingValue) -> str:
-    """The type of a value in a reviewer's words."""
-    if isinstance(value, tuple):
-        return "a list"
+    """Return the type of a value in a reviewer's words."""
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    return words[type(value)]
+    return words.get(type(value), "a list")
 
 
 def shown(value: SettingValue | Sequence[Scalar]) -> str:
-    """The value as it is written in an audit; of a long list or text, the beginning."""
+    """Return the value as it is written in an audit; of a long list or text, the beginning."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple | range):
@@ -74,5 +61,5 @@ def shown(value: SettingValue | Sequence[Scalar]) -> str:
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """Text as a message quotes it: on one line, without control characters, cut off."""
+    """Return text as a message quotes it: on one line, without control characters, cut off."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
