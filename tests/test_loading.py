@@ -67,7 +67,7 @@ def test_bad_audit(name: str) -> None:
 
 def test_table_covers_every_rule() -> None:
     tested = {line[-6:-1] for one in BAD.values() for line in one["faults"]}
-    by_hand = {"RA001", "RA005", "RA016", "RA017"}  # below, and in test_limits
+    by_hand = {"RA001", "RA005", "RA017"}  # below, and in test_limits
     by_hand |= {f"RA08{number}" for number in range(1, 9)}  # in repositories/test_run_files
     by_hand |= {"RA173"}  # in test_reviews
     by_hand |= {"RA020", "RA021"}  # in test_module_fit and test_results
@@ -78,7 +78,7 @@ def test_every_fault_is_told_at_once_in_the_order_of_the_file() -> None:
     """What the notation, the models and a TODO show; rules across values wait for the models."""
     text = edited("no-signed-exponent", "misspelt-field", "no-such-day", "unfinished", "no-why")
     faults = faults_in(text)
-    assert sorted(f.rule for f in faults) == ["RA009", "RA050", "RA056", "RA060", "RA153"]
+    assert sorted(f.rule for f in faults) == ["RA050", "RA056", "RA060", "RA153", "RA227"]
     assert [f.place for f in faults] == sorted(f.place for f in faults)
     rules = edited("axis-of-no-setting", "alternative-is-value")
     assert sorted(f.rule for f in faults_in(rules)) == ["RA224", "RA225"]
@@ -105,7 +105,7 @@ def test_load_audit_raises_all_faults_together(tmp_path: Path) -> None:
         (b"\xff\xfea\x00", "RA002", "0xff"),
         (b"a: \x00\n", "RA002", "U+0000"),
         ("a: \u2028".encode(), "RA002", "U+2028"),
-        (b"a: 1\n", "RA067", "no 'schema_version'"),
+        (b"a: 1\n", "RA051", "no 'schema_version'"),
         (b"a: 1\n" * 300_000, "RA001", "expected at most 1,048,576"),
     ],
 )
@@ -163,7 +163,7 @@ def test_both_parsers_agree_on_places_and_rules(monkeypatch: pytest.MonkeyPatch)
 )  # fmt: skip
 def test_plain_scalars_without_doubt(text: str, value: object) -> None:
     read, doubt = read_plain(text)
-    assert (read, type(read), doubt) == (value, type(value), None)
+    assert (read, type(read), doubt) == (value, type(value), "")
 
 
 # --- nothing raises ------------------------------------------------------------------------------
@@ -279,11 +279,11 @@ def test_deep_nesting_never_exhausts_the_stack(unit: str) -> None:
 
 
 def test_depth_limit_is_the_documented_one() -> None:
-    deepest = MAX_DEPTH - 1  # below the mapping that holds it
+    deepest = MAX_DEPTH  # below the mapping that holds it
     shallow = faults_in(f"a: {'[' * deepest}{']' * deepest}")
     deep = faults_in(f"a: {'[' * (deepest + 1)}{']' * (deepest + 1)}")
-    assert "RA013" not in {f.rule for f in shallow}
-    assert "RA013" in {f.rule for f in deep}
+    assert "RA016" not in {f.rule for f in shallow}
+    assert "RA016" in {f.rule for f in deep}
 
 
 def test_a_refusal_of_a_kind_never_met_is_still_told(monkeypatch: pytest.MonkeyPatch) -> None:

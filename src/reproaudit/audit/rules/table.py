@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA067 about what the models refuse, RA081 to RA088 about run files. The
 functions beside this module find the others. Ids that are missing here were given before, and are
-not given again: a new rule's id is RA227.
+not given again: a new rule's id is RA228.
 """
 
 from __future__ import annotations
@@ -77,21 +77,11 @@ RA007 An audit holds facts, no templates: every value is written where it is rea
   value out, without &, * and <<.
 RA008 A YAML tag can change what a value means, unseen by the reviewer. → Remove the tag; quote
   the value if it is text.
-RA009 YAML 1.1 reads a number such as 1e-3 as text, because it has no decimal point or no signed
-  exponent. → Write it with a point and a signed exponent, or quote it if it is text.
-RA010 YAML 1.1 reads on, off, yes and no as true and false; other readers read text. → Write true
-  or false, or quote the word if it is text.
-RA011 YAML 1.1 reads 010 as 8, 1:30 as 90 and 1_000 as 1000; a reviewer may not. → Write a plain
-  decimal number, or quote it if it is text.
-RA012 An infinite, undefined or unrepresentable number cannot be held against anything. → Write a
-  finite number, or quote it if it is text.
-RA013 An audit is nested about ten deep; far deeper nesting is a slip or an attack. → Look for a
-  missing bracket or runaway indentation.
 RA014 An audit and its experiments find each other by the file's name. → Rename the file or change
   paper.slug.
 RA015 Names are text. → Quote the name.
-RA016 An audit is data that a reviewer reads, so a file of hundreds of thousands of values is a
-  slip or an attack. → Keep such data outside the audit.
+RA016 An audit is data that a reviewer reads, about ten levels deep; a far deeper or larger file is
+  a slip or an attack. → Look for a missing bracket, and keep large data outside the audit.
 RA017 Nobody reads more than a thousand faults at once. → Mend the faults that are listed, and
   check again.
 RA020 An experiment that does not take the audit's settings cannot be run. → Mend the audit, or
@@ -103,7 +93,7 @@ RA051 The field is needed. → Add it.
 RA052 The value has another type than the field. → Write the expected type: quote what is text,
   write a list as [a, b].
 RA053 The value lies outside the range that the field allows. → Change the value.
-RA054 The field takes one of a few words. → Write one of them.
+RA054 The field takes one of a few words. → Write what is expected.
 RA055 Names and identifiers have a fixed form, so that they can be used in file names and code. →
   Rename it.
 RA056 Dates are written YYYY-MM-DD. → Write the date so.
@@ -120,8 +110,6 @@ RA062 A check takes one of a few combinations of fields. → Keep one of the for
 RA063 A bound has a provenance, and a bound of ours a reason, so that nobody tunes it unseen. →
   Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.
 RA066 What a page says of a claim is brief. → Shorten it.
-RA067 An audit says in which version of the format it is written. → Write it in the form that
-  'reproaudit new' drafts, or use the version of reproaudit that wrote it.
 RA081 A command measures an experiment of the audit that stands beside it. → Name an experiment of
   the audit.
 RA082 A setting that does not reach the command would make an arm that is its experiment. → Write
@@ -179,6 +167,8 @@ RA224 A name stands for something that the audit declares. → Correct the name,
 RA225 Of two that are alike nobody knows which was meant, or the same would count twice. → Rename
   or remove one of them.
 RA226 The id of a claim or a finding is unique over all audits. → Begin it with the slug and a dot.
+RA227 YAML 1.1 reads no as false, 010 as 8, 1:30 as 90 and 1e-3 as text; a reviewer may not. → Write
+  true, false or a finite decimal number such as 1.0e-3, or quote it if it is text.
 """
 """A rule a row: id, reason, remedy."""
 
