@@ -53,24 +53,12 @@ def test_a_pair_needs_no_registry(shipped: Path) -> None:
     assert list(Catalog().entries) == ["one", "two"]
 
 
-def test_one_without_the_other_fails_loudly(shipped: Path) -> None:
-    write_paper(shipped / "audits", "two")
-    (shipped / "papers" / "three.py").touch()
-    with pytest.raises(SpecError) as error:
-        _ = Catalog().entries
-    lines = str(error.value).splitlines()
-    assert len(lines) == 2, "both at once"
-    assert any("two.yaml: has no module" in line for line in lines)
-    assert any("three.py: has no audit" in line for line in lines)
-    assert all(line.endswith("Add it, or remove the other.") for line in lines)
-
-
 def test_a_users_folder(tmp_path: Path) -> None:
     folder = write_paper(tmp_path / "mine")
     (folder / "shared_parts.py").touch()  # which any module may import
     catalog = Catalog(folder)
     assert set(catalog.entries) == {*Catalog().entries, "mini"}
-    assert catalog.locate("mini").file == folder / "mini.py"
+    assert catalog["mini"].module.file == folder / "mini.py"
 
 
 def test_an_audit_that_stands_alone_is_judged_and_not_run(
@@ -192,7 +180,7 @@ def test_a_module_of_a_users_folder_is_told_apart_from_another_of_its_name(tmp_p
         folder = write_paper(tmp_path / name)
         text = MODULE.read_text().replace("out of order", name)
         (folder / "mini.py").write_text(text)
-    loaded = [Catalog(tmp_path / name).locate("mini").load() for name in ("one", "two")]
+    loaded = [Catalog(tmp_path / name)["mini"].module.load() for name in ("one", "two")]
     assert loaded[0]["descent"].measure is not loaded[1]["descent"].measure
     assert "mini" not in sys.modules
 
@@ -203,7 +191,7 @@ def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path
         folder = write_paper(tmp_path / name)
         (folder / "near.py").write_text(f"NAME = '{name}'\n")
         (folder / "mini.py").write_text(f"{MODULE.read_text()}\nfrom near import NAME\n")
-        measure = Catalog(folder).locate("mini").load()["descent"].measure
+        measure = Catalog(folder)["mini"].module.load()["descent"].measure
         found.append(measure.__globals__["NAME"])
     assert found == ["one", "two"]
     assert len(sys.path) <= len(path) + 1  # the last folder stays, for imports while it measures
@@ -216,7 +204,7 @@ def test_another_import_that_fails_is_told_as_it_is(tmp_path: Path) -> None:
     folder = write_paper(tmp_path)
     (folder / "mini.py").write_text("import no_such_library\n")
     with pytest.raises(SpecError, match=r"cannot be imported: ModuleNotFoundError: No module"):
-        Catalog(folder).locate("mini").load()
+        Catalog(folder)["mini"].module.load()
 
 
 def test_a_refused_measurement_is_told_in_one_line_without_a_link() -> None:

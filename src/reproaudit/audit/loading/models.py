@@ -70,14 +70,12 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
         return  # its entries are refused, so that they do not count
     found = quoted(str(loc[-1])) if at_key else _found(value)
     if kind in ("enum", "literal_error", "union_tag_invalid"):
-        yield _of_word(
-            loc, value, found, str(context.get("expected", context.get("expected_tags")))
-        )
-        return
-    rule, message = _of_value(kind, value, found, context, error["msg"], model)
-    if isinstance(value, str) and not at_key and UNFINISHED.search(value):
-        rule = "RA058"
-    yield Violation(rule, loc, message, at_key=at_key)
+        one = _of_word(loc, value, found, context)
+    else:
+        rule, message = _of_value(kind, value, found, context, error["msg"], model)
+        one = Violation(rule, loc, message, at_key=at_key)
+    todo = isinstance(value, str) and not at_key and UNFINISHED.search(value)
+    yield one._replace(rule="RA058", remedy="") if todo else one
 
 
 # --- the model of a node ------------------------------------------------------------------------
@@ -181,8 +179,9 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
     return Violation(rule, loc, f"found no '{name}'; expected one", remedy)
 
 
-def _of_word(loc: Loc, value: Any, found: str, expected: str) -> Violation:
+def _of_word(loc: Loc, value: Any, found: str, context: dict[str, Any]) -> Violation:
     """A word that is none of a few."""
+    expected = str(context.get("expected") or context.get("expected_tags"))
     known = re.findall("'([^']*)'", expected) or [expected]
     close = closest(value, known) if isinstance(value, str) else None
     remedy = f"Did you mean '{close}'?" if close else ""
