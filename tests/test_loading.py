@@ -78,7 +78,7 @@ def test_every_fault_is_told_at_once_in_the_order_of_the_file() -> None:
     """What the notation, the models and a TODO show; rules across values wait for the models."""
     text = edited("no-signed-exponent", "misspelt-field", "no-such-day", "unfinished", "no-why")
     faults = faults_in(text)
-    assert sorted(f.rule for f in faults) == ["RA050", "RA056", "RA060", "RA153", "RA227"]
+    assert sorted(f.rule for f in faults) == ["RA050", "RA056", "RA059", "RA153", "RA227"]
     assert [f.place for f in faults] == sorted(f.place for f in faults)
     rules = edited("axis-of-no-setting", "alternative-is-value")
     assert sorted(f.rule for f in faults_in(rules)) == ["RA224", "RA225"]

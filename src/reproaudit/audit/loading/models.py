@@ -139,13 +139,7 @@ _EXPECTED: dict[str, tuple[str, str]] = {
 }
 """By pydantic's name of an error its rule, and what was expected."""
 
-_OWN = {
-    "unexplained_guess": "RA060",
-    "unlocated_setting": "RA061",
-    "bound_form": "RA062",
-    "bound": "RA063",
-    "value_error": "RA059",
-}
+_OWN = {"bound_form": "RA062", "bound": "RA063", "value_error": "RA059"}
 """The rules of the errors that our own validators raise, with their words."""
 
 _FORMS = (

@@ -7,7 +7,7 @@ is reported once, of the first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reproaudit.audit.claims import Claim
@@ -68,7 +68,10 @@ def of_claim(audit: Audit, i: int) -> Iterator[Violation]:
         return
     own, *others = (one for one in arms_of(audit, claim) if one.role is not Role.READING)
     arms = {one.name: one for one in (own, *others)}
-    places = _places(loc, claim, arms)
+    places: dict[str, Loc] = {name: ("arms", name) for name in arms}
+    for place, one in claim.arms():
+        if not isinstance(one, str):
+            places[one.name] = (*loc, *place)
     for arm in others:
         yield from _arm(audit, own, arm, places[arm.name])
     reads = []
@@ -125,12 +128,10 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     yield from unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
     for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
         place, settings = (*loc, "readings", j), audit.settings_of(claim.experiment)
-        readings = settings[name].readings if name in settings else ()
-        for other in (name, *(other for reading in readings for other in reading.together)):
+        read = {other: one.readings for other, one in settings.items() if one.readings}
+        yield from unknown(place, "setting with readings", name, read, f"'{claim.experiment}'")
+        for other in (other for one in read.get(name, ()) for other in one.together):
             yield from unknown(place, "setting", other, settings, f"'{claim.experiment}'")
-        if name in settings and not readings:
-            message = f"found '{name}', of which the audit states one value"
-            yield Violation("RA214", place, f"{message}; expected a setting with 'readings'")
     written = list(claim.arms())
     taken = Counter(one.name for _, one in written if not isinstance(one, str))
     for place, one in written:
@@ -172,12 +173,6 @@ def _quantities(loc: Loc, check: Check, model: StrictModel) -> _Quantities:
 
 
 # --- arms ---------------------------------------------------------------------------------------
-
-
-def _places(loc: Loc, claim: Claim, arms: Collection[str]) -> dict[str, Loc]:
-    """Return where each arm is written, by name."""
-    written = {one.name: (*loc, *place) for place, one in claim.arms() if not isinstance(one, str)}
-    return {name: written.get(name, ("arms", name)) for name in arms}
 
 
 def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[Violation]:
@@ -234,7 +229,8 @@ def _coordinates(
     """Return an axis's coordinates in an experiment under some settings at a tier."""
     if axis.setting is None:
         return axis.values if axis.values is not None else range(axis.size or 0)
-    value = overrides.get(axis.setting, audit.value_of(experiment, axis.setting, tier))
+    setting = audit.setting_of(experiment, axis.setting)
+    value = overrides.get(axis.setting, setting.at(tier) if setting is not None else ())
     return value if isinstance(value, tuple) else ()
 
 
@@ -271,13 +267,13 @@ def _axes(reads: Sequence[Read]) -> Iterator[Violation]:
     for read in reads:
         axes = {axis.name for axis in read.declaration.axes}
         by_check.setdefault(read.loc[:4], set()).update(axes)
-        for name in read.quantity.at:
-            place = (*read.loc, "at", name)
-            yield from unknown(place, "axis", name, axes, f"'{read.name}'", at_key=True)
     for read in reads:
-        for name in read.check.at if read.check is not None else ():
-            place, axes = (*read.loc[:4], "at", name), by_check[read.loc[:4]]
-            yield from unknown(place, "axis", name, axes, "what it reads", at_key=True)
+        axes = {axis.name for axis in read.declaration.axes}
+        for name in read.fixed:
+            own = name in read.quantity.at
+            known, loc = (axes, read.loc) if own else (by_check[read.loc[:4]], read.loc[:4])
+            of = f"'{read.name}'" if own else "what it reads"
+            yield from unknown((*loc, "at", name), "axis", name, known, of, at_key=True)
 
 
 def _unmeasured(audit: Audit, read: Read, tier: TierName) -> Iterator[Violation]:
@@ -316,13 +312,13 @@ def _course(audit: Audit, claim: Claim, read: Read, tier: TierName) -> Iterator[
             message = f"found '{read.name}' with its axis '{name}' left free"
             yield Violation("RA217", read.loc, f"{message}; expected a single course")
         return
-    loc, name = (*read.loc[:4], "axis"), read.check.axis
-    yield from unknown(loc, "axis", name, free, f"'{read.name}' that is free")
-    sizes = free.get(name, (1, 2, 3))
-    numbers = {one for one in sizes if not isinstance(one, str) and one > 0}
-    if len(numbers) < max(len(sizes), FEWEST_SIZES):
-        message = f"found {name} {shown(sizes)} at the {tier} tier; expected at least "
-        yield Violation("RA192", loc, f"{message}{FEWEST_SIZES} different positive numbers")
+    sizes = {
+        axis: one
+        for axis, one in free.items()
+        if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= FEWEST_SIZES
+    }
+    of = f"at least {FEWEST_SIZES} positive sizes of '{read.name}' at the {tier} tier"
+    yield from unknown((*read.loc[:4], "axis"), "axis", read.check.axis, sizes, of)
 
 
 def _over_training(read: Read) -> bool:

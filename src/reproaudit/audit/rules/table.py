@@ -89,8 +89,6 @@ RA056 Write the date so.
 RA057 Add an entry.
 RA058 Write what belongs here; nothing is guessed.
 RA059 Change it as the message says.
-RA060 Give 'why', and 'alternatives' or 'only_reading', or the source that states the value.
-RA061 Add 'locator': section, table, page, or file and line.
 RA062 Keep one of the forms that the message names.
 RA063 Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.
 RA066 Shorten it.
@@ -108,17 +106,14 @@ RA107 Fix a coordinate of either, or declare the same coordinates for both, whic
 RA111 Remove the override, or write a value that differs: this arm would answer like the claim.
 RA113 Declare the measurement there with the same kind and axes, or take another experiment.
 RA121 Give one of values, setting and size.
-RA122 Name a setting whose value is a list: the coordinates of the axis.
 RA124 Change the kind or the axes: a scalar is one number.
 RA141 Write 1.0 for a decimal number, [1] for a list, quotes for text.
 RA145 Move the value to 'readings' with its source, or say that the setting's value is a guess.
 RA151 List each of the nine variables once.
 RA153 Finish the text.
 RA173 Review what has changed, and sign off again with 'reproaudit review'.
-RA192 Name an axis of positive sizes, and leave its coordinate out.
 RA211 Write 'main: true' at one claim, with which the page begins, and at no other.
 RA212 Add to 'nulls' an arm with nothing to learn, or with a wrong reference.
-RA214 Name a setting that has 'readings', or take the name out.
 RA217 Give a coordinate on every axis, or measure the worst of them: several courses can cancel.
 RA221 Ask for five runs or more: fewer decide nothing.
 RA222 Name the source with its place, or move the value to 'alternatives'.

@@ -36,8 +36,7 @@ def unknown(
 ) -> Iterator[Violation]:
     """Yield the name at a place, if it is none of those that are known."""
     if name not in known:
-        article = "an" if word[0] in "aei" else "a"
-        message = f"found the unknown {word} '{name}'; expected {article} {word} of {of}"
+        message = f"found '{name}', which is no {word} of {of}; expected one"
         yield Violation("RA224", loc, message, "", name, known, at_key)
 
 
@@ -196,30 +195,23 @@ def _declaration(
 
 
 def _along(audit: Audit, loc: Loc, experiment: str, axis: Axis) -> Iterator[Violation]:
+    """Yield an axis along a setting that is no list, or has a value twice."""
     name, settings = str(axis.setting), audit.settings_of(experiment)
-    yield from unknown(loc, "setting", name, settings, f"'{experiment}'")
-    value = settings[name].value if name in settings else ()
-    if not isinstance(value, tuple):
-        message = f"found setting '{name}', which is {shown(value)}"
-        yield Violation("RA122", loc, f"{message}; expected a list of coordinates")
-    elif (i := next(repeated(value), None)) is not None:
-        message = f"found setting '{name}', which has {shown(value[i])} again"
+    lists = {other: one.value for other, one in settings.items() if isinstance(one.value, tuple)}
+    yield from unknown(loc, "list", name, lists, f"'{experiment}'")
+    for i in repeated(lists.get(name, ())):
+        message = f"found '{name}', which has {shown(lists[name][i])} again"
         yield Violation("RA225", loc, f"{message}; expected different coordinates")
 
 
 def _training_loss(
-    audit: Audit, loc: Loc, name: str | None, experiments: Iterable[str]
+    audit: Audit, loc: Loc, name: str | None, experiments: Collection[str]
 ) -> Iterator[Violation]:
-    """Yield a training loss that no experiment measures, or none as a series."""
-    known: dict[str, list[MeasurementKind]] = {}
-    for experiment in experiments if name is not None else ():
-        for other, one in audit.measurements_of(experiment).items():
-            known.setdefault(other, []).append(one.kind)
+    """Yield a training loss that no experiment measures as a series."""
+    made = (audit.measurements_of(one).items() for one in experiments if name is not None)
+    known = {one for each in made for one, d in each if d.kind is MeasurementKind.SERIES}
     if name is not None and experiments:
-        yield from unknown(loc, "measurement", name, known)
-        if name in known and MeasurementKind.SERIES not in known[name]:
-            message = f"found the {known[name][0]} '{name}'; expected a series"
-            yield Violation("RA106", loc, message)
+        yield from unknown(loc, "series", name, known)
 
 
 # --- reviews, unfinished text -------------------------------------------------------------------
