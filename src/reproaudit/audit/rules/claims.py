@@ -7,7 +7,7 @@ is reported once, of the first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reproaudit.audit.claims import Claim
@@ -35,25 +35,29 @@ JUDGED: tuple[TierName, ...] = ("quick", "paper")
 
 
 class Read(NamedTuple):
-    """A quantity that a claim reads.
+    """A quantity that a claim reads at a tier.
 
     Attributes:
         loc: its place.
+        tier: the tier.
         check: the check that reads it; None of what is read elsewhere.
         quantity: the quantity.
         arm: the arm in which it is read.
         name: the measurement that is read there.
         declaration: its declaration.
         fixed: the coordinates that the check and the quantity state, by axis.
+        along: the coordinates of what is read, by axis.
     """
 
     loc: Loc
+    tier: TierName
     check: Check | None
     quantity: Quantity
     arm: PlannedArm
     name: str
     declaration: Declaration
     fixed: dict[str, Coordinate]
+    along: dict[str, Sequence[Coordinate]]
 
 
 def of_claim(audit: Audit, i: int) -> Iterator[Violation]:
@@ -69,37 +73,31 @@ def of_claim(audit: Audit, i: int) -> Iterator[Violation]:
     own, *others = (one for one in arms_of(audit, claim) if one.role is not Role.READING)
     arms = {one.name: one for one in (own, *others)}
     places: dict[str, Loc] = {name: ("arms", name) for name in arms}
-    for place, one in claim.arms():
-        if not isinstance(one, str):
-            places[one.name] = (*loc, *place)
+    places |= {a.name: (*loc, *at) for at, a in claim.arms() if not isinstance(a, str)}
+    found = [(*one, arms[one[2].arm or OWN]) for one in _quantities_of(loc, claim)]
     for arm in others:
         yield from _arm(audit, own, arm, places[arm.name])
-    reads = []
-    found = [(*one, arms[one[2].arm or OWN]) for one in _quantities_of(loc, claim)]
-    found += [
-        ((*places[arm.name], "holds_at_start", j, "value"), None, bound.value, arm)
-        for arm in others
-        for j, bound in enumerate(arm.holds_at_start)
-    ]
-    for place, check, quantity, arm in found:
-        name = arm.reads.get(quantity.measurement, quantity.measurement)
-        declaration = audit.declaration(arm.experiment, name)
-        if declaration is None:
-            known, of = audit.measurements_of(arm.experiment), f"'{arm.experiment}'"
-            yield from unknown((*place, "measurement"), "measurement", name, known, of)
-        else:
-            fixed = {**(check.at if check is not None else {}), **quantity.at}
-            reads.append(Read(place, check, quantity, arm, name, declaration, fixed))
-    yield from _grade(audit, (*loc, "grade"), claim, reads)
-    yield from _axes(reads)
-    for arm in others:
-        if arm.role is not Role.COMPARED:
-            yield from _in_arm(audit, arm, places[arm.name], reads)
+        for j, bound in enumerate(arm.holds_at_start):
+            place = (*places[arm.name], "holds_at_start", j, "value")
+            found.append((place, None, bound.value, arm))
     for tier in JUDGED:
-        for read in reads:
-            yield from _unmeasured(audit, read, tier)
-            yield from _course(audit, claim, read, tier)
-        yield from _unpaired(audit, claim, reads, tier)
+        reads = []
+        for place, check, quantity, arm in found:
+            read = _read(audit, tier, place, check, quantity, arm)
+            if read is None:
+                name = arm.reads.get(quantity.measurement, quantity.measurement)
+                known, of = audit.measurements_of(arm.experiment), f"'{arm.experiment}'"
+                yield from unknown((*place, "measurement"), "measurement", name, known, of)
+                continue
+            reads.append(read)
+            yield from _unmeasured(read)
+            yield from _course(claim, read)
+        yield from _axes(reads)
+        yield from _unpaired(claim, reads)
+        yield from _grade(claim, (*loc, "grade"), reads, tier)
+        for arm in others:
+            if arm.role is not Role.COMPARED:
+                yield from _in_arm(audit, arm, places[arm.name], reads)
 
 
 def work(audit: Audit) -> int:
@@ -197,19 +195,17 @@ def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[V
 def _in_arm(audit: Audit, arm: PlannedArm, loc: Loc, reads: Sequence[Read]) -> Iterator[Violation]:
     """Yield what the claim reads in its own runs, and cannot read in the same way in an arm."""
     for read in reads:
-        name = read.quantity.measurement
-        theirs = audit.declaration(arm.experiment, arm.reads.get(name, name))
         if read.arm.role is not Role.OWN or read.check is None:
             continue
-        if theirs is None or _form(theirs) != _form(read.declaration):
-            if theirs is not None or name not in arm.reads:  # else the name has a fault
-                found = "no" if theirs is None else "another form of"
-                message = f"found {found} '{name}' in experiment '{arm.experiment}'; expected it "
-                message += f"as in '{read.arm.experiment}', since the claim reads it"
-                yield Violation("RA113", (*loc, "experiment"), message)
-        elif any(axis.setting in arm.overrides for axis in theirs.axes):
-            for tier in JUDGED:
-                yield from _unmeasured(audit, read._replace(arm=arm, declaration=theirs), tier)
+        name = read.quantity.measurement
+        theirs = _read(audit, read.tier, read.loc, read.check, read.quantity, arm)
+        if theirs is not None and _form(theirs.declaration) == _form(read.declaration):
+            yield from _unmeasured(theirs)
+        elif theirs is not None or name not in arm.reads:  # else the name has a fault
+            found = "no" if theirs is None else "another form of"
+            message = f"found {found} '{name}' in experiment '{arm.experiment}'; expected it "
+            message += f"as in '{read.arm.experiment}', since the claim reads it"
+            yield Violation("RA113", (*loc, "experiment"), message)
 
 
 def _form(declaration: Declaration) -> tuple[str, tuple[str, ...]]:
@@ -219,14 +215,33 @@ def _form(declaration: Declaration) -> tuple[str, tuple[str, ...]]:
 # --- what is read -------------------------------------------------------------------------------
 
 
+def _read(
+    audit: Audit,
+    tier: TierName,
+    loc: Loc,
+    check: Check | None,
+    quantity: Quantity,
+    arm: PlannedArm,
+) -> Read | None:
+    """Return a quantity as it is read in an arm; None if nothing of this name is measured."""
+    name = arm.reads.get(quantity.measurement, quantity.measurement)
+    declaration = audit.declaration(arm.experiment, name)
+    if declaration is None:
+        return None
+    fixed = {**(check.at if check is not None else {}), **quantity.at}
+    where, axes = arm.experiment, declaration.axes
+    along = {one.name: _coordinates(audit, where, one, tier, arm.overrides) for one in axes}
+    return Read(loc, tier, check, quantity, arm, name, declaration, fixed, along)
+
+
 def _coordinates(
     audit: Audit,
     experiment: str,
     axis: Axis,
     tier: TierName,
-    overrides: dict[str, SettingValue],
+    overrides: Mapping[str, SettingValue],
 ) -> Sequence[Coordinate]:
-    """Return an axis's coordinates in an experiment under some settings at a tier."""
+    """Return an axis's coordinates in an experiment at a tier, under other settings."""
     if axis.setting is None:
         return axis.values if axis.values is not None else range(axis.size or 0)
     setting = audit.setting_of(experiment, axis.setting)
@@ -234,25 +249,16 @@ def _coordinates(
     return value if isinstance(value, tuple) else ()
 
 
-def _along(audit: Audit, read: Read, tier: TierName) -> dict[str, Sequence[Coordinate]]:
-    """Return the coordinates of what is read along each of its axes at a tier."""
-    where, overrides = read.arm.experiment, dict(read.arm.overrides)
-    axes = read.declaration.axes
-    return {axis.name: _coordinates(audit, where, axis, tier, overrides) for axis in axes}
-
-
 def _among(at: Coordinate, found: Sequence[SettingValue]) -> bool:
     """Tell whether a coordinate is one of several; true is not 1."""
     return at in found and not isinstance(found[found.index(at)], bool)
 
 
-def _free(
-    audit: Audit, claim: Claim, read: Read, tier: TierName
-) -> dict[str, Sequence[Coordinate]]:
+def _free(claim: Claim, read: Read) -> dict[str, Sequence[Coordinate]]:
     """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
     unnamed, free = list(read.quantity.coordinates), {}
     graded = claim.grade.axis if claim.grade is not None else None
-    for name, known in _along(audit, read, tier).items():
+    for name, known in read.along.items():
         own = next((one for one in unnamed if _among(one, known)), None)
         if name not in read.fixed and own is not None:
             unnamed.remove(own)
@@ -265,109 +271,86 @@ def _axes(reads: Sequence[Read]) -> Iterator[Violation]:
     """Yield coordinates on axes that neither a quantity nor its check has."""
     by_check: dict[Loc, set[str]] = {}
     for read in reads:
-        axes = {axis.name for axis in read.declaration.axes}
-        by_check.setdefault(read.loc[:4], set()).update(axes)
+        by_check.setdefault(read.loc[:4], set()).update(read.along)
     for read in reads:
-        axes = {axis.name for axis in read.declaration.axes}
         for name in read.fixed:
             own = name in read.quantity.at
-            known, loc = (axes, read.loc) if own else (by_check[read.loc[:4]], read.loc[:4])
+            known, loc = (read.along, read.loc) if own else (by_check[read.loc[:4]], read.loc[:4])
             of = f"'{read.name}'" if own else "what it reads"
             yield from unknown((*loc, "at", name), "axis", name, known, of, at_key=True)
 
 
-def _unmeasured(audit: Audit, read: Read, tier: TierName) -> Iterator[Violation]:
+def _unmeasured(read: Read) -> Iterator[Violation]:
     """Yield coordinates that are not measured; what decides nothing may be of the paper tier."""
-    if "notes" in read.loc and tier != "paper":
+    if "notes" in read.loc and read.tier != "paper":
         return
-    along = _along(audit, read, tier)
-    missing = [
-        (name, at, along[name])
-        for name, at in read.fixed.items()
-        if name in along and not _among(at, along[name])
-    ]
-    missing += [
-        ("coordinate", at, next(iter(along.values()), ()))
-        for at in read.quantity.coordinates
-        if not any(_among(at, one) for one in along.values())
-    ]
-    for name, at, measured in missing:
-        arm = "" if read.arm.role is Role.OWN else f" in the arm '{read.arm.name}'"
-        message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
-        message += f"{shown(measured)} at the {tier} tier"
-        yield Violation("RA104", (*read.loc, "at", name), message)
+    stated = [(name, at, read.along.get(name, (at,))) for name, at in read.fixed.items()]
+    for at in read.quantity.coordinates:
+        known = next((one for one in read.along.values() if _among(at, one)), None)
+        stated.append(("coordinate", at, known or next(iter(read.along.values()), ())))
+    for name, at, measured in stated:
+        if not _among(at, measured):
+            arm = "" if read.arm.role is Role.OWN else f" in the arm '{read.arm.name}'"
+            message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
+            message += f"{shown(measured)} at the {read.tier} tier"
+            yield Violation("RA104", (*read.loc, "at", name), message)
 
 
-def _course(audit: Audit, claim: Claim, read: Read, tier: TierName) -> Iterator[Violation]:
+def _course(claim: Claim, read: Read) -> Iterator[Violation]:
     """Yield what is no series, no single course, or no power law, and is read as such."""
     kind = read.declaration.kind
     if _over_training(read) and kind is not MeasurementKind.SERIES:
         message = f"found the {kind} '{read.name}', which is read over training"
         yield Violation("RA106", read.loc, f"{message}; expected a series")
-    if read.check is None or read.check.kind not in ("stages", "grows_like", "scales_like"):
-        return
-    free = _free(audit, claim, read, tier)
-    if not isinstance(read.check, ScalesLike):
-        for name in free:
-            message = f"found '{read.name}' with its axis '{name}' left free"
-            yield Violation("RA217", read.loc, f"{message}; expected a single course")
-        return
-    sizes = {
-        axis: one
-        for axis, one in free.items()
-        if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= FEWEST_SIZES
-    }
-    of = f"at least {FEWEST_SIZES} positive sizes of '{read.name}' at the {tier} tier"
-    yield from unknown((*read.loc[:4], "axis"), "axis", read.check.axis, sizes, of)
+    free = _free(claim, read)
+    if isinstance(read.check, ScalesLike):
+        sizes = {
+            axis: one
+            for axis, one in free.items()
+            if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= FEWEST_SIZES
+        }
+        of = f"at least {FEWEST_SIZES} positive sizes of '{read.name}' at the {read.tier} tier"
+        yield from unknown((*read.loc[:4], "axis"), "axis", read.check.axis, sizes, of)
+    elif read.check is not None and read.check.kind in ("stages", "grows_like") and free:
+        message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
+        yield Violation("RA217", read.loc, f"{message}; expected a single course")
 
 
 def _over_training(read: Read) -> bool:
     """Whether more than the last observation of a quantity is read."""
     field = next(one for one in reversed(read.loc) if isinstance(one, str))
-    if read.quantity.step == "first" or (
-        read.check is not None and field in ("series", "loss", "reference")
-    ):
-        return True
+    if read.quantity.step == "first" or read.check is None:
+        return read.quantity.step == "first"
     if isinstance(read.check, Separates):
         return field == ("value" if read.check.start_value is None else "start_value")
-    return isinstance(read.check, Concentrates) and read.check.of_the_rest
+    of_the_rest = isinstance(read.check, Concentrates) and read.check.of_the_rest
+    return of_the_rest or field in ("series", "loss", "reference")
 
 
-def _unpaired(
-    audit: Audit, claim: Claim, reads: Sequence[Read], tier: TierName
-) -> Iterator[Violation]:
+def _unpaired(claim: Claim, reads: Sequence[Read]) -> Iterator[Violation]:
     """Yield quantities of a check that have other numbers than its first one."""
-    first: dict[Loc, tuple[str, list[tuple[str, int]]]] = {}
+    first: dict[Loc, tuple[str, list[str]]] = {}
     for read in reads:
         if read.check is None or isinstance(read.check, Separates):
             continue
-        free = [(name, len(one)) for name, one in _free(audit, claim, read, tier).items()]
+        free = [f"{len(one)} along '{name}'" for name, one in _free(claim, read).items()]
         name, expected = first.setdefault(read.loc[:4], (read.name, free))
         if free and expected and free != expected:
-            found, wanted = (
-                " by ".join(f"{length} along '{axis}'" for axis, length in one)
-                for one in (free, expected)
-            )
-            message = f"found {found} of '{read.name}' at the {tier} tier; expected {wanted}, as "
-            yield Violation("RA107", read.loc, f"{message}of '{name}', or a single number")
+            message = f"found {' by '.join(free)} of '{read.name}' at the {read.tier} tier; "
+            message += f"expected {' by '.join(expected)}, as of '{name}', or a single number"
+            yield Violation("RA107", read.loc, message)
 
 
-def _grade(audit: Audit, loc: Loc, claim: Claim, reads: Sequence[Read]) -> Iterator[Violation]:
-    """Yield a grade along an unknown axis, and coordinates that it lacks at a judged tier."""
+def _grade(claim: Claim, loc: Loc, reads: Sequence[Read], tier: TierName) -> Iterator[Violation]:
+    """Yield a grade along an unknown axis, and coordinates that it lacks."""
     if claim.grade is None:
         return
     name, wanted = claim.grade.axis, claim.grade.easiest_first
     yield from again((*loc, "easiest_first"), wanted)
-    for tier in JUDGED:
-        free = {
-            axis: known
-            for read in reads
-            if "headline" in read.loc
-            for axis, known in _along(audit, read, tier).items()
-            if axis not in read.fixed
-        }
-        yield from unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
-        for j, one in enumerate(wanted if name in free else ()):
-            if (tier == "paper" or one in claim.grade.primary) and not _among(one, free[name]):
-                message = f"found {name} {shown(one)}; expected one of {shown(free[name])} at the "
-                yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")
+    headline = [one for one in reads if "headline" in one.loc]
+    free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
+    yield from unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
+    for j, one in enumerate(wanted if name in free else ()):
+        if (tier == "paper" or one in claim.grade.primary) and not _among(one, free[name]):
+            message = f"found {name} {shown(one)}; expected one of {shown(free[name])} at the "
+            yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")
