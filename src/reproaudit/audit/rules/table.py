@@ -87,7 +87,7 @@ RA054 Write what is expected.
 RA055 Rename it: names and identifiers are used in file names and code.
 RA056 Write the date so.
 RA057 Add an entry.
-RA058 Write what belongs here; nothing is guessed.
+RA058 Write what belongs here.
 RA059 Change it as the message says.
 RA062 Keep one of the forms that the message names.
 RA063 Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.
