@@ -1,7 +1,7 @@
 """The rules of an audit: every fault that is reported has one, with a permanent id.
 
 The models of `reproaudit.audit.model` check one value at a time. The rules here check several, once
-the models accept: `table` has every rule with its reason and remedy; `whole` finds what breaks them
+the models accept: `table` has every rule with its remedy; `whole` finds what breaks them
 in settings, measurements and findings, `claims` in what a claim reads and runs. To add a rule, add
 its row to the table, and yield it from a function here.
 """
