@@ -7,18 +7,13 @@ import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from miniatures import MODULE, write_paper
 from reproaudit.audit import catalog as catalog_module
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
-from reproaudit.audit.paper_module import one_line
 from reproaudit.cli import run_command
-from reproaudit.cli.options import known_slugs
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.records import Measurements
 
 
 def test_every_shipped_audit_has_its_module() -> None:
@@ -53,24 +48,14 @@ def test_a_pair_needs_no_registry(shipped: Path) -> None:
     assert list(Catalog().entries) == ["one", "two"]
 
 
-def test_one_without_the_other_fails_loudly(shipped: Path) -> None:
-    write_paper(shipped / "audits", "two")
-    (shipped / "papers" / "three.py").touch()
-    with pytest.raises(SpecError) as error:
-        _ = Catalog().entries
-    lines = str(error.value).splitlines()
-    assert len(lines) == 2, "both at once"
-    assert any("two.yaml: has no module" in line for line in lines)
-    assert any("three.py: has no audit" in line for line in lines)
-    assert all(line.endswith("Add it, or remove the other.") for line in lines)
-
-
 def test_a_users_folder(tmp_path: Path) -> None:
     folder = write_paper(tmp_path / "mine")
     (folder / "shared_parts.py").touch()  # which any module may import
     catalog = Catalog(folder)
     assert set(catalog.entries) == {*Catalog().entries, "mini"}
-    assert catalog.locate("mini").file == folder / "mini.py"
+    assert catalog["mini"].module.file == folder / "mini.py"
+    slug = next(iter(Catalog().entries))  # a user's paper stands before a shipped one
+    assert Catalog(write_paper(tmp_path, slug))[slug].audit_file == tmp_path / f"{slug}.yaml"
 
 
 def test_an_audit_that_stands_alone_is_judged_and_not_run(
@@ -142,19 +127,6 @@ def test_check_takes_slugs_files_and_folders(
     assert "Did you mean 'mini'? Papers of your own: --audits DIR." in capsys.readouterr().err
 
 
-def test_a_shell_completes_slugs() -> None:
-    slug = next(iter(Catalog().entries))
-    assert known_slugs(slug[:-1]) == [slug]
-    assert known_slugs("nothing") == []
-
-
-def test_a_users_paper_stands_before_a_shipped_one(tmp_path: Path) -> None:
-    slug = next(iter(Catalog().entries))
-    entry = Catalog(write_paper(tmp_path, slug))[slug]
-    assert entry.audit_file == tmp_path / f"{slug}.yaml"
-    assert entry.audit().paper.title == f"The paper {slug}"
-
-
 def test_what_a_command_line_names(tmp_path: Path) -> None:
     catalog = Catalog(write_paper(tmp_path))
     assert [e.slug for e in catalog.select(["mini", "mini"], everything=False)] == ["mini"]
@@ -187,23 +159,13 @@ def test_a_users_folder_runs_from_end_to_end(
     assert {one["outcome"] for one in smoke["claims"]} == {"not tested"}
 
 
-def test_a_module_of_a_users_folder_is_told_apart_from_another_of_its_name(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        folder = write_paper(tmp_path / name)
-        text = MODULE.read_text().replace("out of order", name)
-        (folder / "mini.py").write_text(text)
-    loaded = [Catalog(tmp_path / name).locate("mini").load() for name in ("one", "two")]
-    assert loaded[0]["descent"].measure is not loaded[1]["descent"].measure
-    assert "mini" not in sys.modules
-
-
 def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path: Path) -> None:
     path, found = list(sys.path), []
     for name in ("one", "two"):
         folder = write_paper(tmp_path / name)
         (folder / "near.py").write_text(f"NAME = '{name}'\n")
         (folder / "mini.py").write_text(f"{MODULE.read_text()}\nfrom near import NAME\n")
-        measure = Catalog(folder).locate("mini").load()["descent"].measure
+        measure = Catalog(folder)["mini"].module.load()["descent"].measure
         found.append(measure.__globals__["NAME"])
     assert found == ["one", "two"]
     assert len(sys.path) <= len(path) + 1  # the last folder stays, for imports while it measures
@@ -216,15 +178,7 @@ def test_another_import_that_fails_is_told_as_it_is(tmp_path: Path) -> None:
     folder = write_paper(tmp_path)
     (folder / "mini.py").write_text("import no_such_library\n")
     with pytest.raises(SpecError, match=r"cannot be imported: ModuleNotFoundError: No module"):
-        Catalog(folder).locate("mini").load()
-
-
-def test_a_refused_measurement_is_told_in_one_line_without_a_link() -> None:
-    with pytest.raises(ValidationError) as caught:
-        Measurements(scalars={"loss": np.zeros(3)})  # type: ignore[dict-item]
-    said = one_line(caught.value)
-    assert said.startswith("ValidationError: scalars.loss: Input should be a valid number (")
-    assert "http" not in said
+        Catalog(folder)["mini"].module.load()
 
 
 def test_an_audit_of_the_documentation_alone(

@@ -52,32 +52,17 @@ def wide_arm() -> str:
 
 CRAFTED: dict[str, Callable[[], str]] = {
     "alternatives": lambda: in_place_of(
-        "[adam, momentum]", f"[{', '.join(f'a{i}' for i in range(38_000))}]"
+        "[adam, momentum]", f"[{', '.join(f'a{i}' for i in range(30_000))}]"
     ),
-    "wrong types": lambda: in_place_of("[A. Author, B. Author]", f"[{'1, ' * 145_000}]"),
+    "wrong types": lambda: in_place_of("[A. Author, B. Author]", f"[{'1, ' * 39_000}]"),
     "wrong values": lambda: in_place_of("[16, 64]", f"[{'~, ' * 145_000}]"),
-    "wrong mappings": lambda: in_place_of("[16, 64]", f"[{'{}, ' * 145_000}]"),
-    "empty lists": lambda: f"a: [{'[],' * 340_000}]",
     "too many values": lambda: f"a: [{'1,' * 520_000}]",
     "names": lambda: f"{{{many(lambda i: f'n{i}: 1, ', 1_000_000)}}}",
-    "equal names": lambda: many(lambda _: "a: 1\n", 1_000_000),
     "doubts": lambda: f"a: [{'no, ' * 145_000}]",
     "aliases": lambda: f"a: [{'*a, ' * 260_000}]",
-    "anchors": lambda: f"a: [{'&a 1, ' * 170_000}]",
-    "tags": lambda: f"a: [{'!!a 1, ' * 140_000}]",
     "brackets": lambda: "[" * 1_000_000,
-    "dashes": lambda: "- " * 500_000,
-    "questions": lambda: "? " * 500_000,
     "one text": lambda: in_place_of("title: A linear", f"title: A {'linear ' * 140_000}"),
     "unknown fields": lambda: TEXT + many(lambda i: f"field{i}: 1\n", 950_000),
-    "unknown experiments": lambda: in_place_of(
-        "claims:\n", "claims:\n" + many(
-            lambda i: CLAIMS.replace("toy.", f"toy.c{i}-").replace("training", f"none{i}"), 950_000)
-    ),
-    "unknown settings of a finding": lambda: in_place_of(
-        "settings: [learning_rate]",
-        f"settings: [learning_rate, {many(lambda i: f'unknown_{i}, ', 950_000)}]",
-    ),
     "known and unknown settings": lambda: in_place_of(
         "settings:\n", "settings:\n" + many(
             lambda i: f"  name{i}: {{value: 1, source: paper, locator: x}}\n", 500_000)
@@ -87,7 +72,7 @@ CRAFTED: dict[str, Callable[[], str]] = {
     ),
     "coordinates": lambda: in_place_of(
         "values: [ours, ridge]",
-        f"values: [ours, ridge, {many(lambda i: f'x{i}, ', 900_000)}]",
+        f"values: [ours, ridge, {many(lambda i: f'x{i}, ', 270_000)}]",
     ),
     "coordinates that claims miss": lambda: in_place_of(
         "values: [ours, ridge]", f"values: [ours, {many(lambda i: f'x{i}, ', 500_000)}]"
@@ -96,7 +81,7 @@ CRAFTED: dict[str, Callable[[], str]] = {
     "shared by all": shared_by_all,
     "one wide arm": wide_arm,
     "one arm named often": lambda: in_place_of(
-        "    nulls: [shuffled]\n    abl", f"    nulls: [{'shuffled, ' * 95_000}]\n    abl"
+        "    nulls: [shuffled]\n    abl", f"    nulls: [{'shuffled, ' * 38_000}]\n    abl"
     ),
     "many nulls and many checks": lambda: in_place_of(
         "      - {kind: aligns, distance: distance, at_most: 0.1, from: paper}\n",
@@ -111,7 +96,7 @@ CRAFTED: dict[str, Callable[[], str]] = {
     ).replace("experiments:\n", "experiments:\n" + many(
         lambda i: f"  e{i}: {{title: x, measurements: {{m: {DECLARATION}}}}}\n", 450_000), 1),
     "a huge axis": lambda: in_place_of("{name: row, size: 2}", "{name: row, size: 1000000000000}"),
-    "TODOs": lambda: in_place_of("[A. Author, B. Author]", f"[{'TODO, ' * 145_000}]"),
+    "TODOs": lambda: in_place_of("[A. Author, B. Author]", f"[{'TODO, ' * 39_000}]"),
 }  # fmt: skip
 
 GOOD = {"alternatives", "one text", "coordinates", "one arm named often", "TODOs"}
@@ -167,7 +152,7 @@ def test_faults_beyond_a_thousand_are_counted() -> None:
     assert audit is None
     *listed, last = faults
     assert [fault.rule for fault in listed] == ["RA052"] * MOST_FAULTS
-    assert (last.rule, last.message) == ("RA017", "found 144001 further faults; listed are 1000")
+    assert (last.rule, last.message) == ("RA017", "found 38000 further faults; listed are 1000")
     assert last.severity is Severity.WARNING
 
 
@@ -180,11 +165,3 @@ def test_an_error_is_listed_before_any_number_of_warnings() -> None:
     assert audit is None
     assert [f.rule for f in faults if f.severity is Severity.ERROR] == ["RA224"]
     assert len(faults) == MOST_FAULTS + 1
-
-
-def test_warnings_without_number_do_not_refuse() -> None:
-    stale = "  - {statement: TODO, locator: x, reason: x}\n"
-    text = TEXT.replace("not_audited:\n", "not_audited:\n" + stale * 1500)
-    audit, faults = read_text(text, "toy.yaml")
-    assert audit is not None
-    assert faults[-1].message == "found 500 further faults; listed are 1000"

@@ -63,10 +63,12 @@ def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(
     for name in ("toy.yaml", "toy.review.yaml"):
         assert run_command(["check", str(tmp_path / name)]) == 2
         (line, _) = capsys.readouterr().out.splitlines()
-        place = f"{tmp_path / 'toy.review.yaml'}:3:9: disputes[0].arm: found the unknown arm"
+        place = (
+            f"{tmp_path / 'toy.review.yaml'}:3:9: disputes[0].arm: found 'solvd', which is no arm"
+        )
         assert line.startswith(place)
         assert line.endswith("Did you mean 'solved'? [RA224]")
-    with pytest.raises(SpecError, match="unknown arm 'solvd'"):
+    with pytest.raises(SpecError, match="'solvd', which is no arm"):
         load_reviews(tmp_path / "toy.review.yaml", AUDIT)
     assert load_reviews(tmp_path / "toy.review.yaml").disputes[0].arm == "solvd"
 

@@ -535,9 +535,14 @@ def test_phases_are_those_announced(experiment: str) -> None:
 
 
 LEDGER = [
-    (entry.experiment or "selection", entry.name, other)
-    for entry in AUDIT.ledger()
-    for other in entry.setting.others
+    (experiment, name, other)
+    for experiment, stated in (
+        ("selection", AUDIT.settings),
+        *((name, one.settings) for name, one in AUDIT.experiments.items()),
+    )
+    for name, setting in stated.items()
+    if setting.underspecified
+    for other in setting.others
 ]
 
 

@@ -108,7 +108,7 @@ def test_what_is_no_run_file(tmp_path: Path, text: str, rule: str) -> None:
     outsider(tmp_path)
     file = tmp_path / "audits" / "soudry2018.run.yaml"
     file.write_text(text)
-    assert [one.rule for one in check_run_file(file)] == [rule]
+    assert {one.rule for one in check_run_file(file)} - {"RA051"} == {rule}
 
 
 def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:

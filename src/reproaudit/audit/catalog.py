@@ -2,9 +2,8 @@
 
 There is no registry. A paper joins by putting two files with one stem in place, shipped or in a
 user's own folder (``DIR/<slug>.yaml`` beside ``DIR/<slug>.py``, or beside ``DIR/<slug>.run.yaml``,
-which runs the authors' own repository). In a user's folder an audit may stand alone: it can be
-checked, reviewed and judged, but not run. Among the shipped ones, one without the other is an
-error. Nothing here imports a paper's module, nor torch.
+which runs the authors' own repository). An audit may stand alone: it can be checked, reviewed and
+judged, but not run. Nothing here imports a paper's module, nor torch.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ VARIABLE = "REPROAUDIT_AUDITS"
 
 
 def shipped_audits() -> Path:
-    """The folder of the audits that come with reproaudit: in the package, or in a checkout."""
+    """Return the folder of the shipped audits: in the package, or in a checkout."""
     installed = PACKAGE / "audits"
     return installed if installed.is_dir() else PACKAGE.parent.parent / "audits"
 
 
 def is_installed(audit_file: Path) -> bool:
-    """True if an audit lies inside the installed package, and not in a checkout or a folder."""
+    """Tell whether an audit lies inside the installed package, not in a checkout or a folder."""
     return audit_file.parent.resolve() == (PACKAGE / "audits").resolve()
 
 
 def configured_folder() -> tuple[Path | None, str]:
-    """The folder of a user's audits where no command line names one, and what names it.
+    """Return the folder of a user's audits where no command line names one, and what names it.
 
     The variable ``REPROAUDIT_AUDITS``, else ``audits`` under ``[tool.reproaudit]`` in the nearest
     ``pyproject.toml`` at or above the working directory, relative to that file.
@@ -65,20 +64,17 @@ def configured_folder() -> tuple[Path | None, str]:
         return Path(variable), VARIABLE
     here = Path.cwd()
     file = next((f for d in (here, *here.parents) if (f := d / "pyproject.toml").is_file()), None)
-    if file is None:
-        return None, ""
     try:
-        table = (
-            tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("reproaudit", {})
-        )
-        folder = table.get("audits")
+        tables = tomllib.loads(file.read_text(encoding="utf-8")) if file is not None else {}
+        folder = tables.get("tool", {}).get("reproaudit", {}).get("audits")
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"{file}: cannot be read for [tool.reproaudit]: {error}") from error
-    if not isinstance(folder, str | None):
-        raise UsageError(
-            f"{file}: [tool.reproaudit] audits is {folder!r}; expected a folder's path."
-        )
-    return (file.parent / folder if folder else None), f"[tool.reproaudit] in {file}"
+    if file is None or not folder:
+        return None, ""
+    if not isinstance(folder, str):
+        wrong = f"[tool.reproaudit] audits is {folder!r}; expected a folder's path."
+        raise UsageError(f"{file}: {wrong}")
+    return file.parent / folder, f"[tool.reproaudit] in {file}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ class Entry:
 
     @property
     def module(self) -> Module:
-        """The module.
+        """Return the module.
 
         Raises:
             SpecError: if the audit stands alone, so that nothing can be run.
@@ -134,7 +130,7 @@ class Entry:
         return self.audit_file.with_suffix(".results.jsonl")
 
     def audit(self) -> Audit:
-        """Reads and validates the audit.
+        """Read and validate the audit.
 
         Raises:
             SpecError: listing every fault.
@@ -160,19 +156,18 @@ class Catalog:
         """Every paper by slug, in alphabetical order.
 
         Raises:
-            SpecError: if a shipped audit has no module, or a shipped module no audit.
             UsageError: if the user's folder does not exist.
         """
-        papers = _pair(shipped_audits(), PACKAGE / "papers", shipped=True)
+        papers = _papers(shipped_audits(), shipped=True)
         folder, named_by = (self.folder, "--audits") if self.folder else configured_folder()
         if folder is not None:
             if not folder.is_dir():
                 raise UsageError(f"{folder}: no such folder. {named_by} names a folder of audits.")
-            papers.update(_pair(folder, folder, shipped=False))
+            papers.update(_papers(folder, shipped=False))
         return dict(sorted(papers.items()))
 
     def __getitem__(self, slug: str) -> Entry:
-        """A paper by its slug.
+        """Return a paper by its slug.
 
         Raises:
             UsageError: naming the closest slug.
@@ -183,7 +178,7 @@ class Catalog:
         return self.entries[slug]
 
     def select(self, slugs: Iterable[str], everything: bool) -> tuple[Entry, ...]:
-        """The papers that a command line names.
+        """Return the papers that a command line names.
 
         Raises:
             UsageError: if nothing is named, or something unknown.
@@ -196,31 +191,15 @@ class Catalog:
         return tuple(self[name] for name in names)
 
     def locate(self, slug: str) -> Module:
-        """The module of a paper."""
+        """Return the module of a paper."""
         return self[slug].module
 
 
 def entry_of(audit_file: Path) -> Entry:
-    """The paper of an audit's file, shipped or not."""
-    slug, folder = audit_file.stem, audit_file.parent
+    """Return the paper of an audit's file, shipped or not."""
+    folder = audit_file.parent
     shipped = folder.resolve() == shipped_audits().resolve()
-    papers = PACKAGE / "papers" if shipped else folder
-    return Entry(slug, audit_file, _code(slug, _modules(papers).get(slug), papers, shipped))
-
-
-def _pair(audits: Path, papers: Path, *, shipped: bool) -> dict[str, Entry]:
-    found = {file.stem: file for file in audits_in(audits)}
-    modules = _modules(papers)
-    alone = [f"{found[s]}: has no module {papers / s}.py" for s in found.keys() - modules.keys()]
-    alone += [f"{modules[s]}: has no audit {audits / s}.yaml" for s in modules.keys() - found]
-    if shipped and alone:
-        raise SpecError(
-            "\n".join(f"{line}. Add it, or remove the other." for line in sorted(alone))
-        )
-    return {
-        slug: Entry(slug, file, _code(slug, modules.get(slug), papers, shipped))
-        for slug, file in found.items()
-    }
+    return _entry(audit_file, _modules(folder, shipped), shipped)
 
 
 def audits_in(folder: Path) -> list[Path]:
@@ -229,23 +208,27 @@ def audits_in(folder: Path) -> list[Path]:
     return [one for one in sorted(folder.glob("*.yaml")) if not one.name.endswith(others)]
 
 
-def _code(slug: str, module: Path | None, folder: Path, shipped: bool) -> Module | None:
-    """The code that runs a paper: its run file in a user's folder, its module, or None."""
-    run_file = folder / f"{slug}{RUN_FILE}"
-    if not shipped and run_file.is_file():
-        return CommandModule(name=slug, file=run_file, importable=False)
-    return None if module is None else _module(slug, module, shipped)
+def _papers(folder: Path, *, shipped: bool) -> dict[str, Entry]:
+    """The papers whose audits lie in a folder, by slug."""
+    modules = _modules(folder, shipped)
+    return {file.stem: _entry(file, modules, shipped) for file in audits_in(folder)}
 
 
-def _modules(folder: Path) -> dict[str, Path]:
-    """Files and packages of a folder by stem, private ones left out."""
+def _modules(folder: Path, shipped: bool) -> dict[str, Path]:
+    """The modules of a folder's audits by stem: files and packages, private ones left out."""
+    folder = PACKAGE / "papers" if shipped else folder
     files = {file.stem: file for file in folder.glob("*.py")}
     packages = {file.parent.name: file.parent for file in folder.glob("*/__init__.py")}
     return {name: path for name, path in {**files, **packages}.items() if not name.startswith("_")}
 
 
-def _module(slug: str, file: Path, shipped: bool) -> Module:
-    if shipped:
-        name = f"reproaudit.papers.{slug}"
-        return Module(name=name, file=file)
-    return Module(name=slug, file=file, importable=False)
+def _entry(file: Path, modules: Mapping[str, Path], shipped: bool) -> Entry:
+    """A paper with its code: its run file in a user's folder, else its module, if it has one."""
+    slug, run_file = file.stem, file.with_suffix(RUN_FILE)
+    code: Module | None = None
+    if not shipped and run_file.is_file():
+        code = CommandModule(name=slug, file=run_file, importable=False)
+    elif slug in modules:
+        name = f"reproaudit.papers.{slug}" if shipped else slug
+        code = Module(name=name, file=modules[slug], importable=shipped)
+    return Entry(slug, file, code)

@@ -22,7 +22,7 @@ class CommandModule(Module):
     """
 
     def load(self) -> Mapping[str, Experiment]:
-        """The experiments of the run file.
+        """Return the experiments of the run file.
 
         Raises:
             SpecError: listing every fault of the file.
@@ -31,7 +31,7 @@ class CommandModule(Module):
         return experiments
 
     def digest(self) -> str:
-        """The digest of everything the run file computes, as 32 hexadecimal digits.
+        """Return the digest of everything the run file computes, as 32 hexadecimal digits.
 
         Raises:
             SpecError: listing every fault of the file.
@@ -39,7 +39,7 @@ class CommandModule(Module):
         return str(_reader().run_file_digest(self.file))
 
     def described(self) -> str:
-        """The commands that the run file will execute, on one line.
+        """Return the commands that the run file will execute, on one line.
 
         Raises:
             SpecError: listing every fault of the file.

@@ -30,7 +30,7 @@ def draft_audit(
     arxiv: str | None = None,
     checklist: Checklist = NO_CHECKLIST,
 ) -> str:
-    """The text of ``SLUG.yaml``.
+    """Return the text of ``SLUG.yaml``.
 
     Args:
         slug: the paper's short name.
@@ -62,7 +62,7 @@ def draft_reviews(slug: str) -> str:
 
 
 def draft_module(slug: str) -> str:
-    """The text of ``SLUG.py``, in which one function is left to write."""
+    """Return the text of ``SLUG.py``, in which one function is left to write."""
     return _MODULE.replace("SLUG", slug)
 
 

@@ -2,8 +2,7 @@
 
 Strict pydantic models: an unknown field is an error, no value is converted, and every field is
 documented below it; these texts become the JSON Schema that editors show. An audit holds facts
-only: no code, no includes, no templates. What can be derived is computed here and never written:
-the ledger of underspecified settings, and the hash of a claim's rule.
+only: no code, no includes, no templates. What can be derived is computed and never written.
 
 A model checks one node of the file. `reproaudit.audit.rules` checks what spans several nodes, for
 example that a claim's measurement is declared.
@@ -12,7 +11,7 @@ example that a claim's measurement is declared.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -51,17 +50,6 @@ class Paper(StrictModel):
     """The authors' public repository, with the revision that was read."""
     read: tuple[Text, ...] = ()
     """What was read of the paper, in a few words each: its text, its card, the authors' code."""
-
-
-class LedgerEntry(StrictModel):
-    """One line of the underspecification ledger: a setting that the paper leaves open."""
-
-    experiment: Name | None
-    """The experiment that the setting belongs to; None if all experiments share it."""
-    name: Name
-    """The setting's name."""
-    setting: Setting
-    """The setting: its value, the reason for it, and its alternatives."""
 
 
 class Stage(StrictModel):
@@ -170,28 +158,23 @@ class Audit(StrictModel):
         return copy
 
     def settings_of(self, experiment: str) -> dict[str, Setting]:
-        """The settings of an experiment by name: the shared ones, replaced by its own."""
+        """Return the settings of an experiment by name: the shared ones, replaced by its own."""
         return {**self.settings, **self.experiments[experiment].settings}
 
     def setting_of(self, experiment: str, name: str) -> Setting | None:
-        """One setting of an experiment; None if it has no such setting."""
+        """Return one setting of an experiment; None if it has no such setting."""
         own = self.experiments[experiment].settings.get(name)
         return own if own is not None else self.settings.get(name)
-
-    def value_of(self, experiment: str, name: str, tier: TierName) -> SettingValue | None:
-        """The value of one setting of an experiment at a tier; None if it has no such setting."""
-        setting = self.setting_of(experiment, name)
-        return setting.at(tier) if setting is not None else None
 
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
     ) -> dict[str, SettingValue]:
-        """The values that an experiment runs with at a tier, some of them overridden."""
+        """Return the values that an experiment runs with at a tier, some of them overridden."""
         values = {name: s.at(tier) for name, s in self.settings_of(experiment).items()}
         return {**values, **(overrides or {})}
 
     def measurements_of(self, experiment: str) -> Mapping[str, Declaration]:
-        """The measurements of an experiment by name: the shared ones, replaced by its own."""
+        """Return an experiment's measurements by name: the shared ones, replaced by its own."""
         one = self.experiments[experiment]
         shared = self.measurements
         if one.measures is not None:
@@ -199,7 +182,7 @@ class Audit(StrictModel):
         return ChainMap(one.measurements, shared)
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
-        """The declaration of an experiment's measurement; None if it has none of this name."""
+        """Return the declaration of an experiment's measurement; None if there is none."""
         one = self.experiments.get(experiment)
         if one is None:
             return None
@@ -209,20 +192,10 @@ class Audit(StrictModel):
         return self.measurements.get(measurement)
 
     def runs_of(self, experiment: str) -> RunCounts:
-        """The numbers of runs of an experiment."""
+        """Return the numbers of runs of an experiment."""
         return self.experiments[experiment].runs or self.runs
 
     def training_loss_of(self, experiment: str) -> str | None:
-        """The series that shows how far a run of an experiment trained, if it makes one."""
+        """Return the series that shows how far a run of an experiment trained, if it makes one."""
         name = self.experiments[experiment].training_loss or self.training_loss
         return name if name and self.declaration(experiment, name) is not None else None
-
-    def ledger(self) -> Iterator[LedgerEntry]:
-        """The underspecification ledger: every setting that is guessed or has readings."""
-        for name, setting in self.settings.items():
-            if setting.underspecified:
-                yield LedgerEntry(experiment=None, name=name, setting=setting)
-        for experiment, one in self.experiments.items():
-            for name, setting in one.settings.items():
-                if setting.underspecified:
-                    yield LedgerEntry(experiment=experiment, name=name, setting=setting)

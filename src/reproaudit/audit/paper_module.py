@@ -47,7 +47,7 @@ class Module:
     importable: bool = True
 
     def load(self) -> Mapping[str, Experiment]:
-        """The experiments of the module, which is imported here.
+        """Return the experiments of the module, which is imported here.
 
         Raises:
             SpecError: if it cannot be imported or defines no ``EXPERIMENTS``; one line.
@@ -58,11 +58,10 @@ class Module:
         self.find_siblings()
         try:
             module = importlib.import_module(self.name if self.importable else self._in_folder())
-        except ImportError as error:
-            if str(error.name).partition(".")[0] in OF_THE_EXTRA_RUN:
-                raise
-            raise SpecError(f"{self.file}: cannot be imported: {one_line(error)}") from error
         except Exception as error:
+            missing = str(error.name).partition(".")[0] if isinstance(error, ImportError) else ""
+            if missing in OF_THE_EXTRA_RUN:
+                raise
             raise SpecError(f"{self.file}: cannot be imported: {one_line(error)}") from error
         experiments = getattr(module, "EXPERIMENTS", None)
         if not isinstance(experiments, Mapping):
@@ -73,7 +72,7 @@ class Module:
         return experiments
 
     def find_siblings(self) -> None:
-        """Lets the module import more of its siblings by name, and none of another folder's.
+        """Let the module import more of its siblings by name, and none of another folder's.
 
         Helpers in two folders may have the same name, and Python keeps the first that it finds.
         """
@@ -122,7 +121,7 @@ def _sources_within(root: str, path: str) -> FileFinder:
 
 
 def one_line(error: BaseException, within: Path | None = None) -> str:
-    """An exception as type, message and place, on one line.
+    """Return an exception as type, message and place, on one line.
 
     Args:
         error: the exception that was raised.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from reproaudit.audit.claims import ArmSpec, Claim, StartBound
+from reproaudit.audit.claims import Claim, NamedArm, StartBound
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import SettingValue, canonical_settings
@@ -86,13 +86,7 @@ def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
 def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
     """Return an arm for every alternative of every guess that the claim's experiment rests on."""
     return tuple(
-        PlannedArm(
-            f"{name}={_text(value)}",
-            Role.ALTERNATIVE,
-            claim.experiment,
-            {name: value},
-            varied=(name, value),
-        )
+        _varied(claim, Role.ALTERNATIVE, name, value)
         for name, setting in audit.settings_of(claim.experiment).items()
         if setting.guessed
         for value in setting.alternatives
@@ -180,26 +174,27 @@ def plan(
 
 
 def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
+    settings = audit.settings_of(claim.experiment)
     for name in claim.readings:
-        setting = audit.setting_of(claim.experiment, name)
-        for one in setting.readings if setting is not None else ():
-            yield PlannedArm(
-                f"{name}={_text(one.value)}",
-                Role.READING,
-                claim.experiment,
-                {name: one.value, **one.together},
-                varied=(name, one.value),
-                excused=one.excused is not None,
-            )
+        for one in settings[name].readings:
+            arm = _varied(claim, Role.READING, name, one.value)
+            overrides = {**arm.overrides, **one.together}
+            yield replace(arm, overrides=overrides, excused=one.excused is not None)
+
+
+def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> PlannedArm:
+    """The claim's own runs with another value of one setting."""
+    text = canonical_settings({"": value})[5:-1].strip('"')
+    varied = name, value
+    return PlannedArm(f"{name}={text}", role, claim.experiment, dict([varied]), varied=varied)
 
 
 def _arm(
-    audit: Audit, claim: Claim, written: ArmSpec | str, role: Role, lacks: str = ""
+    audit: Audit, claim: Claim, written: NamedArm | str, role: Role, lacks: str = ""
 ) -> PlannedArm:
-    if isinstance(written, str):
-        name, one = written, audit.arms[written]
-    else:
-        name, one = getattr(written, "name", role.value), written
+    name, one = (
+        (written, audit.arms[written]) if isinstance(written, str) else (written.name, written)
+    )
     return PlannedArm(
         name,
         role,
@@ -209,7 +204,3 @@ def _arm(
         lacks,
         holds_at_start=one.holds_at_start,
     )
-
-
-def _text(value: SettingValue) -> str:
-    return canonical_settings({"": value})[5:-1].strip('"')

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -55,7 +55,7 @@ def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
 
 
 def decisive(node: Any) -> Any:
-    """Plain data of what decides in a part of an audit.
+    """Return plain data of what decides in a part of an audit.
 
     Only a model's own fields are left out, never a name that an author chose, as of a setting.
 
@@ -78,7 +78,7 @@ def decisive(node: Any) -> Any:
 
 
 def digest(data: Any) -> str:
-    """The SHA-256 of plain data, as 64 hexadecimal digits; equal data have equal ones."""
+    """Return the SHA-256 of plain data, as 64 hexadecimal digits; equal data have equal ones."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -93,7 +93,7 @@ def _texts(data: Any) -> Iterator[str]:
 
 
 def drawn(of_rule: str, count: int, salt: str = "") -> tuple[int, ...]:
-    """The seeds that follow from a rule, or from a rule and a word: distinct ones.
+    """Return the seeds that follow from a rule, or from a rule and a word: distinct ones.
 
     Args:
         of_rule: the rule.
@@ -119,7 +119,7 @@ def seeds_of(audit: Audit, tier: TierName, experiment: str, count: int) -> tuple
 
 
 def known_salt(word: str | None, tier: str | None) -> str:
-    """The word of ``--salt``; empty if there is none.
+    """Return the word of ``--salt``; empty if there is none.
 
     Raises:
         UsageError: if it is no word, or the tier is not the paper's.
@@ -135,14 +135,6 @@ def known_salt(word: str | None, tier: str | None) -> str:
     return word
 
 
-class Salted(Protocol):
-    """What may draw other seeds: an audit, or a paper before its audit is read."""
-
-    @property
-    def salt(self) -> str:
-        """The word from which, with its rules, the paper tier's seeds follow; empty for none."""
-
-
-def stored_tier(of: Salted, tier: TierName) -> str:
-    """The name under which the records and pages of a tier are kept: apart if they are salted."""
+def stored_tier(of: Audit, tier: TierName) -> str:
+    """Return the name under which a tier's records and pages are kept: apart if salted."""
     return f"{tier}-{of.salt}" if of.salt and tier == "paper" else tier

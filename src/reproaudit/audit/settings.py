@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
-from pydantic_core import PydanticCustomError
 
 from reproaudit.audit.variables import Text
 from reproaudit.cell import SettingValue
@@ -21,7 +20,7 @@ TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")
 
 
 def known_tier(name: str) -> TierName:
-    """Returns the tier of that name.
+    """Return the tier of that name.
 
     Raises:
         UsageError: if there is no such tier.
@@ -112,28 +111,19 @@ class Setting(StrictModel):
 
     @model_validator(mode="after")
     def _sourced(self) -> Self:
-        if self.guessed:
-            self._explained()
-        elif self.locator is None:
-            raise PydanticCustomError(
-                "unlocated_setting",
-                "a setting from source '{source}' needs a 'locator': say where the source states "
-                "the value",
-                {"source": self.source.value},
+        if not self.guessed and self.locator is None:
+            raise ValueError(
+                f"a setting from source '{self.source}' needs a 'locator': section, table, page, "
+                "or file and line"
+            )
+        if self.guessed and self.why is None:
+            raise ValueError("a guess needs 'why': say what speaks for the value")
+        if self.guessed and not self.alternatives and self.only_reading is None:
+            raise ValueError(
+                "a guess needs 'alternatives' that a careful reader might equally have chosen, or "
+                "'only_reading': why there are none"
             )
         return self
-
-    def _explained(self) -> None:
-        if self.why is None:
-            raise PydanticCustomError(
-                "unexplained_guess", "a guess needs 'why': say what speaks for the value"
-            )
-        if not self.alternatives and self.only_reading is None:
-            raise PydanticCustomError(
-                "unexplained_guess",
-                "a guess needs 'alternatives' that a careful reader might equally have chosen, or "
-                "'only_reading': why there are none",
-            )
 
     @property
     def guessed(self) -> bool:

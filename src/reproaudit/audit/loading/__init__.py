@@ -14,7 +14,7 @@ else: values, nesting and listed faults are limited.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,9 +48,6 @@ MAX_AUDIT_BYTES = 2**20
 MOST_COMPARED = 100_000
 """Known names that an unknown one is compared with, for all hints of a file together."""
 
-VERSION = 2
-"""The version of the format of audits."""
-
 
 def load_audit(path: Path | str) -> Audit:
     """Return the audit in a file, whose stem is the paper's slug.
@@ -73,20 +70,9 @@ def read_audit(path: Path | str) -> tuple[Audit | None, list[Fault]]:
 
 def read_text(text: str, file: str) -> tuple[Audit | None, list[Fault]]:
     """Return the audit in a text and its faults; the slug is held against the file's stem."""
-    faults = Faults(file)
-    document = _document(text, faults, "an audit")
-    if document is None or not _is_current(document, faults):
-        return None, faults.in_order()
-    audit = validate(Audit, document, faults)
-    if audit is not None and not faults.refuse:
-        stem = Path(file).stem
-        if audit.paper.slug != stem:
-            message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
-            faults.add(document.place(("paper", "slug")), ("paper", "slug"), "RA014", message)
-        else:
-            _take(broken_rules(audit), document, faults)
-    _take(unfinished(document.data, faults.locs), document, faults)
-    return (None if faults.refuse else audit), faults.in_order()
+    faults, stem = Faults(file), Path(file).stem
+    audit, _ = _read(Audit, text, "an audit", faults, lambda found: broken_rules(found, stem))
+    return audit, faults.in_order()
 
 
 def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
@@ -99,29 +85,27 @@ def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
     Raises:
         SpecError: if the file has errors; the text lists every fault.
     """
-    faults = Faults(str(path))
-    reviews = _reviews(path, audit, faults)
-    if reviews is None or faults.refuse:
-        raise SpecError("\n".join(map(str, faults.in_order())))
+    reviews, faults = _reviews(path, audit)
+    if reviews is None:
+        raise SpecError("\n".join(map(str, faults)))
     return reviews
 
 
 def faults_of_reviews(path: Path, audit: Audit | None) -> list[Fault]:
     """Return the faults of a review file, by itself and held against its audit if there is one."""
-    faults = Faults(str(path))
-    _reviews(path, audit, faults)
-    return faults.in_order()
+    return _reviews(path, audit)[1]
 
 
-def _reviews(path: Path, audit: Audit | None, faults: Faults) -> Reviews | None:
+def _reviews(path: Path, audit: Audit | None) -> tuple[Reviews | None, list[Fault]]:
     if not path.exists():
-        return Reviews()
-    reviews, document = _read(Reviews, path, "the reviews of an audit", faults)
-    if document is not None:
-        if reviews is not None and audit is not None:
-            _take(of_reviews(audit, reviews), document, faults)
-        _take(unfinished(document.data, faults.locs), document, faults)
-    return reviews
+        return Reviews(), []
+    faults = Faults(str(path))
+    text = read_file(path, MAX_AUDIT_BYTES, faults)
+
+    def rules(reviews: Reviews) -> Iterable[Violation]:
+        return of_reviews(audit, reviews) if audit is not None else ()
+
+    return _read(Reviews, text, "the reviews of an audit", faults, rules)[0], faults.in_order()
 
 
 def read_as(
@@ -135,51 +119,50 @@ def read_as(
         noun: what the file is expected to be, with its article.
     """
     faults = Faults(str(path))
-    found, document = _read(model, path, noun, faults)
+    found, document = _read(model, read_file(path, MAX_AUDIT_BYTES, faults), noun, faults)
     return found, document, faults.in_order()
 
 
 def _read(
-    model: type[_Model], path: Path, noun: str, faults: Faults
+    model: type[_Model],
+    text: str | None,
+    noun: str,
+    faults: Faults,
+    rules: Callable[[_Model], Iterable[Violation]] | None = None,
 ) -> tuple[_Model | None, Document | None]:
-    text = read_file(path, MAX_AUDIT_BYTES, faults)
-    document = None if text is None else _document(text, faults, noun)
-    if document is None or faults.refuse:
+    """Return what a text says and its document; with rules, TODOs are reported, too."""
+    if text is None or not is_readable(text, faults):
         return None, None
-    found = validate(model, document, faults)
-    return (None if faults.refuse else found), document
+    document = read_yaml(text, faults)
+    if document is None or not isinstance(document.data, dict):
+        if not faults.refuse:
+            found = "no mapping" if document and document.data is not None else "an empty file"
+            faults.add(START, (), "RA005", f"found {found}; expected {noun}")
+        return None, None
+    model_found, refusals = validate(model, document.data)
+    doubtful = document.doubtful
+    _take((one for one in refusals if doubtful.isdisjoint(_above(one.loc))), document, faults)
+    if rules is not None:
+        if model_found is not None and not faults.refuse:
+            _take(rules(model_found), document, faults)
+        known = faults.locs
+        _take((o for o in unfinished(document.data) if o.loc not in known), document, faults)
+    return (None if faults.refuse else model_found), document
 
 
-def _document(text: str, faults: Faults, noun: str) -> Document | None:
-    """What a text holds, if that is a mapping."""
-    document = read_yaml(text, faults) if is_readable(text, faults) else None
-    if document is None or isinstance(document.data, dict):
-        return document
-    if not faults.refuse:
-        found = "an empty file" if document.data is None else "no mapping"
-        faults.add(START, (), "RA005", f"found {found}; expected {noun}")
-    return None
-
-
-def _is_current(document: Document, faults: Faults) -> bool:
-    """Whether an audit is of this version; another would be refused field by field."""
-    loc = ("schema_version",)
-    found = document.written.get(loc, f"no '{loc[0]}'")
-    if found != str(VERSION):
-        message = f"found {found}; expected 'schema_version: {VERSION}'"
-        faults.add(document.place(loc), loc, "RA067", message)
-    return found == str(VERSION)
+def _above(loc: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
+    return [loc[:depth] for depth in range(len(loc) + 1)]
 
 
 def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
-    """Keep the first violation of each rule at each place, with the nearest known name."""
+    """Keep what breaks a rule as faults, each once, with the nearest known name as a remedy."""
     compared, seen = 0, set()
     for one in found:
-        if (one.rule, one.loc) in seen:
+        if (one.rule, one.loc, one.remedy) in seen:
             continue
-        seen.add((one.rule, one.loc))
+        seen.add((one.rule, one.loc, one.remedy))
         hint = ""
-        if one.about and one.known and not one.remedy:
+        if one.about and one.known:
             compared += len(one.known)
             hint = did_you_mean(one.about, one.known) if compared <= MOST_COMPARED else ""
         place = document.place(one.loc, at_key=one.at_key)

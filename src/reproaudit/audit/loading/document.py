@@ -1,4 +1,4 @@
-"""From the text of a YAML file to plain data, with a place for every value.
+"""From a YAML file to plain data, with a place for every value.
 
 PyYAML parses the text into events, and the data is built from them here rather than by PyYAML: an
 audit takes less than YAML gives (no anchors, aliases, merge keys, tags, second documents or equal
@@ -33,12 +33,16 @@ from reproaudit.audit.loading.fault import START, Faults, Place
 from reproaudit.audit.rules.table import Loc
 from reproaudit.audit.rules.values import quoted
 from reproaudit.bounded import UnfitFileError, read_regular
+from reproaudit.cell import Scalar
 
 MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
 
-MAX_VALUES = 150_000
+MAX_VALUES = 40_000
 """Values and names in a file; the largest audit so far has four thousand."""
+
+MOST_UNREADABLE = 20
+"""Control characters that are reported, since a binary file has thousands."""
 
 UNREADABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -46,8 +50,7 @@ UNREADABLE = re.compile(
 """Characters that an editor would not show, or by which it would turn the order of a text."""
 
 
-MOST_UNREADABLE = 20
-"""Control characters that are reported, since a binary file has thousands."""
+# --- text ---------------------------------------------------------------------------------------
 
 
 def read_file(path: Path, most: int, faults: Faults) -> str | None:
@@ -83,6 +86,9 @@ def _end_of(text: str) -> Place:
     return Place(text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 
+# --- data ---------------------------------------------------------------------------------------
+
+
 @dataclass
 class Document:
     """What a YAML file holds, and where.
@@ -91,14 +97,12 @@ class Document:
         data: the file's values, as ``json.dumps`` takes them.
         marks: where each value begins, by its place in the data.
         names: where the name of each value in a mapping begins.
-        written: unquoted values that are no text, as they are written.
         doubtful: the places of values that have a fault already, so that nobody can tell them.
     """
 
     data: Any = None
     marks: dict[Loc, Any] = field(default_factory=dict)
     names: dict[Loc, Any] = field(default_factory=dict)
-    written: dict[Loc, str] = field(default_factory=dict)
     doubtful: set[Loc] = field(default_factory=set)
 
     def place(self, loc: Loc, *, at_key: bool = False) -> Place:
@@ -107,27 +111,14 @@ class Document:
         A scalar's place is its value, that of a list or mapping the name that holds it. What is not
         written in the file (a default) has the place of the nearest value above it.
         """
-        for depth in range(len(loc), -1, -1):
-            here = loc[:depth]
-            if here in self.marks:
-                by_name = isinstance(self.at(here), dict | list) or (at_key and here == loc)
-                mark = self.names.get(here) if by_name else None
-                return _place(self.marks[here] if mark is None else mark)
-        return START
-
-    def at(self, loc: Loc) -> Any:
-        """Return the value at a place."""
+        here = next((loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self.marks), None)
+        if here is None:
+            return START
         value = self.data
-        for step in loc:
+        for step in here:
             value = value[step]
-        return value
-
-
-def has_step(value: Any, step: str | int) -> bool:
-    """Tell whether plain data has something one step further down."""
-    if isinstance(value, dict):
-        return step in value
-    return isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)
+        by_name = isinstance(value, dict | list) or (at_key and here == loc)
+        return _place(self.names.get(here, self.marks[here]) if by_name else self.marks[here])
 
 
 def read_yaml(text: str, faults: Faults) -> Document | None:
@@ -136,9 +127,8 @@ def read_yaml(text: str, faults: Faults) -> Document | None:
         return _Reader(text, faults).read()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        said = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
-        words = said.splitlines()[0] if said else "unreadable"
-        faults.add(_place(mark), (), "RA003", f"found broken YAML: {words}")
+        said = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+        faults.add(_place(mark), (), "RA003", f"found broken YAML: {said}")
     except _Stop:
         pass
     except ValueError as error:  # an escape beyond Unicode, in the parser written in Python
@@ -176,33 +166,34 @@ class _Reader:
             if isinstance(event, DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    self._stop(event, (), "RA004", "found a second YAML document; expected one")
+                    self._tell(event, (), "RA004", "found a second YAML document; expected one")
+                    raise _Stop
                 self._document.data = self._value(self._next(), (), 0)
         return self._document
 
     def _tell(self, event: Any, loc: Loc, rule: str, message: str) -> None:
         self._faults.add(_place(event.start_mark), loc, rule, message)
 
-    def _stop(self, event: Any, loc: Loc, rule: str, message: str) -> None:
-        self._tell(event, loc, rule, message)
-        raise _Stop
-
     def _value(self, event: Any, loc: Loc, depth: int) -> Any:
         """Return the value that begins with an event, and all below it."""
         self._values += 1
-        if self._values > MAX_VALUES:
-            words = f"found more than {MAX_VALUES} values; expected a few thousand"
-            self._stop(event, loc, "RA016", words)
+        if self._values > MAX_VALUES or depth > MAX_DEPTH:
+            deep = f"{MAX_DEPTH} levels" if depth > MAX_DEPTH else f"{MAX_VALUES} values"
+            self._tell(event, loc, "RA016", f"found more than {deep}; expected far fewer")
+            raise _Stop
         self._document.marks.setdefault(loc, event.start_mark)
         if not self._is_plain(event, loc):
             self._document.doubtful.add(loc)
         if isinstance(event, ScalarEvent):
-            return event.value if event.style else self._unquoted(event, loc)
+            if event.style:
+                return event.value
+            value, doubt = read_plain(event.value)
+            if doubt:
+                self._tell(event, loc, "RA007" if event.value == "<<" else "RA227", doubt)
+                self._document.doubtful.add(loc)
+            return value
         if isinstance(event, AliasEvent):
             return None
-        if depth == MAX_DEPTH:
-            words = f"found nesting deeper than {MAX_DEPTH}; expected about ten levels"
-            self._stop(event, loc, "RA013", words)
         if isinstance(event, MappingStartEvent):
             return self._mapping(loc, depth + 1)
         data: list[Any] = []
@@ -213,13 +204,10 @@ class _Reader:
     def _is_plain(self, event: Any, loc: Loc) -> bool:
         """Report what hides the meaning of a value or a name; return whether nothing does."""
         found = []
-        if isinstance(event, AliasEvent):
-            found.append(("RA007", f"found the alias *{event.anchor}; expected a value"))
-        elif event.anchor is not None:
-            found.append(("RA007", f"found the anchor &{event.anchor}; expected none"))
-        if getattr(event, "tag", None) is not None:
-            found.append(("RA008", f"found the tag {quoted(event.tag)}; expected none"))
-        # an escape stands for a control character in double quotes; elsewhere it is itself
+        for rule, sign in (("RA007", "anchor"), ("RA008", "tag")):
+            if (word := getattr(event, sign, None)) is not None:
+                found.append((rule, f"found the {sign} {quoted(word)}; expected the value itself"))
+        # in double quotes an escape stands for a control character; elsewhere it is itself
         escaped = isinstance(event, ScalarEvent) and event.style == '"'
         if escaped and (control := UNREADABLE.search(event.value)) is not None:
             words = f"found the control character {control.group()!r}; expected readable text"
@@ -233,53 +221,40 @@ class _Reader:
         names = self._document.names
         while not isinstance(event := self._next(), MappingEndEvent):
             name = self._name(event, loc, depth)
-            place = loc if name is None else (*loc, name)
+            if name is None:
+                self._value(self._next(), loc, depth)
+                continue
+            place = (*loc, name)
             if name in data:
-                first = _place(names[place]).line
-                words = f"found {quoted(str(name))} a second time (first on line {first})"
+                words = f"found {quoted(name)} again (first on line {_place(names[place]).line})"
                 self._tell(event, place, "RA006", f"{words}; expected it once")
-            elif name is not None:
-                names[place] = event.start_mark
+            names.setdefault(place, event.start_mark)
             value = self._value(self._next(), place, depth)
-            if name is not None:
-                data.setdefault(name, value)
+            data.setdefault(name, value)
         return data
 
     def _name(self, event: Any, loc: Loc, depth: int) -> str | None:
         """Return the name in a mapping that begins with an event; None if it is none."""
         if not isinstance(event, ScalarEvent):
-            if not isinstance(event, AliasEvent):
-                self._tell(event, loc, "RA015", "found a list or mapping as a name; expected text")
+            self._tell(event, loc, "RA015", "found a list, a mapping or an alias as a name")
             self._value(event, loc, depth)
             return None
+        self._values += 1
         if not self._is_plain(event, loc):
             return None
-        name = str(event.value)
-        kind = "str" if event.style else _kind(name)
-        if kind not in ("merge", "bool", "null", "int", "float"):
-            return name
-        rule = "RA007" if kind == "merge" else "RA015"
-        self._tell(event, loc, rule, f"found the name {quoted(name)}, unquoted; expected text")
-        return None
-
-    def _unquoted(self, event: Any, loc: Loc) -> Any:
-        value, doubt = read_plain(event.value)
-        if doubt is not None:
-            self._tell(event, loc, *doubt)
-            self._document.doubtful.add(loc)
-        if not isinstance(value, str):
-            self._document.written.setdefault(loc, event.value)
-        return value
+        kind = "str" if event.style else _kind(event.value)
+        if kind in ("merge", "bool", "null", "int", "float"):
+            rule = "RA007" if kind == "merge" else "RA015"
+            words = f"found the name {quoted(event.value)}, unquoted; expected text"
+            self._tell(event, loc, rule, words)
+            return None
+        return str(event.value)
 
 
 # --- unquoted scalars ---------------------------------------------------------------------------
 
-LARGEST_INTEGER = 2**63 - 1
-
 _RESOLVER: Any = Resolver()  # its stub has no types
-_NUMBER = re.compile(
-    r"[-+]?(0|[1-9][0-9]*|[0-9]*\.[0-9]*([eE][-+][0-9]+)?|\.inf)|\.nan", re.IGNORECASE
-)
+_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,18}|[0-9]*\.[0-9]*([eE][-+][0-9]+)?)")
 _LOOKS_LIKE_NUMBER = re.compile(
     r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|[-+]?0([0-9]+|o[0-7]+|[xX][0-9a-fA-F]+)"
 )
@@ -292,30 +267,26 @@ def _kind(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)  # an audit repeats its few dozen words
-def read_plain(text: str) -> tuple[bool | int | float | str | None, tuple[str, str] | None]:
-    """Return the value of an unquoted scalar in YAML 1.1, and the rule that it breaks, if any.
+def read_plain(text: str) -> tuple[Scalar | None, str]:
+    """Return the value of an unquoted scalar in YAML 1.1, and a doubt, empty if there is none.
 
     Resolving is PyYAML's own, so that it agrees with what other Python tools load; a doubt is where
     a reviewer may read something else. Dates stay text.
     """
     kind = _kind(text)
     if kind == "null":
-        return None, None
+        return None, ""
     if kind == "bool":
         value = text.lower() in ("yes", "on", "true")
         words = f"found {text}, which YAML reads as {str(value).lower()}; expected true or false"
-        return value, None if text in ("true", "false") else ("RA010", words)
+        return value, "" if text in ("true", "false") else words
     if kind == "merge":
-        return text, ("RA007", "found the merge mark <<; expected a value")
+        return text, "found the merge mark <<; expected a value"
     if kind not in ("int", "float"):
-        if not _LOOKS_LIKE_NUMBER.fullmatch(text):
-            return text, None
         words = f"found {quoted(text)}, which YAML reads as text; expected a number"
-        return 0, ("RA009", words)
-    if not _NUMBER.fullmatch(text):
-        words = f"found {quoted(text)}, which YAML 1.1 does not read as it looks"
-        return 0, ("RA011", f"{words}; expected a decimal number")
-    number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-    if not math.isfinite(number) or (kind == "int" and abs(number) >= LARGEST_INTEGER):
-        return 0, ("RA012", f"found {quoted(text)}; expected a finite number of at most 63 bits")
-    return (int(text) if kind == "int" else number), None
+        return text, words if _LOOKS_LIKE_NUMBER.fullmatch(text) else ""
+    number = (int if kind == "int" else float)(text) if _NUMBER.fullmatch(text) else None
+    if number is None or not math.isfinite(number) or (kind == "int" and abs(number) >= 2**63):
+        words = f"found {quoted(text)}, which YAML does not read as it looks, or nothing can hold"
+        return 0, f"{words}; expected a decimal number"
+    return number, ""

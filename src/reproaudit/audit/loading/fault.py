@@ -25,23 +25,23 @@ MOST_FAULTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault: its place, what was found and expected, what to do, and the rule that it breaks.
+    """One fault; its text is a line: ``file:line:column: path: found …; expected …. Remedy [id]``.
 
-    Its text is one line: ``file:line:column: path: found …; expected …. Remedy [RA012]``.
+    Attributes:
+        file: the file, as it was named.
+        place: line and column.
+        loc: the place in the audit, from the top down; empty for the whole file.
+        message: the text that says what was found, and what was expected.
+        remedy: the text that says what to do.
+        rule: the id of the rule.
     """
 
     file: str
-    """The file, as it was named."""
     place: Place
-    """Line and column."""
     loc: Loc
-    """The place in the audit, from the top down; empty for the whole file."""
     message: str
-    """The text that says what was found, and what was expected."""
     remedy: str
-    """The text that says what to do."""
     rule: str
-    """The id of the rule."""
 
     @property
     def severity(self) -> Severity:
@@ -55,7 +55,6 @@ class Fault:
         return "".join(parts).removeprefix(".")
 
     def __str__(self) -> str:
-        """The whole fault on one line."""
         where = f"{self.file}:{self.place.line}:{self.place.column}"
         mark = "warning: " if self.severity is Severity.WARNING else ""
         path = f"{self.path}: " if self.loc else ""
@@ -64,45 +63,34 @@ class Fault:
 
 
 class Faults:
-    """The faults of one file: the first errors and warnings, and the number of further ones."""
+    """The faults of one file."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self._kept: dict[Severity, dict[Fault, None]] = {one: {} for one in Severity}
-        self._unlisted = 0
+        self._kept: list[Fault] = []
 
     def add(self, place: Place, loc: Loc, rule: str, message: str, remedy: str = "") -> None:
         """Keep a fault; without a remedy it has that of its rule."""
-        kept = self._kept[RULES[rule].severity]
-        if len(kept) >= MOST_FAULTS:
-            self._unlisted += 1
-            return
         remedy = remedy or RULES[rule].remedy
-        kept[Fault(self.file, place, loc, message, remedy, rule)] = None
-
-    def count(self, further: int) -> None:
-        """Count faults that nobody keeps."""
-        self._unlisted += further
+        self._kept.append(Fault(self.file, place, loc, message, remedy, rule))
 
     @property
     def refuse(self) -> bool:
         """Whether there is an error."""
-        return bool(self._kept[Severity.ERROR])
+        return has_errors(self._kept)
 
     @property
     def locs(self) -> frozenset[Loc]:
         """The places that have a fault."""
-        return frozenset(one.loc for kept in self._kept.values() for one in kept)
+        return frozenset(one.loc for one in self._kept)
 
     def in_order(self) -> list[Fault]:
         """Return the faults by place; of too many the errors first, and then a count."""
-        found = [*self._kept[Severity.ERROR], *self._kept[Severity.WARNING]]
-        unlisted = self._unlisted + max(0, len(found) - MOST_FAULTS)
+        found = sorted(dict.fromkeys(self._kept), key=lambda one: one.severity is Severity.WARNING)
         listed = in_order(found[:MOST_FAULTS])
-        if unlisted:
+        if unlisted := len(found) - len(listed):
             message = f"found {unlisted} further faults; listed are {len(listed)}"
-            remedy = RULES["RA017"].remedy
-            listed.append(Fault(self.file, START, (), message, remedy, "RA017"))
+            listed.append(Fault(self.file, START, (), message, RULES["RA017"].remedy, "RA017"))
         return listed
 
 

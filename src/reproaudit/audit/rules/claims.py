@@ -1,14 +1,14 @@
 """Rules of a claim: its arms differ from it, and what its checks read is measured in each of them.
 
-They are asked once everything that is declared is sound (`whole`).
+They are asked once everything that is declared is sound (`whole`). A violation that both tiers show
+is reported once, of the first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
@@ -33,48 +33,31 @@ from reproaudit.declarations import (
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""
 
-COURSES = ("series", "loss", "reference")
-"""The fields of checks that hold a quantity over training."""
 
-COMPARED = (
-    *(("lower", "upper"), ("value", "to"), ("value", "relative_to"), ("value", "grown_from")),
-    *(("value", "between"), ("series", "reference")),
-)
-"""The fields of checks whose numbers are compared one by one."""
-
-
-@dataclass(frozen=True)
-class Read:
-    """A quantity that a claim reads.
+class Read(NamedTuple):
+    """A quantity that a claim reads at a tier.
 
     Attributes:
         loc: its place.
+        tier: the tier.
         check: the check that reads it; None of what is read elsewhere.
         quantity: the quantity.
         arm: the arm in which it is read.
-        declaration: what is measured there under its name.
+        name: the measurement that is read there.
+        declaration: its declaration.
+        fixed: the coordinates that the check and the quantity state, by axis.
+        along: the coordinates of what is read, by axis.
     """
 
     loc: Loc
+    tier: TierName
     check: Check | None
     quantity: Quantity
     arm: PlannedArm
+    name: str
     declaration: Declaration
-
-    @property
-    def name(self) -> str:
-        """The measurement that is read there."""
-        return self.arm.reads.get(self.quantity.measurement, self.quantity.measurement)
-
-    @property
-    def field(self) -> str:
-        """The check's field that holds the quantity."""
-        return next(one for one in reversed(self.loc) if isinstance(one, str))
-
-    @cached_property
-    def fixed(self) -> Mapping[str, Coordinate]:
-        """The coordinates that its check and it state, by axis."""
-        return {**(self.check.at if self.check is not None else {}), **self.quantity.at}
+    fixed: dict[str, Coordinate]
+    along: dict[str, Sequence[Coordinate]]
 
 
 def of_claim(audit: Audit, i: int) -> Iterator[Violation]:
@@ -87,26 +70,34 @@ def of_claim(audit: Audit, i: int) -> Iterator[Violation]:
     yield from misnamed
     if misnamed:
         return
-    own, *others = arms_of(audit, claim)
-    arms = {one.name: one for one in (own, *others) if one.role is not Role.READING}
-    places = _places(loc, claim, arms)
-    others = [one for one in arms.values() if one is not own]
+    own, *others = (one for one in arms_of(audit, claim) if one.role is not Role.READING)
+    arms = {one.name: one for one in (own, *others)}
+    places: dict[str, Loc] = {name: ("arms", name) for name in arms}
+    places |= {a.name: (*loc, *at) for at, a in claim.arms() if not isinstance(a, str)}
+    found = [(*one, arms[one[2].arm or OWN]) for one in _quantities_of(loc, claim)]
     for arm in others:
         yield from _arm(audit, own, arm, places[arm.name])
-    reads = []
-    for found in _reads(audit, loc, claim, arms, places):
-        if isinstance(found, Violation):
-            yield found
-            continue
-        reads.append(found)
-        yield from _unmeasured(audit, found)
-        yield from _course(audit, claim, found)
-        yield from _sizes(audit, claim, found)
-    yield from _of_checks(audit, claim, reads)
-    yield from _grade(audit, loc, claim, reads)
-    for arm in others:
-        if arm.role is not Role.COMPARED:
-            yield from _read_alike(audit, arm, places[arm.name], reads)
+        for j, bound in enumerate(arm.holds_at_start):
+            place = (*places[arm.name], "holds_at_start", j, "value")
+            found.append((place, None, bound.value, arm))
+    for tier in JUDGED:
+        reads = []
+        for place, check, quantity, arm in found:
+            read = _read(audit, tier, place, check, quantity, arm)
+            if read is None:
+                name = arm.reads.get(quantity.measurement, quantity.measurement)
+                known, of = audit.measurements_of(arm.experiment), f"'{arm.experiment}'"
+                yield from unknown((*place, "measurement"), "measurement", name, known, of)
+                continue
+            reads.append(read)
+            yield from _unmeasured(read)
+            yield from _course(claim, read)
+        yield from _axes(reads)
+        yield from _unpaired(claim, reads)
+        yield from _grade(claim, (*loc, "grade"), reads, tier)
+        for arm in others:
+            if arm.role is not Role.COMPARED:
+                yield from _in_arm(audit, arm, places[arm.name], reads)
 
 
 def work(audit: Audit) -> int:
@@ -116,12 +107,14 @@ def work(audit: Audit) -> int:
     for claim in audit.claims:
         names = [one.measurement for one in quantities_of(claim)]
         found = [audit.declaration(claim.experiment, one) for one in names]
-        axes = [axis for one in found if one is not None for axis in one.axes]
-        count += sum(len(_coordinates(audit, claim.experiment, one, "paper")) for one in axes)
+        for axis in (axis for one in found if one is not None for axis in one.axes):
+            count += len(_coordinates(audit, claim.experiment, axis, "paper", {}))
         written = {one if isinstance(one, str) else one.name: one for _, one in claim.arms()}
         for one in written.values():
             arm = audit.arms.get(one) if isinstance(one, str) else one
-            count += len(names) + shared + (len(arm.settings) if arm is not None else 0)
+            settings = arm.settings.values() if arm is not None else ()
+            length = sum(len(value) if isinstance(value, tuple) else 1 for value in settings)
+            count += len(names) * (1 + length) + shared
     return count
 
 
@@ -132,7 +125,11 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     """Yield unknown experiments, readings and arms, and arms of one name."""
     yield from unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
     for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
-        yield from _reading(audit, claim.experiment, (*loc, "readings", j), name)
+        place, settings = (*loc, "readings", j), audit.settings_of(claim.experiment)
+        read = {other: one.readings for other, one in settings.items() if one.readings}
+        yield from unknown(place, "setting with readings", name, read, f"'{claim.experiment}'")
+        for other in (other for one in read.get(name, ()) for other in one.together):
+            yield from unknown(place, "setting", other, settings, f"'{claim.experiment}'")
     written = list(claim.arms())
     taken = Counter(one.name for _, one in written if not isinstance(one, str))
     for place, one in written:
@@ -146,51 +143,34 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
             where = (*loc, *place, "experiment")
             yield from unknown(where, "experiment", one.experiment, audit.experiments)
     known = {OWN, *taken, *audit.arms}
-    for place, _, quantity in _read_by(loc, claim):
+    for place, _, quantity in _quantities_of(loc, claim):
         yield from unknown((*place, "arm"), "arm", quantity.arm or OWN, known)
 
 
-def _reading(audit: Audit, experiment: str, loc: Loc, name: str) -> Iterator[Violation]:
-    """Yield a setting without other sourced values, or with some of unknown settings."""
-    settings = audit.settings_of(experiment)
-    yield from unknown(loc, "setting", name, settings, f"'{experiment}'")
-    if name not in settings:
-        return
-    if not settings[name].readings:
-        message = f"found '{name}', of which the audit states one value"
-        yield Violation("RA214", loc, f"{message}; expected a setting with 'readings'")
-    for other in (other for one in settings[name].readings for other in one.together):
-        yield from unknown(loc, "setting", other, settings, f"'{experiment}'")
+_Quantities = Iterator[tuple[Loc, Check | None, Quantity]]
 
 
-def _read_by(loc: Loc, claim: Claim) -> Iterator[tuple[Loc, Check | None, Quantity]]:
+def _quantities_of(loc: Loc, claim: Claim) -> _Quantities:
     """Yield each quantity of a claim with its place and its check."""
     for group in ("headline", "support", "notes"):
         for j, check in enumerate(getattr(claim, group)):
-            for place, quantity in _quantities(check, (*loc, group, j)):
-                yield place, check, quantity
+            yield from _quantities((*loc, group, j), check, check)
     if claim.elsewhere is not None:
         yield (*loc, "elsewhere", "measure"), None, claim.elsewhere.measure
 
 
-def _quantities(model: StrictModel, loc: Loc) -> Iterator[tuple[Loc, Quantity]]:
+def _quantities(loc: Loc, check: Check, model: StrictModel) -> _Quantities:
     for field, value in model.__dict__.items():
         parts = enumerate(value) if isinstance(value, tuple) else ((None, value),)
         for step, part in parts:
             place: Loc = (*loc, field) if step is None else (*loc, field, step)
             if isinstance(part, Quantity):
-                yield place, part
+                yield place, check, part
             elif isinstance(part, StrictModel):
-                yield from _quantities(part, place)
+                yield from _quantities(place, check, part)
 
 
 # --- arms ---------------------------------------------------------------------------------------
-
-
-def _places(loc: Loc, claim: Claim, arms: Collection[str]) -> dict[str, Loc]:
-    """Return where each arm is written, by name."""
-    written = {one.name: (*loc, *place) for place, one in claim.arms() if not isinstance(one, str)}
-    return {name: written.get(name, ("arms", name)) for name in arms}
 
 
 def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[Violation]:
@@ -206,37 +186,26 @@ def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[V
             name, value = next(iter(arm.overrides.items()))
             message = f"found {shown(value)}, the claim's own '{name}' at the {tier} tier"
             yield Violation("RA111", (*loc, "settings", name), f"{message}; expected another")
-            break
     for left, right in arm.reads.items():
-        place, known = (*loc, "reads", left), audit.measurements_of(own.experiment)
-        yield from unknown(place, "measurement", left, known, f"'{own.experiment}'", at_key=True)
-        there = audit.measurements_of(arm.experiment)
-        yield from unknown(place, "measurement", right, there, f"'{arm.experiment}'")
+        for name, where, at_key in ((left, own.experiment, True), (right, arm.experiment, False)):
+            place, known = (*loc, "reads", left), audit.measurements_of(where)
+            yield from unknown(place, "measurement", name, known, f"'{where}'", at_key=at_key)
 
 
-def _read_alike(
-    audit: Audit, arm: PlannedArm, loc: Loc, reads: Sequence[Read]
-) -> Iterator[Violation]:
+def _in_arm(audit: Audit, arm: PlannedArm, loc: Loc, reads: Sequence[Read]) -> Iterator[Violation]:
     """Yield what the claim reads in its own runs, and cannot read in the same way in an arm."""
     for read in reads:
         if read.arm.role is not Role.OWN or read.check is None:
             continue
         name = read.quantity.measurement
-        theirs = audit.declaration(arm.experiment, arm.reads.get(name, name))
-        if theirs is None and name in arm.reads:
-            continue  # it has a fault of its own
-        if theirs is None or _form(theirs) != _form(read.declaration):
+        theirs = _read(audit, read.tier, read.loc, read.check, read.quantity, arm)
+        if theirs is not None and _form(theirs.declaration) == _form(read.declaration):
+            yield from _unmeasured(theirs)
+        elif theirs is not None or name not in arm.reads:  # else the name has a fault
             found = "no" if theirs is None else "another form of"
-            message = f"found {found} '{name}' in experiment '{arm.experiment}'; expected it as in "
-            message += f"'{read.arm.experiment}', since the claim reads it"
+            message = f"found {found} '{name}' in experiment '{arm.experiment}'; expected it "
+            message += f"as in '{read.arm.experiment}', since the claim reads it"
             yield Violation("RA113", (*loc, "experiment"), message)
-            return
-        for axis in theirs.axes:
-            left, at = arm.overrides.get(axis.setting or ""), read.fixed.get(axis.name)
-            if isinstance(left, tuple) and at is not None and not _among(at, left):
-                message = f"found {shown(left)}, which leaves out {axis.name} {shown(at)}"
-                where = (*loc, "settings", str(axis.setting))
-                yield Violation("RA104", where, f"{message}; expected it, since the claim reads it")
 
 
 def _form(declaration: Declaration) -> tuple[str, tuple[str, ...]]:
@@ -246,39 +215,37 @@ def _form(declaration: Declaration) -> tuple[str, tuple[str, ...]]:
 # --- what is read -------------------------------------------------------------------------------
 
 
-def _reads(
-    audit: Audit, loc: Loc, claim: Claim, arms: Mapping[str, PlannedArm], places: Mapping[str, Loc]
-) -> Iterator[Read | Violation]:
-    """Yield each quantity that a claim reads, or that nothing measures it."""
-    found = [
-        (place, check, quantity, arms[quantity.arm or OWN])
-        for place, check, quantity in _read_by(loc, claim)
-    ]
-    for arm in arms.values():
-        for j, bound in enumerate(arm.holds_at_start):
-            place = (*places[arm.name], "holds_at_start", j, "value")
-            found.append((place, None, bound.value, arm))
-    for place, check, quantity, arm in found:
-        name = arm.reads.get(quantity.measurement, quantity.measurement)
-        declaration = audit.declaration(arm.experiment, name)
-        if declaration is None:
-            known, of = audit.measurements_of(arm.experiment), f"'{arm.experiment}'"
-            yield from unknown((*place, "measurement"), "measurement", name, known, of)
-        else:
-            yield Read(place, check, quantity, arm, declaration)
+def _read(
+    audit: Audit,
+    tier: TierName,
+    loc: Loc,
+    check: Check | None,
+    quantity: Quantity,
+    arm: PlannedArm,
+) -> Read | None:
+    """Return a quantity as it is read in an arm; None if nothing of this name is measured."""
+    name = arm.reads.get(quantity.measurement, quantity.measurement)
+    declaration = audit.declaration(arm.experiment, name)
+    if declaration is None:
+        return None
+    fixed = {**(check.at if check is not None else {}), **quantity.at}
+    where, axes = arm.experiment, declaration.axes
+    along = {one.name: _coordinates(audit, where, one, tier, arm.overrides) for one in axes}
+    return Read(loc, tier, check, quantity, arm, name, declaration, fixed, along)
 
 
 def _coordinates(
-    audit: Audit, run: str | PlannedArm, axis: Axis, tier: TierName
+    audit: Audit,
+    experiment: str,
+    axis: Axis,
+    tier: TierName,
+    overrides: Mapping[str, SettingValue],
 ) -> Sequence[Coordinate]:
-    """Return an axis's coordinates in an experiment, or in an arm, at a tier."""
+    """Return an axis's coordinates in an experiment at a tier, under other settings."""
     if axis.setting is None:
         return axis.values if axis.values is not None else range(axis.size or 0)
-    if isinstance(run, str):
-        value = audit.value_of(run, axis.setting, tier)
-    else:
-        stated = audit.value_of(run.experiment, axis.setting, tier)
-        value = run.overrides.get(axis.setting, stated)
+    setting = audit.setting_of(experiment, axis.setting)
+    value = overrides.get(axis.setting, setting.at(tier) if setting is not None else ())
     return value if isinstance(value, tuple) else ()
 
 
@@ -287,142 +254,103 @@ def _among(at: Coordinate, found: Sequence[SettingValue]) -> bool:
     return at in found and not isinstance(found[found.index(at)], bool)
 
 
-def _free(audit: Audit, claim: Claim, read: Read, tier: TierName) -> dict[str, Axis]:
-    """Return the axes along which a quantity keeps all its numbers, by name."""
+def _free(claim: Claim, read: Read) -> dict[str, Sequence[Coordinate]]:
+    """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
     unnamed, free = list(read.quantity.coordinates), {}
     graded = claim.grade.axis if claim.grade is not None else None
-    for axis in read.declaration.axes:
-        known = _coordinates(audit, read.arm, axis, tier)
+    for name, known in read.along.items():
         own = next((one for one in unnamed if _among(one, known)), None)
-        if axis.name in read.fixed:
-            continue
-        if own is not None:
+        if name not in read.fixed and own is not None:
             unnamed.remove(own)
-        elif axis.name != graded:
-            free[axis.name] = axis
+        elif name not in read.fixed and name != graded:
+            free[name] = known
     return free
 
 
-def _unmeasured(audit: Audit, read: Read) -> Iterator[Violation]:
-    """Yield unknown axes, and coordinates that are not measured; of what decides, at each tier."""
-    axes = {axis.name: axis for axis in read.declaration.axes}
-    for name in read.quantity.at:
-        where = (*read.loc, "at", name)
-        yield from unknown(where, "axis", name, axes, f"'{read.name}'", at_key=True)
-    for tier in JUDGED if "notes" not in read.loc else ("paper",):
-        known = {name: _coordinates(audit, read.arm, axis, tier) for name, axis in axes.items()}
-        missing = [
-            (name, at, known[name])
-            for name, at in read.fixed.items()
-            if name in known and not _among(at, known[name])
-        ]
-        missing += [
-            ("coordinate", at, next(iter(known.values()), ()))
-            for at in read.quantity.coordinates
-            if not any(_among(at, one) for one in known.values())
-        ]
-        for name, at, measured in missing[:1]:
-            expected = f"expected one of {shown(measured)} at the {tier} tier"
-            message = f"found {name} {shown(at)} of '{read.name}'; {expected}"
-            yield Violation("RA104", (*read.loc, "at", name), message)
-        if missing:
-            return
-
-
-def _course(audit: Audit, claim: Claim, read: Read) -> Iterator[Violation]:
-    """Yield what is read over training, or at its start, and is no series or several."""
-    needed = read.field in COURSES and read.check is not None
-    if (needed or _at_start(read)) and read.declaration.kind is not MeasurementKind.SERIES:
-        reads = "the course" if needed else "the start"
-        message = f"found the {read.declaration.kind} '{read.name}', of which {reads} is read"
-        yield Violation("RA106", read.loc, f"{message}; expected a series")
-    for tier in JUDGED if read.check and read.check.kind in ("stages", "grows_like") else ():
-        if free := list(_free(audit, claim, read, tier)):
-            message = f"found '{read.name}' with its axis '{free[0]}' left free"
-            yield Violation("RA217", read.loc, f"{message}; expected a single course")
-            return
-
-
-def _at_start(read: Read) -> bool:
-    """Whether a quantity is read at its first observation."""
-    if isinstance(read.check, Separates):
-        start = "value" if read.check.start_value is None else "start_value"
-        return read.field == start or read.quantity.step == "first"
-    of_the_rest = isinstance(read.check, Concentrates) and read.check.of_the_rest
-    return of_the_rest or read.quantity.step == "first"
-
-
-def _sizes(audit: Audit, claim: Claim, read: Read) -> Iterator[Violation]:
-    """Yield a power law along what is no free axis of positive numbers."""
-    if not isinstance(read.check, ScalesLike):
-        return
-    loc, name = (*read.loc[:4], "axis"), read.check.axis
-    for tier in JUDGED:
-        free = _free(audit, claim, read, tier)
-        if name not in free:
-            yield from unknown(loc, "axis", name, free, f"'{read.name}' that is free")
-            return
-        sizes = _coordinates(audit, read.arm, free[name], tier)
-        numbers = {one for one in sizes if not isinstance(one, str) and one > 0}
-        if len(numbers) < max(len(sizes), FEWEST_SIZES):
-            message = f"found {name} {shown(sizes)} at the {tier} tier; expected at least "
-            yield Violation("RA192", loc, f"{message}{FEWEST_SIZES} different positive numbers")
-            return
-
-
-def _of_checks(audit: Audit, claim: Claim, reads: Sequence[Read]) -> Iterator[Violation]:
-    """Yield coordinates on axes that a check does not read, and quantities that cannot pair."""
-    by_check: dict[Loc, dict[str, Read]] = {}
+def _axes(reads: Sequence[Read]) -> Iterator[Violation]:
+    """Yield coordinates on axes that neither a quantity nor its check has."""
+    by_check: dict[Loc, set[str]] = {}
     for read in reads:
-        if read.check is not None:
-            by_check.setdefault(read.loc[:4], {})[read.field] = read
-    for loc, fields in by_check.items():
-        axes = {axis.name for read in fields.values() for axis in read.declaration.axes}
-        check = next(iter(fields.values())).check
-        for name in check.at if check is not None else ():
-            place = (*loc, "at", name)
-            yield from unknown(place, "axis", name, axes, "what it reads", at_key=True)
-        for first, second in COMPARED:
-            if first in fields and second in fields:
-                yield from _unpaired(audit, claim, fields[first], fields[second])
+        by_check.setdefault(read.loc[:4], set()).update(read.along)
+    for read in reads:
+        for name in read.fixed:
+            own = name in read.quantity.at
+            known, loc = (read.along, read.loc) if own else (by_check[read.loc[:4]], read.loc[:4])
+            of = f"'{read.name}'" if own else "what it reads"
+            yield from unknown((*loc, "at", name), "axis", name, known, of, at_key=True)
 
 
-def _unpaired(audit: Audit, claim: Claim, one: Read, other: Read) -> Iterator[Violation]:
-    for tier in JUDGED:
-        here, there = (
-            {name: len(_coordinates(audit, read.arm, axis, tier))
-             for name, axis in _free(audit, claim, read, tier).items()}
-            for read in (one, other)
-        )  # fmt: skip
-        if here and there and list(here.items()) != list(there.items()):
-            message = f"found {_shape(there)} of '{other.name}' at the {tier} tier; "
-            message += f"expected {_shape(here)}, as of '{one.name}', or a single number"
-            yield Violation("RA107", other.loc, message)
-            return
+def _unmeasured(read: Read) -> Iterator[Violation]:
+    """Yield coordinates that are not measured; what decides nothing may be of the paper tier."""
+    if "notes" in read.loc and read.tier != "paper":
+        return
+    stated = [(name, at, read.along.get(name, (at,))) for name, at in read.fixed.items()]
+    for at in read.quantity.coordinates:
+        known = next((one for one in read.along.values() if _among(at, one)), None)
+        stated.append(("coordinate", at, known or next(iter(read.along.values()), ())))
+    for name, at, measured in stated:
+        if not _among(at, measured):
+            arm = "" if read.arm.role is Role.OWN else f" in the arm '{read.arm.name}'"
+            message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
+            message += f"{shown(measured)} at the {read.tier} tier"
+            yield Violation("RA104", (*read.loc, "at", name), message)
 
 
-def _shape(axes: Mapping[str, int]) -> str:
-    return " by ".join(f"{length} along '{name}'" for name, length in axes.items())
+def _course(claim: Claim, read: Read) -> Iterator[Violation]:
+    """Yield what is no series, no single course, or no power law, and is read as such."""
+    kind = read.declaration.kind
+    if _over_training(read) and kind is not MeasurementKind.SERIES:
+        message = f"found the {kind} '{read.name}', which is read over training"
+        yield Violation("RA106", read.loc, f"{message}; expected a series")
+    free = _free(claim, read)
+    if isinstance(read.check, ScalesLike):
+        sizes = {
+            axis: one
+            for axis, one in free.items()
+            if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= FEWEST_SIZES
+        }
+        of = f"at least {FEWEST_SIZES} positive sizes of '{read.name}' at the {read.tier} tier"
+        yield from unknown((*read.loc[:4], "axis"), "axis", read.check.axis, sizes, of)
+    elif read.check is not None and read.check.kind in ("stages", "grows_like") and free:
+        message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
+        yield Violation("RA217", read.loc, f"{message}; expected a single course")
 
 
-def _grade(audit: Audit, loc: Loc, claim: Claim, reads: Sequence[Read]) -> Iterator[Violation]:
-    """Yield a grade along an unknown axis, and coordinates that it lacks at a judged tier."""
+def _over_training(read: Read) -> bool:
+    """Whether more than the last observation of a quantity is read."""
+    field = next(one for one in reversed(read.loc) if isinstance(one, str))
+    if read.quantity.step == "first" or read.check is None:
+        return read.quantity.step == "first"
+    if isinstance(read.check, Separates):
+        return field == ("value" if read.check.start_value is None else "start_value")
+    of_the_rest = isinstance(read.check, Concentrates) and read.check.of_the_rest
+    return of_the_rest or field in ("series", "loss", "reference")
+
+
+def _unpaired(claim: Claim, reads: Sequence[Read]) -> Iterator[Violation]:
+    """Yield quantities of a check that have other numbers than its first one."""
+    first: dict[Loc, tuple[str, list[str]]] = {}
+    for read in reads:
+        if read.check is None or isinstance(read.check, Separates):
+            continue
+        free = [f"{len(one)} along '{name}'" for name, one in _free(claim, read).items()]
+        name, expected = first.setdefault(read.loc[:4], (read.name, free))
+        if free and expected and free != expected:
+            message = f"found {' by '.join(free)} of '{read.name}' at the {read.tier} tier; "
+            message += f"expected {' by '.join(expected)}, as of '{name}', or a single number"
+            yield Violation("RA107", read.loc, message)
+
+
+def _grade(claim: Claim, loc: Loc, reads: Sequence[Read], tier: TierName) -> Iterator[Violation]:
+    """Yield a grade along an unknown axis, and coordinates that it lacks."""
     if claim.grade is None:
         return
-    loc, wanted = (*loc, "grade"), claim.grade.easiest_first
+    name, wanted = claim.grade.axis, claim.grade.easiest_first
     yield from again((*loc, "easiest_first"), wanted)
-    free = {
-        axis.name: (read.arm, axis)
-        for read in reads
-        if "headline" in read.loc
-        for axis in read.declaration.axes
-        if axis.name not in read.fixed
-    }
-    name = claim.grade.axis
+    headline = [one for one in reads if "headline" in one.loc]
+    free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
     yield from unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
-    for tier in JUDGED if name in free else ():
-        known = _coordinates(audit, *free[name], tier)
-        for j, one in enumerate(wanted):
-            if (tier == "paper" or one in claim.grade.primary) and not _among(one, known):
-                message = f"found {name} {shown(one)}; expected one of {shown(known)} at the "
-                yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")
+    for j, one in enumerate(wanted if name in free else ()):
+        if (tier == "paper" or one in claim.grade.primary) and not _among(one, free[name]):
+            message = f"found {name} {shown(one)}; expected one of {shown(free[name])} at the "
+            yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")

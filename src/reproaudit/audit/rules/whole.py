@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reproaudit.audit.model import Audit, RunCounts, Setting, Source
+from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.audit.plan import OWN
 from reproaudit.audit.reviews import Reviews, version_of
 from reproaudit.audit.rules.table import Loc, Violation
@@ -36,8 +36,7 @@ def unknown(
 ) -> Iterator[Violation]:
     """Yield the name at a place, if it is none of those that are known."""
     if name not in known:
-        article = "an" if word[0] in "aei" else "a"
-        message = f"found the unknown {word} '{name}'; expected {article} {word} of {of}"
+        message = f"found '{name}', which is no {word} of {of}; expected one"
         yield Violation("RA224", loc, message, "", name, known, at_key)
 
 
@@ -57,16 +56,21 @@ def again(loc: Loc, values: Sequence[SettingValue], *below: str) -> Iterator[Vio
 # --- what is listed -----------------------------------------------------------------------------
 
 
-def of_listed(audit: Audit) -> Iterator[Violation]:
+def of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
     """Yield faults of variables, ids, findings, the main claim and numbers of runs."""
     names = [variable.name.value for variable in audit.variables]
     yield from again(("variables",), names, "name")
     if missing := [one.value for one in VariableName if one not in names]:
         message = f"found no variable '{missing[0]}'; expected all nine"
         yield Violation("RA151", ("variables",), message, f"Add 'name: {missing[0]}'.")
-    yield from _ids(audit, "claims", [one.id for one in audit.claims])
-    yield from _ids(audit, "findings", [one.id for one in audit.findings])
-    settings, claims = every_setting(audit), {one.id for one in audit.claims}
+    ids = [one.id for one in audit.claims]
+    for field, each in (("claims", ids), ("findings", [one.id for one in audit.findings])):
+        yield from again((field,), each, "id")
+        for i, one in enumerate(each):
+            if not one.startswith(f"{slug}."):
+                message = f"found '{one}'; expected an id that begins with '{slug}.'"
+                yield Violation("RA226", (field, i, "id"), message)
+    settings, claims = every_setting(audit), frozenset(ids)
     for i, finding in enumerate(audit.findings):
         for j, name in enumerate(finding.settings):
             yield from unknown(("findings", i, "settings", j), "setting", name, settings)
@@ -77,27 +81,14 @@ def of_listed(audit: Audit) -> Iterator[Violation]:
         yield Violation("RA211", ("claims",), "found no main claim; expected one with 'main: true'")
     for i in main[1:]:
         yield Violation("RA211", ("claims", i, "main"), "found a second main claim; expected one")
-    yield from _runs(audit)
-
-
-def _ids(audit: Audit, field: str, ids: Sequence[str]) -> Iterator[Violation]:
-    yield from again((field,), ids, "id")
-    slug = audit.paper.slug
-    for i, one in enumerate(ids):
-        if not one.startswith(f"{slug}."):
-            message = f"found '{one}'; expected an id that begins with '{slug}.'"
-            yield Violation("RA226", (field, i, "id"), message)
-
-
-def _runs(audit: Audit) -> Iterator[Violation]:
     judged = {one.experiment for one in audit.claims if not one.exact} & audit.experiments.keys()
-    stated: list[tuple[Loc, RunCounts | None]] = [(("runs",), audit.runs if judged else None)]
-    stated += [(("experiments", one, "runs"), audit.experiments[one].runs) for one in judged]
-    for loc, runs in stated:
-        for field in ("quick", "paper", "arms") if runs is not None else ():
-            if (number := getattr(runs, field)) < FEWEST_RUNS:
+    for name in judged:
+        own = audit.experiments[name].runs
+        loc: Loc = ("experiments", name, "runs") if own is not None else ("runs",)
+        for tier, number in (own or audit.runs).model_dump().items():
+            if number < FEWEST_RUNS:
                 message = f"found {number}; expected at least {FEWEST_RUNS}"
-                yield Violation("RA221", (*loc, field), message)
+                yield Violation("RA221", (*loc, tier), message)
 
 
 def every_setting(audit: Audit) -> frozenset[str]:
@@ -121,6 +112,7 @@ def of_declared(audit: Audit) -> Iterator[Violation]:
     for name, declaration in audit.measurements.items():
         users = [one for one in audit.experiments if audit.declaration(one, name) is declaration]
         yield from _declaration(audit, ("measurements", name), declaration, users)
+    yield from _training_loss(audit, ("training_loss",), audit.training_loss, audit.experiments)
     for experiment, one in audit.experiments.items():
         loc: Loc = ("experiments", experiment)
         for name, setting in one.settings.items():
@@ -130,11 +122,9 @@ def of_declared(audit: Audit) -> Iterator[Violation]:
         for i, name in enumerate(one.measures or ()):
             yield from unknown((*loc, "measures", i), "measurement", name, audit.measurements)
         for i, stage in enumerate(one.stages):
-            place = (*loc, "stages", i, "steps")
-            known = audit.settings.keys() | one.settings
+            place, known = (*loc, "stages", i, "steps"), audit.settings_of(experiment)
             yield from unknown(place, "setting", stage.steps, known, f"'{experiment}'")
         yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
-    yield from _training_loss(audit, ("training_loss",), audit.training_loss, audit.experiments)
     for name, arm in audit.arms.items():
         if name == OWN:
             message = f"found '{OWN}', the name of a claim's own runs; expected another"
@@ -186,20 +176,18 @@ def _declaration(
     audit: Audit, loc: Loc, declaration: Declaration, users: Iterable[str]
 ) -> Iterator[Violation]:
     """Yield axes that do not fit the kind, are alike, or have no single source of coordinates."""
-    axes = declaration.axes
+    axes, kind = declaration.axes, declaration.kind
     yield from again((*loc, "axes"), [axis.name for axis in axes], "name")
-    if declaration.kind is MeasurementKind.SCALAR and axes:
-        message = f"found the axis '{axes[0].name}' of a scalar; expected none"
-        yield Violation("RA124", (*loc, "axes"), message)
-    if declaration.kind is MeasurementKind.ARRAY and not axes:
-        yield Violation("RA124", loc, "found an array without axes; expected at least one")
+    if bool(axes) is (kind is MeasurementKind.SCALAR) and kind is not MeasurementKind.SERIES:
+        found, expected = ("a scalar with", "none") if axes else ("an array without", "some")
+        message = f"found {found} axes; expected {expected}"
+        yield Violation("RA124", loc, message)
     for i, axis in enumerate(axes):
         place = (*loc, "axes", i)
         given = [one for one in ("values", "setting", "size") if getattr(axis, one) is not None]
         if len(given) != 1:
-            found = " and ".join(given) or "neither values nor setting nor size"
-            message = f"found {found} on axis '{axis.name}'; expected exactly one"
-            yield Violation("RA121", place, message)
+            message = f"found {' and '.join(given) or 'none of these'} on axis '{axis.name}'"
+            yield Violation("RA121", place, f"{message}; expected exactly one")
         # such as 0 and "0", which a page writes alike
         yield from again((*place, "values"), [str(one) for one in axis.values or ()])
         for experiment in users if axis.setting is not None else ():
@@ -207,31 +195,23 @@ def _declaration(
 
 
 def _along(audit: Audit, loc: Loc, experiment: str, axis: Axis) -> Iterator[Violation]:
-    name = str(axis.setting)
-    setting = audit.setting_of(experiment, name)
-    if setting is None:
-        yield from unknown(loc, "setting", name, audit.settings_of(experiment), f"'{experiment}'")
-    elif not isinstance(setting.value, tuple):
-        message = f"found setting '{name}', which is {shown(setting.value)}"
-        yield Violation("RA122", loc, f"{message}; expected a list of coordinates")
-    elif (i := next(repeated(setting.value), None)) is not None:
-        message = f"found setting '{name}', which has {shown(setting.value[i])} again"
+    """Yield an axis along a setting that is no list, or has a value twice."""
+    name, settings = str(axis.setting), audit.settings_of(experiment)
+    lists = {other: one.value for other, one in settings.items() if isinstance(one.value, tuple)}
+    yield from unknown(loc, "list", name, lists, f"'{experiment}'")
+    for i in repeated(lists.get(name, ())):
+        message = f"found '{name}', which has {shown(lists[name][i])} again"
         yield Violation("RA225", loc, f"{message}; expected different coordinates")
 
 
 def _training_loss(
-    audit: Audit, loc: Loc, name: str | None, experiments: Iterable[str]
+    audit: Audit, loc: Loc, name: str | None, experiments: Collection[str]
 ) -> Iterator[Violation]:
-    if name is None:
-        return
-    found = {one: audit.declaration(one, name) for one in experiments}
-    kinds = {one.kind for one in found.values() if one is not None}
-    known = {one for experiment in found for one in audit.measurements_of(experiment)}
-    if not kinds and found:
-        yield from unknown(loc, "measurement", name, known)
-    elif found and MeasurementKind.SERIES not in kinds:
-        message = f"found the {next(iter(kinds))} '{name}'; expected a series"
-        yield Violation("RA106", loc, message)
+    """Yield a training loss that no experiment measures as a series."""
+    made = (audit.measurements_of(one).items() for one in experiments if name is not None)
+    known = {one for each in made for one, d in each if d.kind is MeasurementKind.SERIES}
+    if name is not None and experiments:
+        yield from unknown(loc, "series", name, known)
 
 
 # --- reviews, unfinished text -------------------------------------------------------------------
@@ -240,8 +220,7 @@ def _training_loss(
 def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
     """Yield what reviews say that does not fit the audit, with the place in their file."""
     for variable, decisions in reviews.variables.items():
-        reviewers = [one.reviewer for one in decisions]
-        yield from again(("variables", variable), reviewers, "reviewer")
+        yield from again(("variables", variable), [one.reviewer for one in decisions], "reviewer")
     claims = {claim.id for claim in audit.claims}
     answered = claims | {one.id for one in audit.findings}
     for i, response in enumerate(reviews.responses):
@@ -260,16 +239,11 @@ def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
             yield Violation("RA173", ("sign_offs", i, "version"), message)
 
 
-def unfinished(data: Any, with_fault: Collection[Loc] = ()) -> Iterator[Violation]:
-    """Yield every TODO in a file's data, but for places that have a fault already."""
-    waiting: list[tuple[Loc, Any]] = [((), data)]
-    while waiting:
-        loc, value = waiting.pop()
-        if isinstance(value, dict | list):
-            steps = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += (((*loc, step), below) for step, below in steps)
-            continue
-        mark = UNFINISHED.search(value) if isinstance(value, str) else None
-        if mark is not None and loc not in with_fault:
-            message = f"found '{mark.group()}' in the text; expected finished text"
-            yield Violation("RA153", loc, message)
+def unfinished(data: Any, loc: Loc = ()) -> Iterator[Violation]:
+    """Yield every TODO in a file's data."""
+    if isinstance(data, dict | list):
+        for step, below in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from unfinished(below, (*loc, step))
+    elif isinstance(data, str) and (mark := UNFINISHED.search(data)) is not None:
+        message = f"found '{mark.group()}' in the text; expected finished text"
+        yield Violation("RA153", loc, message)

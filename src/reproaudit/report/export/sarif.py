@@ -60,8 +60,7 @@ def _driver() -> dict[str, Any]:
     rules = [
         {
             "id": rule.id,
-            "shortDescription": {"text": rule.why},
-            "help": {"text": rule.remedy},
+            "shortDescription": {"text": rule.remedy},
             "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         }
         for rule in RULES.values()
