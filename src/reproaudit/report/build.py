@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
@@ -326,8 +326,7 @@ def _findings(audit: Audit) -> tuple[dict[str, Any], ...]:
 
 
 def _settings(audit: Audit, tier: TierName) -> tuple[dict[str, Any], ...]:
-    shared = [(None, name, one) for name, one in audit.settings.items()]
-    own = [(e, n, one) for e, spec in audit.experiments.items() for n, one in spec.settings.items()]
+    own = {experiment: one.settings for experiment, one in audit.experiments.items()}
     return tuple(
         {
             "experiment": experiment,
@@ -337,15 +336,12 @@ def _settings(audit: Audit, tier: TierName) -> tuple[dict[str, Any], ...]:
             "locator": one.locator,
             "why": one.why,
         }
-        for experiment, name, one in (*shared, *own)
+        for experiment, name, one in _everywhere(audit.settings, own)
     )
 
 
 def _measurements(audit: Audit) -> tuple[dict[str, Any], ...]:
-    shared = [(None, name, one) for name, one in audit.measurements.items()]
-    own = [
-        (e, n, one) for e, spec in audit.experiments.items() for n, one in spec.measurements.items()
-    ]
+    own = {experiment: one.measurements for experiment, one in audit.experiments.items()}
     return tuple(
         {
             "experiment": experiment,
@@ -355,8 +351,19 @@ def _measurements(audit: Audit) -> tuple[dict[str, Any], ...]:
             "unit": one.unit,
             "meaning": one.meaning,
         }
-        for experiment, name, one in (*shared, *own)
+        for experiment, name, one in _everywhere(audit.measurements, own)
     )
+
+
+_Stated = TypeVar("_Stated")
+
+
+def _everywhere(
+    shared: Mapping[str, _Stated], own: Mapping[str, Mapping[str, _Stated]]
+) -> Iterator[tuple[str | None, str, _Stated]]:
+    """What all experiments share, then each one's own: the experiment, the name, what is stated."""
+    yield from ((None, name, one) for name, one in shared.items())
+    yield from ((e, name, one) for e, named in own.items() for name, one in named.items())
 
 
 def _records(records: Sequence[Record]) -> Mapping[str, Any]:

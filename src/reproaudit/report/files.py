@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from reproaudit.bounded import decode_json, read_regular
 from reproaudit.errors import StoreError, UsageError, did_you_mean
+from reproaudit.lazy import deferred
 from reproaudit.report.model import SCHEMA_VERSION, Scorecard
 
 MOST_CARD_BYTES = 2**26
@@ -47,16 +48,7 @@ class PageFormat:
     render: Callable[[Scorecard], str]
 
 
-def _html(card: Scorecard) -> str:
-    from reproaudit.report.html import html
-
-    return html(card)
-
-
-def _markdown(card: Scorecard) -> str:
-    from reproaudit.report.markdown import markdown
-
-    return markdown(card)
+_html, _markdown = deferred("reproaudit.report.html"), deferred("reproaudit.report.markdown")
 
 
 def json_text(card: Scorecard) -> str:
@@ -67,9 +59,9 @@ def json_text(card: Scorecard) -> str:
 PAGES: Mapping[str, PageFormat] = {
     one.name: one
     for one in (
-        PageFormat("html", "text/html", _html),
+        PageFormat("html", "text/html", lambda card: str(_html.html(card))),
         PageFormat("json", "application/json", json_text),
-        PageFormat("md", "text/markdown", _markdown),
+        PageFormat("md", "text/markdown", lambda card: str(_markdown.markdown(card))),
     )
 }
 FORMATS = (TERMINAL, *PAGES)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Limit, Side
 
 MOST_DIGITS = 8
 
@@ -54,11 +53,6 @@ def percent(value: float) -> str:
     return f"{number(100 * value)} %"
 
 
-def fold(value: float, bound: float = 0.0) -> str:
-    """Return a factor: 8.3-fold."""
-    return f"{apart(value, bound)}-fold"
-
-
 def of(yes: int, n: int) -> str:
     """Return a count of runs: 13 of 15."""
     return f"{yes} of {n}"
@@ -100,17 +94,3 @@ def at_words(coordinate: int | float | str) -> str:
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: 1 run, 5 runs."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def bound_words(limit: Limit, unit: str) -> str:
-    """Return a bound in words: at most 0.1, at least 100-fold."""
-    if limit.side is Side.WITHIN:
-        if limit.relative:
-            return f"within {percent(limit.at)} of {stated(limit.target)}"
-        return f"{number(limit.target, 3)} ± {stated(limit.at)}"
-    at = stated(limit.at)
-    if unit == "factor" and limit.at != 1:
-        at += "-fold"
-    if unit == "percent" or (unit == "share" and limit.at < 0.1):
-        at = percent(limit.at)
-    return f"{limit.side.value.replace('_', ' ')} {at}"

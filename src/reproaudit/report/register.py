@@ -163,19 +163,10 @@ def register_csv(papers: Sequence[PaperEntry]) -> str:
         ("paper", "claim", "outcome", "certainty", "yes", "runs", "measured by", "phrase")
     )
     for paper in papers:
+        who = paper.origin or "reproaudit"
         for one in paper.claims:
-            rows.writerow(
-                (
-                    paper.slug,
-                    one.id,
-                    one.outcome,
-                    one.certainty or "",
-                    one.yes,
-                    one.n,
-                    paper.origin or "reproaudit",
-                    one.phrase,
-                )
-            )
+            counts = (one.certainty or "", one.yes, one.n)
+            rows.writerow((paper.slug, one.id, one.outcome, *counts, who, one.phrase))
     return text.getvalue()
 
 

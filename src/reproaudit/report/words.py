@@ -14,9 +14,7 @@ from reproaudit.judge.model import Estimate
 from reproaudit.report.numbers import (
     apart,
     at_words,
-    bound_words,
     counted,
-    fold,
     number,
     of,
     percent,
@@ -141,8 +139,17 @@ def against(typical: str, one: Estimate) -> str:
 
 def bound_of(one: Estimate) -> str:
     """Return a condition's bound in words."""
-    unit = "percent" if one.condition.name in ("place", "rest") else one.condition.unit
-    return bound_words(one.limit, unit)
+    limit, unit = one.limit, one.condition.unit
+    if limit.side is Side.WITHIN:
+        if limit.relative:
+            return f"within {percent(limit.at)} of {stated(limit.target)}"
+        return f"{number(limit.target, 3)} ± {stated(limit.at)}"
+    at = stated(limit.at)
+    if one.condition.name in ("place", "rest") or (unit == "share" and limit.at < 0.1):
+        at = percent(limit.at)
+    elif unit == "factor" and limit.at != 1:
+        at += "-fold"
+    return f"{limit.side.value.replace('_', ' ')} {at}"
 
 
 def typical_words(one: Estimate, noun: str) -> str:
@@ -153,21 +160,17 @@ def typical_words(one: Estimate, noun: str) -> str:
         return f"mean {noun} {mean} [{low}, {high}]"
     if one.median is None or one.worst is None:
         return _NEVER.get(one.condition.name, f"{noun} has no number")
-    return _SHOWN.get(one.condition.name, _plain)(one, noun)
-
-
-def _pair(one: Estimate, text: Callable[[float], str], after: str = "") -> str:
-    """The typical run, what comes after its number, and the worst run where it differs."""
-    assert one.median is not None
-    assert one.worst is not None
+    template, text = _SAID.get(one.condition.name, _PLAIN)
+    text = text or _text(one)
     typical, worst = text(one.median), text(one.worst)
-    return f"{typical}{after}" + ("" if typical == worst else f", worst run {worst}")
+    aside = "" if typical == worst else f", worst run {worst}"
+    return template.format(noun=noun, typical=typical, worst=aside)
 
 
 def _text(one: Estimate) -> Callable[[float], str]:
     bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
     if one.condition.unit == "factor":
-        return lambda value: fold(value, bound)
+        return lambda value: f"{apart(value, bound)}-fold"
     if one.condition.name in ("place", "rest") or (
         one.condition.unit == "share" and abs(bound) < 0.1
     ):
@@ -175,36 +178,32 @@ def _text(one: Estimate) -> Callable[[float], str]:
     return lambda value: apart(value, bound)
 
 
-def _plain(one: Estimate, noun: str) -> str:
-    return f"{noun} {_pair(one, _text(one))}"
-
-
-def _bare(one: Estimate, _noun: str) -> str:
-    return _pair(one, _text(one))
-
-
-_SHOWN: Mapping[str, Callable[[Estimate, str], str]] = {
-    "beats": _bare,
-    "falls": lambda one, noun: f"{noun} falls {_pair(one, _text(one))}",
-    "flattens": lambda one, noun: f"{noun} changes by {_pair(one, percent, ' at the end')}",
-    "ends": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
-    "slope": lambda one, noun: f"slope of log {noun} {_pair(one, _text(one))}",
-    "order": lambda one, noun: f"{noun} comes {_pair(one, number, ' times as late')}",
-    "wait": lambda one, noun: (
-        f"{noun} has changed {_pair(one, number, ' times less than one clock gives')}"
-    ),
-    "law": lambda one, _noun: f"fits {_pair(one, number, ' times as well as the best rival')}",
-    "grown": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
-    "rest": lambda one, noun: f"{noun} covers {_pair(one, percent, ' of the way left')}",
-    "place": lambda one, noun: f"{noun} comes {_pair(one, percent, ' of the way')}",
-    "ratio": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of the reference",
-    "kept": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))} of its start",
-    "growth": lambda one, noun: f"{noun} grows by {_pair(one, _text(one))}",
-    "start": lambda one, noun: f"{noun} starts at {_pair(one, _text(one))}",
-    "end": lambda one, noun: f"{noun} ends at {_pair(one, _text(one))}",
-    "exponent": lambda one, _noun: f"exponent {_pair(one, _text(one))}",
-    "bend": lambda one, _noun: f"bends by {_pair(one, percent)}",
+_Said = tuple[str, Callable[[float], str] | None]
+_PLAIN: _Said = ("{noun} {typical}{worst}", None)
+_ENDS: _Said = ("{noun} ends at {typical}{worst}", None)
+_GROWS: _Said = ("{noun} grows by {typical}{worst}", None)
+_SAID: Mapping[str, _Said] = {
+    "beats": ("{typical}{worst}", None),
+    "falls": ("{noun} falls {typical}{worst}", None),
+    "flattens": ("{noun} changes by {typical} at the end{worst}", percent),
+    "ends": _ENDS,
+    "end": _ENDS,
+    "slope": ("slope of log {noun} {typical}{worst}", None),
+    "order": ("{noun} comes {typical} times as late{worst}", number),
+    "wait": ("{noun} has changed {typical} times less than one clock gives{worst}", number),
+    "law": ("fits {typical} times as well as the best rival{worst}", number),
+    "grown": _GROWS,
+    "growth": _GROWS,
+    "rest": ("{noun} covers {typical} of the way left{worst}", percent),
+    "place": ("{noun} comes {typical} of the way{worst}", percent),
+    "ratio": ("{noun} ends at {typical}{worst} of the reference", None),
+    "kept": ("{noun} ends at {typical}{worst} of its start", None),
+    "start": ("{noun} starts at {typical}{worst}", None),
+    "exponent": ("exponent {typical}{worst}", None),
+    "bend": ("bends by {typical}{worst}", percent),
 }
+"""What is said of a condition, and how its numbers are written where it is not as usual."""
+
 _MEAN: Mapping[str, str] = {"exponent": "exponent", "difference": "difference"}
 _NEVER: Mapping[str, str] = {
     "order": "a change never comes",

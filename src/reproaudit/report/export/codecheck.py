@@ -7,8 +7,6 @@ person who ran the work and looked at the outcome: that person's name is asked f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -16,40 +14,12 @@ import yaml
 
 from reproaudit.errors import UsageError
 from reproaudit.report.export.provenance import ABOUT, identifiers, scorecard_files
-from reproaudit.report.export.registry import Exported, ExportRequest
+from reproaudit.report.export.registry import Exported, ExportRequest, Signature
 from reproaudit.report.model import Scorecard
 from reproaudit.report.paragraph import closing
 from reproaudit.report.printable import clean
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
-
-
-@dataclass(frozen=True)
-class Codechecker:
-    """A person who checks.
-
-    Attributes:
-        name: the name.
-        orcid: the ORCID iD as 0000-0002-1825-0097, without the address before it; None if none.
-    """
-
-    name: str
-    orcid: str | None = None
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """The names, number and address under which a CODECHECK is published.
-
-    Attributes:
-        checkers: who checked; at least one.
-        number: the register's number, as 2026-001; None if it has none.
-        report: the address of the published report, best a DOI; None if it is not published.
-    """
-
-    checkers: tuple[Codechecker, ...]
-    number: str | None = None
-    report: str | None = None
 
 
 def codecheck_export(request: ExportRequest) -> Exported:
@@ -58,43 +28,36 @@ def codecheck_export(request: ExportRequest) -> Exported:
     Raises:
         UsageError: if nobody is named, or a name, number or address has not its form.
     """
-    signed = request.signature
-    certified = certificate(signed.codecheckers, signed.orcids, signed.certificate, signed.report)
+    people = _people(request.signature)
     card = request.scorecard()
     files = {f"codecheck/{name}": data for name, data in scorecard_files(card).items()}
-    about = {name: ABOUT[name.removeprefix("codecheck/")] for name in files}
-    return Exported(
-        {**files, "codecheck.yml": codecheck_yml(card, about, certified).encode()}, card.tier
+    text = yaml.dump(
+        _configuration(card, request.signature, people),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        explicit_start=True,
+        width=100,
     )
+    return Exported({**files, "codecheck.yml": text.encode()}, card.tier)
 
 
-def certificate(
-    names: Sequence[str], orcids: Sequence[str], number: str | None, report: str | None
-) -> Certificate:
-    """Return a certificate from what a command line says.
-
-    Args:
-        names: the codecheckers.
-        orcids: their ORCID iDs in the same order; fewer if the last ones have none.
-        number: the register's number.
-        report: the report's address.
-
-    Raises:
-        UsageError: if nobody is named, or one of these has not its form.
-    """
-    named = [" ".join(name.split()) for name in names]
-    if not any(named):
+def _people(signed: Signature) -> list[dict[str, str]]:
+    """Who checked, each with an ORCID iD if there is one; all that is signed is looked at."""
+    names = [" ".join(name.split()) for name in signed.codecheckers]
+    if not any(names):
         raise UsageError(
             "a CODECHECK is signed by the person who checked, and found none. "
             "Name them: --codechecker 'NAME' [--orcid 0000-0002-1825-0097]."
         )
-    if not all(named):
+    if not all(names):
         raise UsageError("--codechecker: found an empty name; expected a person's.")
-    if len(orcids) > len(named):
+    if len(signed.orcids) > len(names):
         raise UsageError(
-            f"--orcid: found {len(orcids)} for {len(named)} codecheckers; expected one for each, "
-            "in their order."
+            f"--orcid: found {len(signed.orcids)} for {len(names)} codecheckers; expected one for "
+            "each, in their order."
         )
+    number, report = signed.certificate, signed.report
     if number is not None and not re.fullmatch(r"\d{4}-\d{3,}", number, re.ASCII):
         raise UsageError(
             f"--certificate: found '{number}'; expected the register's number, such as 2026-001."
@@ -103,21 +66,14 @@ def certificate(
         raise UsageError(
             f"--report-url: found '{report}'; expected an address, such as https://doi.org/10.5281/…"
         )
-    checkers = tuple(
-        Codechecker(name, None if text is None else orcid_id(text))
-        for name, text in zip_longest(named, orcids)
-    )
-    return Certificate(checkers, number, report)
+    return [
+        {"name": name} if orcid is None else {"name": name, "ORCID": _orcid_id(orcid)}
+        for name, orcid in zip_longest(names, signed.orcids)
+    ]
 
 
-def orcid_id(text: str) -> str:
-    """Return an ORCID iD without the address before it.
-
-    Its last character checks the others (ISO 7064, MOD 11-2).
-
-    Raises:
-        UsageError: if it is none.
-    """
+def _orcid_id(text: str) -> str:
+    """An ORCID iD without its address; its last character checks the others (ISO 7064 MOD 11-2)."""
     digits = re.fullmatch(
         r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", text.strip(), re.ASCII
     )
@@ -134,38 +90,33 @@ def orcid_id(text: str) -> str:
     return digits[1]
 
 
-def codecheck_yml(card: Scorecard, files: Mapping[str, str], certificate: Certificate) -> str:
-    """Return the configuration file.
-
-    Args:
-        card: the scorecard.
-        files: what was made again by running, each with what it is; named from the file's folder.
-            The first is the report until one is published.
-        certificate: who checked, and under what it is published.
-    """
-    authors = card.paper["authors"]
+def _configuration(
+    card: Scorecard, signed: Signature, people: list[dict[str, str]]
+) -> dict[str, Any]:
+    """What the file says; its first file is the report until one is published."""
+    files = {f"codecheck/{name}": about for name, about in ABOUT.items()}
     paper: dict[str, Any] = {
         "title": card.paper["title"],
-        "authors": [{"name": str(name)} for name in authors],
+        "authors": [{"name": str(name)} for name in card.paper["authors"]],
     }
-    known = identifiers(card.paper)
-    if known:
+    if known := identifiers(card.paper):
         paper["reference"] = known[0].url
     data: dict[str, Any] = {
         "version": CODECHECK_SPECIFICATION,
         "paper": paper,
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
-        "codechecker": [_person(one) for one in certificate.checkers],
-        "summary": codecheck_summary(card),
+        "codechecker": people,
+        "summary": clean(
+            f"{' '.join(card.summary)} {closing(card.claims)} There is no single answer for the "
+            "paper; the report has each claim with its runs, its nulls and its certainty."
+        ),
     }
     if card.records["ended"] is not None:
         data["check_time"] = str(card.records["ended"])[:19].replace("T", " ")
-    if certificate.number is not None:
-        data["certificate"] = certificate.number
-    data["report"] = certificate.report or next(iter(files))
-    return yaml.dump(
-        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, explicit_start=True, width=100
-    )
+    if signed.certificate is not None:
+        data["certificate"] = signed.certificate
+    data["report"] = signed.report or next(iter(files))
+    return data
 
 
 class _Dumper(yaml.SafeDumper):
@@ -177,15 +128,3 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(str, _Dumper.represent_str)
-
-
-def _person(one: Codechecker) -> dict[str, str]:
-    return {"name": one.name} if one.orcid is None else {"name": one.name, "ORCID": one.orcid}
-
-
-def codecheck_summary(card: Scorecard) -> str:
-    """Return the paragraph and the counts of outcomes."""
-    return clean(
-        f"{' '.join(card.summary)} {closing(card.claims)} There is no single answer for the paper; "
-        "the report has each claim with its runs, its nulls and its certainty."
-    )

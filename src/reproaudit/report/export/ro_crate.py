@@ -11,8 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from reproaudit import __version__
@@ -32,23 +31,17 @@ CONTEXT = (f"{RO_CRATE_SPECIFICATION}/context", "https://w3id.org/ro/terms/workf
 Entity = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class CrateFile:
-    """A file of the crate, not counting its metadata.
-
-    Attributes:
-        name: the path from the crate's folder.
-        content: the bytes.
-        media_type: such as application/json.
-        about: its content in a few words.
-        made: whether the run made it, or was given it.
-    """
+class CrateFile(NamedTuple):
+    """A file of the crate, not counting its metadata."""
 
     name: str
+    """The path from the crate's folder."""
     content: bytes
     media_type: str
     about: str
+    """Its content in a few words."""
     made: bool = True
+    """Whether the run made it, or was given it."""
 
 
 def ro_crate_export(request: ExportRequest) -> Exported:
@@ -75,21 +68,12 @@ def ro_crate_export(request: ExportRequest) -> Exported:
     ]
     about = "The audit: the paper's claims, settings and documentation as data"
     files.append(CrateFile(request.audit_file.name, audit, "application/yaml", about, made=False))
-    metadata = crate_metadata(card, files, url).encode()
+    metadata = _metadata(card, files, url).encode()
     return Exported({**{one.name: one.content for one in files}, METADATA: metadata}, card.tier)
 
 
-def crate_metadata(
-    card: Scorecard, files: Iterable[CrateFile], license_url: str | None = None
-) -> str:
-    """Return the content of `ro-crate-metadata.json`.
-
-    Args:
-        card: the scorecard.
-        files: what else the crate holds.
-        license_url: the licence under which the crate is shared; None if nobody said.
-    """
-    parts = list(files)
+def _metadata(card: Scorecard, parts: list[CrateFile], license_url: str | None) -> str:
+    """The content of `ro-crate-metadata.json`."""
     action = f"#run-{card.paper['slug']}-{card.tier}"
     article = list(_article(card.paper))
     graph: list[Entity] = [
@@ -100,8 +84,8 @@ def crate_metadata(
             "conformsTo": _to(RO_CRATE_SPECIFICATION),
         },
         _root(card, parts, action, article[0]["@id"], license_url),
-        {"@id": PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
-        *_license(license_url),
+        _titled(PROFILE, "Process Run Crate", version="0.5"),
+        *([_titled(license_url, license_url, url=license_url)] if license_url else []),
         *map(_file, parts),
         *article,
         _action(card, parts, action),
@@ -121,11 +105,6 @@ def _each(identifiers: Iterable[str]) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def _uri(name: str) -> str:
-    """Return a path as the relative URI that names it (section "Encoding file paths")."""
-    return quote(name)
-
-
 def _root(
     card: Scorecard,
     files: list[CrateFile],
@@ -142,29 +121,23 @@ def _root(
             f"What the paper claims, and what running it showed. {' '.join(card.summary)} "
             f"{closing(card.claims)}"
         ),
-        "datePublished": _day(card),
+        "datePublished": str(card.records["last"] or "1970-01-01"),
         "license": _to(license_url)
         if license_url is not None
         else "No licence is stated. Ask whoever shares this crate.",
         "about": _to(article),
         "mentions": _to(action),
-        "hasPart": _each(_uri(file.name) for file in files),
+        "hasPart": _each(quote(file.name) for file in files),
     }
 
 
-def _day(card: Scorecard) -> str:
-    """Return the day of the last record."""
-    return str(card.records["last"] or "1970-01-01")
-
-
-def _license(url: str | None) -> Iterator[Entity]:
-    if url is not None:
-        yield {"@id": url, "@type": "CreativeWork", "name": url, "url": url}
+def _titled(identifier: str, name: str, **more: str) -> Entity:
+    return {"@id": identifier, "@type": "CreativeWork", "name": name, **more}
 
 
 def _file(file: CrateFile) -> Entity:
     return {
-        "@id": _uri(file.name),
+        "@id": quote(file.name),
         "@type": "File",
         "name": file.name,
         "description": file.about,
@@ -204,7 +177,7 @@ def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
         if len(known) > 1:
             article["sameAs"] = _each(one.url for one in known[1:])
     yield article
-    yield {"@id": "#venue", "@type": "CreativeWork", "name": clean(str(paper["venue"]))}
+    yield _titled("#venue", clean(str(paper["venue"])))
     yield from authors
     yield from values
 
@@ -217,8 +190,8 @@ def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
         "name": clean(f"Run and judge {card.paper['slug']} at the {card.tier} tier"),
         "description": clean(". ".join(made)),
         "instrument": _to("#reproaudit"),
-        "object": _each(_uri(file.name) for file in files if not file.made),
-        "result": _each(_uri(file.name) for file in files if file.made),
+        "object": _each(quote(file.name) for file in files if not file.made),
+        "result": _each(quote(file.name) for file in files if file.made),
         "actionStatus": "http://schema.org/CompletedActionStatus",
     }
     if card.records["started"] is not None:

@@ -1,0 +1,60 @@
+"""Exports of a scorecard: each names the files that go with it, and says what the page says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from factories import make_scorecard
+from reproaudit.errors import UsageError
+from reproaudit.report.export.registry import EXPORTS, ExportRequest, Signature
+
+ORCID = "0000-0002-1825-0097"
+
+
+def exported(folder: Path, form: str, **signed: object) -> dict[str, bytes]:
+    audit = folder / "mini.yaml"
+    audit.write_text("paper: {}\n")
+    request = ExportRequest(make_scorecard, audit, Signature(**signed))  # type: ignore[arg-type]
+    return dict(EXPORTS[form].write(request).files)
+
+
+def test_a_crate_describes_each_of_its_files(tmp_path: Path) -> None:
+    files = exported(tmp_path, "ro-crate", license_url="https://spdx.org/licenses/CC-BY-4.0")
+    metadata = json.loads(files.pop("ro-crate-metadata.json"))
+    entities = {one["@id"]: one for one in metadata["@graph"]}
+    assert {one["@id"] for one in entities["./"]["hasPart"]} == files.keys()
+    for name, content in files.items():
+        assert entities[name]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert make_scorecard().summary[0] in entities["./"]["description"]
+    with pytest.raises(UsageError, match="--license: found 'MIT'; expected an address"):
+        exported(tmp_path, "ro-crate", license_url="MIT")
+
+
+def test_a_codecheck_is_signed_and_lists_its_files(tmp_path: Path) -> None:
+    signed = {"codecheckers": ("A. Checker", "B. Other"), "orcids": (ORCID,)}
+    files = exported(tmp_path, "codecheck", certificate="2026-001", **signed)
+    said = yaml.safe_load(files.pop("codecheck.yml"))
+    assert [one["file"] for one in said["manifest"]] == list(files)
+    assert said["codechecker"] == [{"name": "A. Checker", "ORCID": ORCID}, {"name": "B. Other"}]
+    assert (said["certificate"], said["report"]) == ("2026-001", next(iter(files)))
+
+
+@pytest.mark.parametrize(
+    ("signed", "says"),
+    [
+        ({}, "signed by the person who checked"),
+        ({"codecheckers": ("A", " ")}, "found an empty name"),
+        ({"codecheckers": ("A",), "orcids": (ORCID, ORCID)}, "found 2 for 1 codecheckers"),
+        ({"codecheckers": ("A",), "orcids": ("0000-0002-1825-0098",)}, "does not fit the others"),
+        ({"codecheckers": ("A",), "certificate": "1"}, "expected the register's number"),
+        ({"codecheckers": ("A",), "report": "here"}, "--report-url: found 'here'"),
+    ],
+)
+def test_what_is_signed_has_its_form(tmp_path: Path, signed: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        exported(tmp_path, "codecheck", **signed)
