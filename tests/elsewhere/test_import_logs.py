@@ -652,14 +652,14 @@ def test_the_command_refuses_in_one_line_with_exit_code_2(
 WAITS = """
 import sys, time
 from pathlib import Path
-from reproaudit.commands import import_logs
+from reproaudit.elsewhere import importing
 from samples import run_import
 
 def wait(logs, axes, step, scratch):
     print(scratch, flush=True)
     time.sleep(60)
 
-import_logs.find_runs = wait
+importing.find_runs = wait
 run_import(Path(sys.argv[1]), [Path(sys.argv[1])])
 """
 

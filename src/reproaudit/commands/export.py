@@ -3,55 +3,44 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from reproaudit.audit.catalog import Entry
-from reproaudit.commands.output import print_json, say_written
-from reproaudit.report.export.registry import ExportFormat, ExportRequest, Signature
+from reproaudit.report.export.registry import ExportRequest, export_format
 from reproaudit.report.files import replace_file
-from reproaudit.report.model import Scorecard
 
 
-def export_scorecard(
-    entry: Entry,
-    form: ExportFormat,
-    scorecard: Callable[[], Scorecard],
-    store: Path,
-    out: Path | None,
-    signature: Signature,
-    as_json: bool,
-) -> int:
-    """Write a format below `exports` or to ``out``, print what was written, return the exit code.
+def export_files(
+    name: str, request: ExportRequest, slug: str, out: Path | None
+) -> tuple[list[Path], dict[str, Any], int]:
+    """Write a format below `exports`, or to a folder or file.
 
-    The scorecard is read if the format needs one.
+    Args:
+        name: of the format.
+        request: its material; the scorecard is read if the format needs one.
+        slug: the paper.
+        out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
+
+    Returns:
+        The files, what they are as data, and the exit code.
 
     Raises:
         UsageError: if there is nothing to export, or the signature does not suit the format.
         StoreError: if something cannot be read or written.
     """
-    request = ExportRequest(scorecard, entry.audit_file, signature, store)
+    form = export_format(name, request.signature)
     made = form.write(request)
-    place = Path("exports", entry.slug, *([made.tier] if made.tier else []))
-    written = {_place(form, out, place, name): data for name, data in made.files.items()}
-    for path, data in written.items():
-        replace_file(path, data)
-    if as_json:
-        files = [
-            {"path": str(path), "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            for path, data in written.items()
-        ]
-        said = {"paper": entry.slug, "tier": made.tier, "format": form.name, "files": files}
-        print_json(said)
-    else:
-        say_written(written)
-    return made.code
-
-
-def _place(form: ExportFormat, out: Path | None, folder: Path, name: str) -> Path:
-    """Returns where a file goes: ``--out`` is a folder, or the file of a format that is one."""
+    folder = Path("exports", slug, made.tier or "")
     if form.is_folder:
-        return (out or folder / form.name) / name
-    if out is None:
-        return folder / name
-    return out / name if out.is_dir() else out
+        folder = out or folder / form.name
+    elif out is not None and out.is_dir():
+        folder = out
+    written: list[Path] = []
+    files = []
+    for file, data in made.files.items():
+        path = out if out is not None and not form.is_folder and not out.is_dir() else folder / file
+        written.append(replace_file(path, data))
+        digest = hashlib.sha256(data).hexdigest()
+        files.append({"path": str(path), "size": len(data), "sha256": digest})
+    said = {"paper": slug, "tier": made.tier, "format": form.name, "files": files}
+    return written, said, made.code

@@ -1,4 +1,4 @@
-"""`reproaudit judge`: judges measurements made elsewhere by the same rules."""
+"""`reproaudit judge`: the scorecard of measurements made elsewhere, and a folder to fill in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.audit.reviews import Reviews
-from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.elsewhere.scope import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.elsewhere.template import template_files
@@ -19,42 +18,6 @@ from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import replace_file, write_report
 from reproaudit.report.model import Scorecard
 from reproaudit.report.register import refresh_register
-from reproaudit.report.terminal import report_lines
-
-
-def write_template(
-    entry: Entry, folder: Path, tier: TierName, claims: Sequence[str], as_json: bool
-) -> int:
-    """Write a manifest and empty tables with all that the claims' answers need.
-
-    Raises:
-        UsageError: if a claim is unknown, or the folder exists and holds something.
-    """
-    files = template_files(entry.audit(), tier, claims)
-    with new_folder(folder, "Name another with --template, or remove it.") as new:
-        for name, text in files.items():
-            (new / name).write_text(text, encoding="utf-8")
-    if as_json:
-        print_json([str(folder / name) for name in files])
-    else:
-        say(f"wrote {folder / 'manifest.yaml'} and {len(files) - 1} tables, to be filled in")
-        say(f"then: reproaudit judge {entry.slug} --measurements {folder}")
-    return 0
-
-
-def show_judged(card: Scorecard, out: Path | None, junit: Path | None, as_json: bool) -> None:
-    """Write the scorecard's pages and its claims as test cases where asked to, and print it."""
-    written: list[Path] = []
-    if out is not None:
-        written = [*write_report(card, out), *refresh_register(out, card.tier)]
-    if junit is not None:
-        replace_file(junit, junit_xml([card]).encode())
-        written.append(junit)
-    if as_json:
-        print_json(card.model_dump(mode="json", by_alias=True))
-    else:
-        show(report_lines(card))
-    say_written(written, as_json=as_json)
 
 
 def scorecard_of_submission(
@@ -80,11 +43,28 @@ def scorecard_of_submission(
     if submission.unstated:
         remarks.append(f"Not stated, taken to be the audit's: {', '.join(submission.unstated)}.")
     answers = judge(audit, submission.tier, submission.found)
-    return build(
-        audit,
-        reviews or Reviews(),
-        submission.tier,
-        answers,
-        submission.records,
-        environment=remarks,
-    )
+    reviewed = reviews or Reviews()
+    return build(audit, reviewed, submission.tier, answers, submission.records, environment=remarks)
+
+
+def write_judged(card: Scorecard, out: Path | None, junit: Path | None) -> list[Path]:
+    """Write a scorecard's pages, and its claims as test cases, where asked to; return the files."""
+    written: list[Path] = []
+    if out is not None:
+        written += [*write_report(card, out), *refresh_register(out, card.tier)]
+    if junit is not None:
+        written.append(replace_file(junit, junit_xml([card])))
+    return written
+
+
+def write_template(entry: Entry, folder: Path, tier: TierName, claims: Sequence[str]) -> list[Path]:
+    """Write a manifest and empty tables with all that the claims' answers need; return the files.
+
+    Raises:
+        UsageError: if a claim is unknown, or the folder exists and holds something.
+    """
+    files = template_files(entry.audit(), tier, claims)
+    with new_folder(folder, "Name another with --template, or remove it.") as new:
+        for name, text in files.items():
+            (new / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
