@@ -577,7 +577,7 @@ def test_what_is_unchanged_is_printed_again_until_something_changes(
     first = at(*command)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("reproaudit.commands.report.report_papers", lambda *_, **__: ([], [], 3))
-        patched.setattr("reproaudit.commands.report.list_data", lambda *_: [])
+        patched.setattr("reproaudit.commands.report.of_each_paper", lambda *_: [])
         code, out, _ = at(*command)
         assert (code, bool(out)) == (0, True)
         assert first[1].startswith(out)

@@ -20,7 +20,6 @@ from reproaudit.audit.loading import Fault, read_audit
 from reproaudit.audit.model import Audit
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.elsewhere.submission import read_submission
 from reproaudit.elsewhere.writing import BySeed, Header, MeasuredRuns, write_submission
@@ -35,7 +34,7 @@ from reproaudit.errors import (
 from reproaudit.folders import report_folder
 from reproaudit.judge import Level, Outcome
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.answers import scorecard_of_paper
+from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard

@@ -21,11 +21,11 @@ import yaml
 from samples import SEEDS, STEPS, contradicting, falling, protocol, role, run_import, submitted
 
 from reproaudit.cli import run_command
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.elsewhere import archives, logged
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.errors import AuditError
 from reproaudit.records import Record
+from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.markdown import markdown
 
 Points = list[tuple[int, float]]

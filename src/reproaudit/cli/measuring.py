@@ -53,6 +53,7 @@ def run(
     from reproaudit.audit.catalog import Catalog
     from reproaudit.commands import report as reporting
     from reproaudit.commands import run as running
+    from reproaudit.report.terminal import measurement_lines
     from reproaudit.running.store import Store
 
     entries = papers_named(slugs, everything, audits, salt, tier)
@@ -66,7 +67,7 @@ def run(
         departs = (seeds, experiments or (), settings or ())
         records, failed = running.run_custom(papers, tier, how, *departs)
         data = [record.model_dump(mode="json") for record in records]
-        present(data, running.measurement_lines(records), as_json)
+        present(data, measurement_lines(records), as_json)
         return exit_code((), None, failed > 0)
     cards, failed = running.run_and_judge(papers, tier, how)
     reporting.show_run(cards, report_folder(out, store), as_json, verbose)

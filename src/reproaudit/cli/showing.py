@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,10 +34,11 @@ def list_papers(
     if not as_json and (lines := same.lines()) is not None:
         present(None, lines, False)
         return 0
-    from reproaudit.commands.report import list_data, list_lines
+    from reproaudit.commands.report import of_each_paper
+    from reproaudit.report.listing import list_entry, list_lines
 
-    papers = list_data(entries, store)
-    lines = list(list_lines(papers))
+    papers = list(of_each_paper(partial(list_entry, store), entries))
+    lines = list(list_lines(papers, terminal().width))
     present(papers, lines, as_json)
     same.keep(lines)
     return 0
@@ -143,8 +145,9 @@ def judge_measurements(
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
     from reproaudit.audit.settings import known_tier
-    from reproaudit.commands.judge import scorecard_of_submission, write_judged, write_template
+    from reproaudit.commands.judge import write_judged, write_template
     from reproaudit.elsewhere.submission import read_submission
+    from reproaudit.report.answers import scorecard_of_submission
     from reproaudit.report.terminal import report_lines
 
     (entry,) = papers_named((slug,), False, audits)
@@ -233,8 +236,7 @@ def export(
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
     from reproaudit.api import open_scorecard
-    from reproaudit.commands.export import export_files
-    from reproaudit.report.export.registry import ExportRequest, Signature
+    from reproaudit.report.export.registry import ExportRequest, Signature, export_files
 
     signers = (tuple(codecheckers or ()), tuple(orcids or ()))
     signature = Signature(*signers, certificate, report_url, license_url)

@@ -7,44 +7,12 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.audit.reviews import Reviews
-from reproaudit.elsewhere.scope import scope_of
-from reproaudit.elsewhere.submission import Submission
 from reproaudit.elsewhere.template import template_files
 from reproaudit.folders import new_folder
-from reproaudit.judge import judge
-from reproaudit.report.build import build
 from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import replace_file, write_report
 from reproaudit.report.model import Scorecard
 from reproaudit.report.register import refresh_register
-
-
-def scorecard_of_submission(
-    submission: Submission, claims: Sequence[str] | None = None, reviews: Reviews | None = None
-) -> Scorecard:
-    """Return the scorecard of measurements from elsewhere.
-
-    Args:
-        submission: the measurements.
-        claims: ids of the claims to judge; every claim by default.
-        reviews: what reviewers say of the audit.
-
-    Raises:
-        UsageError: if there is no such claim.
-    """
-    audit, remarks = submission.audit, list(submission.remarks)
-    if claims:
-        only = scope_of(audit, submission.tier, claims).claims
-        rest = ", ".join(one.id for one in audit.claims if one not in only)
-        remarks += [f"Other claims were not asked for: {rest}."] if rest else []
-        audit = audit.model_copy(update={"claims": only})
-    remarks += [f"No runs of {one}." for one in submission.absent]
-    if submission.unstated:
-        remarks.append(f"Not stated, taken to be the audit's: {', '.join(submission.unstated)}.")
-    answers = judge(audit, submission.tier, submission.found)
-    reviewed = reviews or Reviews()
-    return build(audit, reviewed, submission.tier, answers, submission.records, environment=remarks)
 
 
 def write_judged(card: Scorecard, out: Path | None, junit: Path | None) -> list[Path]:

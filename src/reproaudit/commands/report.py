@@ -1,15 +1,13 @@
-"""`reproaudit report` and `list`: the scorecards of many papers, their pages and the register."""
+"""`reproaudit report`: the scorecards of many papers, their pages and the register."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -17,19 +15,15 @@ from typing import Any, TypeVar
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.commands.output import present, say, terminal
+from reproaudit.commands.output import present, say
 from reproaudit.errors import AuditError, TechnicalError, UsageError
-from reproaudit.judge import Outcome
 from reproaudit.report.answers import scorecard_of_paper
-from reproaudit.report.documentation import documentation_of
 from reproaudit.report.files import FORMATS, TERMINAL, write_report
 from reproaudit.report.model import Scorecard
 from reproaudit.report.paragraph import closing
 from reproaudit.report.register import PAGE, write_register
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
-from reproaudit.report.words import OUTCOMES
 from reproaudit.running.cores import available_cores
-from reproaudit.running.groups import TiedGroupsError
 from reproaudit.running.store import Store
 
 MOST_IN_ONE_PROCESS = 8
@@ -210,48 +204,3 @@ def _nothing_to_report(
         f"with a report in {' or '.join(looked_in)}. "
         f"Make them with: reproaudit run {names}{wanted}"
     )
-
-
-# --- the list -----------------------------------------------------------------------------------
-
-
-def list_data(entries: Sequence[Entry], store: Path) -> list[dict[str, Any]]:
-    """Return of each paper its names, what is documented of it, and its last answers."""
-    return list(of_each_paper(partial(_listed, store), entries))
-
-
-def _listed(store: Path, entry: Entry) -> dict[str, Any]:
-    audit, card = entry.audit(), None
-    documented = documentation_of(audit, entry.reviews())
-    with suppress(TiedGroupsError):  # `report` names the groups
-        reports = store.parent / "reports"
-        card = scorecard_of_paper(entry, Store(store), None, reports, judge_shipped=False)
-    return {
-        "slug": entry.slug,
-        "title": audit.paper.title,
-        "venue": f"{audit.paper.venue} {audit.paper.year}",
-        "documented": documented["reviewed"],
-        "card": documented["card"],
-        "of": documented["of"],
-        "tier": None if card is None else card.tier,
-        "outcomes": None if card is None else dict(Counter(one.outcome for one in card.claims)),
-    }
-
-
-def list_lines(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each paper, cut where the terminal ends."""
-    counts = [_counts(one) for one in papers]
-    names = max((len(one["slug"]) for one in papers), default=0)
-    answers, room = max(map(len, counts), default=0), terminal().width
-    for one, said in zip(papers, counts, strict=True):
-        documented = f"{one['documented']} of {one['of']} documented"
-        line = f"{one['slug']:<{names}}  {documented}  {said:<{answers}}  {one['title']}"
-        yield line if len(line) <= room else f"{line[: room - 1].rstrip()}…"
-
-
-def _counts(one: dict[str, Any]) -> str:
-    counts = one["outcomes"]
-    if counts is None:
-        return "not run"
-    marks = [f"{OUTCOMES[found].mark} {counts[found]}" for found in Outcome if counts.get(found)]
-    return f"{one['tier']}: {' '.join(marks) or 'no claims'}"

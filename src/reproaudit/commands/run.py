@@ -6,10 +6,9 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -309,26 +308,3 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
     if isinstance(value, plain):
         return name, value
     raise UsageError(f"--set '{text}': found {written or 'nothing'}; expected a value or a list.")
-
-
-def measurement_lines(records: Iterable[Record]) -> Iterator[str]:
-    """Yield what records measured: the numbers, and of a series the first and the last."""
-    for record in records:
-        error = f" ({record.error})" if record.error else ""
-        seed = f"{record.paper} {record.experiment}, seed {record.seed}"
-        yield f"{seed}: {record.status.value}{error}"
-        measured = record.measurements
-        for name, value in measured.scalars.items():
-            yield f"  {name}: {value:.4g}"
-        for name, series in measured.series.items():
-            first, last = _numbers(series.values[0]), _numbers(series.values[-1])
-            yield f"  {name}: {first} → {last} at step {series.steps[-1]}"
-        for name, array in measured.arrays.items():
-            yield f"  {name}: {_numbers(array)}"
-    yield "Custom records feed no answer of a tier."
-
-
-def _numbers(values: Any) -> str:
-    flat = values.ravel()
-    text = ", ".join(f"{v:.4g}" for v in flat[:12])
-    return f"{text}, … ({flat.size} numbers)" if flat.size > 12 else text

@@ -1,4 +1,4 @@
-"""From a store to a scorecard: which records are judged, by what history, and what made them.
+"""From records to a scorecard: which are judged, by what history, and what made them.
 
 A run judges exactly the records that its own plan names. A report judges those of today's code and
 versions, else the group that has most of the planned cells. The records that came with a report are
@@ -14,8 +14,11 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import alternatives_of, batch_of, plan
+from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import Cell
+from reproaudit.elsewhere.scope import scope_of
+from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.report.build import build
@@ -170,6 +173,33 @@ def _judged(
         environment=(*environment_lines(chosen), *said),
         earlier=history.earlier,
     )
+
+
+def scorecard_of_submission(
+    submission: Submission, claims: Sequence[str] | None = None, reviews: Reviews | None = None
+) -> Scorecard:
+    """Return the scorecard of measurements from elsewhere.
+
+    Args:
+        submission: the measurements.
+        claims: ids of the claims to judge; every claim by default.
+        reviews: what reviewers say of the audit.
+
+    Raises:
+        UsageError: if there is no such claim.
+    """
+    audit, remarks = submission.audit, list(submission.remarks)
+    if claims:
+        only = scope_of(audit, submission.tier, claims).claims
+        rest = ", ".join(one.id for one in audit.claims if one not in only)
+        remarks += [f"Other claims were not asked for: {rest}."] if rest else []
+        audit = audit.model_copy(update={"claims": only})
+    remarks += [f"No runs of {one}." for one in submission.absent]
+    if submission.unstated:
+        remarks.append(f"Not stated, taken to be the audit's: {', '.join(submission.unstated)}.")
+    answers = judge(audit, submission.tier, submission.found)
+    said, records = reviews or Reviews(), submission.records
+    return build(audit, said, submission.tier, answers, records, environment=remarks)
 
 
 def environment_lines(chosen: Chosen) -> Iterator[str]:
