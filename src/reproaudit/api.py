@@ -257,7 +257,7 @@ def open_scorecard(
             return PaperScorecard.of(read_scorecard(file))
     chosen = None if tier is None else known_tier(tier)
     entry, folder = _entry(paper, audits), report_folder(_path(reports), Path(store))
-    card = scorecard_of_paper(entry, Store(Path(store)), chosen, folder)
+    card = scorecard_of_paper(entry, entry.audit(), Store(Path(store)), chosen, folder)
     if card is None:
         raise UsageError(
             f"{store}: no records of {entry.slug}, and no report of it in {folder}. Make them "

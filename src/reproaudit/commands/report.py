@@ -142,7 +142,7 @@ def _report_of(
 ) -> PaperReport:
     """Judge a paper and write its pages; what is wrong with it is part of the answer."""
     try:
-        card = scorecard_of_paper(entry, Store(store), tier, out, group)
+        card = scorecard_of_paper(entry, entry.audit(), Store(store), tier, out, group)
     except AuditError as error:
         return error
     return None if card is None else (card, write_report(card, out, pages))

@@ -116,6 +116,7 @@ class How:
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
         device = self.chosen_device()
+        cores = available_cores() if device == "cpu" else 1
         declared = {
             audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
             for _, audit in papers
@@ -128,11 +129,10 @@ class How:
                 self.store,
                 device=device,
                 form=self.form,
-                jobs=self.jobs or (available_cores() if device == "cpu" else 1),
+                jobs=cores if self.jobs is None else self.jobs,
                 limits=Limits(self.seconds, None if self.memory is None else int(self.memory)),
                 fresh=self.fresh,
                 on_event=on_event,
-                rules={},
                 declared=declared,
                 executor=self.executor(),
                 may_start=may_start,

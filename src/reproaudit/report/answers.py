@@ -222,6 +222,7 @@ def environment_lines(chosen: Chosen) -> Iterator[str]:
 
 def scorecard_of_paper(
     entry: Entry,
+    audit: Audit,
     store: Store,
     tier: TierName | None,
     out: Path,
@@ -233,6 +234,7 @@ def scorecard_of_paper(
 
     Args:
         entry: the paper.
+        audit: its audit.
         store: its records.
         tier: the tier; None for the highest that the paper has.
         out: the report folder.
@@ -242,7 +244,6 @@ def scorecard_of_paper(
     Raises:
         AuditError: if it cannot be shown, as where two groups of records may be meant.
     """
-    audit = entry.audit()
     if not audit.claims:
         return build(audit, entry.reviews(), tier or "quick", (), ())
     # what was shipped lies beside the store, wherever the new pages go

@@ -27,7 +27,7 @@ def list_entry(store: Path, entry: Entry) -> dict[str, Any]:
     documented = documentation_of(audit, entry.reviews())
     with suppress(TiedGroupsError):  # `report` names the groups
         reports = store.parent / "reports"
-        card = scorecard_of_paper(entry, Store(store), None, reports, judge_shipped=False)
+        card = scorecard_of_paper(entry, audit, Store(store), None, reports, judge_shipped=False)
     return {
         "slug": entry.slug,
         "title": audit.paper.title,
