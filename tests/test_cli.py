@@ -3,60 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from miniatures import ENVIRONMENT, audit_data, finish, program, write_paper
+from miniatures import ENVIRONMENT, audit_data, write_paper
 from reproaudit import __version__, cli
 from reproaudit import api as ra
 from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
-from reproaudit.commands.run import parse_seeds, parse_setting
+from reproaudit.cli.options import FORMATS_HELP, parse_duration, parse_seeds, parse_size
+from reproaudit.cli.showing import EXPORTS_HELP
+from reproaudit.commands import report as reporting
+from reproaudit.commands.run import parse_setting
 from reproaudit.errors import UsageError
-from reproaudit.running.devices import has_driver
+from reproaudit.report.export.registry import export_names
+from reproaudit.report.files import FORMATS
 
-CONTRACT = {
-    "schema_version",
-    "paper",
-    "tier",
-    "summary",
-    "documentation",
-    "claims",
-    "unstated",
-    "not_audited",
-    "findings",
-    "environment",
-    "records",
-    "earlier_results",
-}
-CLAIM_CONTRACT = {
-    "id",
-    "says",
-    "locator",
-    "outcome",
-    "certainty",
-    "phrase",
-    "runs",
-    "effect",
-    "grades",
-    "headline",
-    "support",
-    "notes",
-    "nulls",
-    "ablations",
-    "constructed",
-    "alternatives",
-    "per_run",
-    "rule",
-}
+CONTRACT = """
+    schema_version paper tier summary documentation claims unstated not_audited findings
+    environment records earlier_results
+"""
+CLAIM_CONTRACT = """
+    id says locator outcome certainty phrase runs effect grades headline support notes nulls
+    ablations constructed alternatives per_run rule
+"""
 
 
 class Place:
@@ -121,9 +96,9 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--fail-on", "not-suported"], "Did you mean 'not-supported'?"),
         (["report", "mini", "--fail-on", "bad"], "--fail-on: no outcome 'bad'."),
         (["report", "mini", "--format", "pdf"], "no format 'pdf'."),
-        (["run", "mini", "--seeds", "4-0"], "--seeds '4-0': found '4-0'. Write 0-4, or 7,9,20-22."),
-        (["run", "mini", "--seeds", "one"], "--seeds 'one': found 'one'."),
-        (["run", "mini", "--seeds", "-1"], "--seeds '-1'"),
+        (["run", "mini", "--seeds", "4-0"], "--seeds: found '4-0'. Write 0-4, or 7,9,20-22."),
+        (["run", "mini", "--seeds", "one"], "--seeds: found 'one'."),
+        (["run", "mini", "--seeds", "-1"], "--seeds: found '-1'"),
         (["run", "mini", "--seeds", "0-99999"], "more than 10000 seeds"),
         (["run", "mini", "--experiment", "decsent"], "Did you mean 'descent'?"),
         (["run", "mini", "--set", "steps"], "--set 'steps': write name=value"),
@@ -137,24 +112,28 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--experiment", "descent", "--set", "steps=2.5"], "setting 'steps' = 2.5"),
         (["run", "mini", "--experiment", "guessed", "--set", "outcome=up"], "setting 'outcome'"),
         (["run", "mini", "--set", "decsent.steps=3", "--set", "descent.steps=4"], "decsent.steps"),
+        (
+            ["run", "mini", "--cell-timeout", "soon"],
+            "--cell-timeout: found 'soon'. Write 90s, 10m or 1.5h.",
+        ),
+        (["run", "mini", "--memory", "4X"], "--memory: found '4x'. Write a number of bytes, 500M"),
+        (["run", "mini", "--data-dir", "nowhere"], "--data-dir: nowhere is no folder."),
         (["run", "mini", "--device", "gpu"], "gpu"),
         (["run", "mini", "--jobs", "0"], "--jobs"),
         (["run", "mini", "--jobs", "two"], "--jobs"),
         (["run", "mini", "--tear", "quick"], "--tear"),
         (["rum", "mini"], "rum"),
         (["check", "absent.yaml"], "absent.yaml"),
+        (["check", "no/audits"], "no/audits: no such folder or file, and no paper of this name. "),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",
 )
 def test_a_mistake_is_one_line_and_exit_code_2(at: Place, command: list[str], text: str) -> None:
     code, out, errors = at(*command)
     assert code == 2
-    said = out if command[0] == "check" else errors
-    assert text in said
-    if command[0] != "check":
-        told = [line for line in errors.strip().splitlines() if " will run" not in line]
-        assert len(told) == 1, errors
-        assert out == ""
+    assert text in out + errors
+    said = [line for line in errors.strip().splitlines() if " will run" not in line]
+    assert len(said) == (0 if out else 1), errors
     assert not at.store.exists(), "nothing was run"
 
 
@@ -198,11 +177,6 @@ def test_a_module_that_does_not_fit_its_audit(at: Place) -> None:
     assert "cannot be imported: ModuleNotFoundError" in errors
 
 
-def test_audits_that_are_no_folder(at: Place) -> None:
-    at.audits = at.folder / "absent"
-    assert at("list")[0] == 2
-
-
 def test_a_store_that_is_a_file(at: Place) -> None:
     at.store.write_text("not a folder")
     for command in (["run", "mini"], ["report", "mini"], ["list"]):
@@ -231,16 +205,7 @@ def test_a_record_that_cannot_be_read(done: Place, tmp_path: Path) -> None:
     assert done("list")[0] == 0
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_report_folder_that_cannot_be_written(done: Place) -> None:
-    done.out.mkdir()
-    done.out.chmod(0o500)
-    code, _, errors = done("report", "mini", "--format", "json")
-    assert code == 2
-    assert "Choose another folder with --out" in errors
-
-
-def test_a_report_folder_that_is_a_file(done: Place) -> None:
     done.out.write_text("in the way")
     code, _, errors = done("report", "mini", "--format", "json")
     assert code == 2
@@ -256,23 +221,18 @@ def test_a_report_without_records(at: Place) -> None:
     assert errors.strip().endswith("Make them with: reproaudit run mini --tier paper")
 
 
-@pytest.mark.parametrize(
-    ("text", "seeds"),
-    [
-        ("0-4", (0, 1, 2, 3, 4)),
-        ("7,9,20-22", (7, 9, 20, 21, 22)),
-        (" 3 , 3,2-3", (3, 2)),
-        ("0", (0,)),
-    ],
-)
-def test_seeds(text: str, seeds: tuple[int, ...]) -> None:
-    assert parse_seeds(text) == seeds
+def test_seeds() -> None:
+    assert parse_seeds("0-4") == (0, 1, 2, 3, 4)
+    assert parse_seeds("7,9,20-22") == (7, 9, 20, 21, 22)
+    assert parse_seeds(" 3 , 3,2-3") == (3, 2)
+    for text in ("", ",", "1-", "-", "1--2", "1.5", "0x1", "1,,2", "٣" * 20):
+        with pytest.raises(UsageError, match=r"Write 0-4, or 7,9,20-22\."):
+            parse_seeds(text)
 
 
-@pytest.mark.parametrize("text", ["", ",", "1-", "-", "1--2", "1.5", "0x1", "1,,2", "٣" * 20])
-def test_seeds_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(UsageError, match="--seeds"):
-        parse_seeds(text)
+def test_limits() -> None:
+    assert [parse_duration(one) for one in ("90", "90s", " 10m", "1.5h")] == [90, 90, 600, 5400]
+    assert [parse_size(one) for one in ("7", "500mb", "4G", "4 KB")] == [7, 5e8, 4e9, 4e3]
 
 
 @pytest.mark.parametrize(
@@ -283,7 +243,6 @@ def test_seeds_that_cannot_be_read(text: str) -> None:
         ("a=1e-3", 1e-3),
         ("a=true", True),
         ("a=word", "word"),
-        ("a=[1, 2]", (1, 2)),
         ("b.a=[x, y]", ("x", "y")),
         ("a='1'", "1"),
         ("a=b=c", "b=c"),
@@ -295,13 +254,10 @@ def test_settings(text: str, value: Any) -> None:
     assert (found, type(found)) == (value, type(value))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a", "=1", "A=1", "a=", "a=[]", "a=[[1]]", "a={b: 1}", "a=2020-01-01", "a=[1", "a.b.c=1"],
-)
-def test_settings_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(UsageError, match="--set"):
-        parse_setting(text)
+def test_settings_that_cannot_be_read() -> None:
+    for text in ("a", "=1", "A=1", "a=", "a=[]", "a=[[1]]", "a=2020-01-01", "a=[1", "a.b.c=1"):
+        with pytest.raises(UsageError, match="--set"):
+            parse_setting(text)
 
 
 # --- runs ---------------------------------------------------------------------------------------
@@ -312,10 +268,10 @@ def test_a_run_prints_the_scorecard_and_its_json_is_the_contract(done: Place) ->
     assert code == 0
     assert "all 35 cells have records already" in errors
     card = json.loads(out)
-    assert card.keys() >= CONTRACT
+    assert card.keys() >= set(CONTRACT.split())
     assert card["documentation"].keys() >= {"card", "reviewed", "of", "variables"}
     for one in card["claims"]:
-        assert one.keys() >= CLAIM_CONTRACT
+        assert one.keys() >= set(CLAIM_CONTRACT.split())
         assert one["runs"].keys() == {"yes", "n", "low", "high", "exact"}
         assert one["certainty"].keys() == {"level", "reasons"}
         assert len(one["per_run"]) == one["runs"]["n"] == 5
@@ -388,27 +344,21 @@ def test_a_run_that_diverges(at: Place) -> None:
     card = json.loads(out)
     assert card["records"]["diverged"] == card["records"]["count"] == 35
     assert {(one["runs"]["yes"], one["runs"]["n"]) for one in card["claims"]} == {(0, 5)}
-
-
-def test_smoke_fails_where_runs_diverge(at: Place) -> None:
-    diverges = {"value": "diverges", "source": "paper", "locator": "x"}
-    at.audits = write_paper(at.folder / "wild", settings={"outcome": diverges})
     for _ in range(2):  # the second time every record is there
         code, out, _ = at("run", "mini", "--tier", "smoke")
         assert code == 3
         assert "mini · smoke: nothing is judged · 7 runs (7 diverged)" in out
-        assert "it judges nothing" in out
 
 
 def test_fresh_measures_again(at: Place) -> None:
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    before = {f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")}
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    assert {f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")} == before
-    assert at("run", "mini", "--tier", "smoke", "--fresh")[0] == 0
-    after = {f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")}
-    assert after.keys() == before.keys()
-    assert all(after[f] > before[f] for f in before)
+    files = []
+    for more in ([], [], ["--fresh"]):
+        assert at("run", "mini", "--tier", "smoke", *more)[0] == 0
+        files.append({f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")})
+    first, second, fresh = files
+    assert first == second
+    assert first.keys() == fresh.keys()
+    assert all(fresh[f] > first[f] for f in first)
 
 
 def test_custom_runs_feed_no_answer(at: Place) -> None:
@@ -435,13 +385,8 @@ def test_a_setting_of_one_experiment_wins_over_all(at: Place) -> None:
         "run", "mini", "--seeds", "0", "--set", "guessed.steps=3", "--set", "steps=5", "--json"
     )
     assert code == 0
-    assert {r["experiment"]: r["settings"]["steps"] for r in json.loads(out)} == {
-        "descent": 5,
-        "guessed": 3,
-    }
-
-
-def test_custom_runs_that_fail(at: Place) -> None:
+    steps = {r["experiment"]: r["settings"]["steps"] for r in json.loads(out)}
+    assert steps == {"descent": 5, "guessed": 3}
     code, out, _ = at("run", "mini", "--seeds", "0", "--set", "outcome=fails")
     assert code == 3
     assert "failed (RuntimeError: out of order" in out
@@ -536,64 +481,31 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
 
 
 def test_the_highest_tier_is_reported(at: Place) -> None:
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    assert json.loads(at("report", "mini", "--json")[1])["tier"] == "smoke"
-    assert at("run", "mini", "--seeds", "9", "--experiment", "descent")[0] == 0
-    assert json.loads(at("report", "mini", "--json")[1])["tier"] == "smoke", "custom is no tier"
-    assert at("run", "mini")[0] == 0
-    assert json.loads(at("report", "mini", "--json")[1])["tier"] == "quick"
+    custom = ["--seeds", "9", "--experiment", "descent"]
+    for more, tier in ((["--tier", "smoke"], "smoke"), (custom, "smoke"), ([], "quick")):
+        assert at("run", "mini", *more)[0] == 0
+        assert json.loads(at("report", "mini", "--json")[1])["tier"] == tier, "custom is no tier"
     assert json.loads(at("report", "mini", "--json", "--tier", "smoke")[1])["tier"] == "smoke"
 
 
-def test_an_index_keeps_the_papers_reported_before(at: Place) -> None:
-    write_paper(at.audits, "other")
-    for slug in ("mini", "other"):
-        assert at("run", slug, "--tier", "smoke")[0] == 0
-        assert at("report", slug)[0] == 0
-    index = (at.out / "smoke" / "index.html").read_text()
-    assert "The paper mini" in index
-    assert "The paper other" in index
-    _, out, _ = at("report", "mini", "other", "--json")
-    assert [one["paper"]["slug"] for one in json.loads(out)] == ["mini", "other"]
+def listed(place: Place) -> dict[str, Any]:
+    code, out, _ = place("list", "--json")
+    assert code == 0
+    return next(one for one in json.loads(out) if one["slug"] == "mini")
 
 
 def test_list(done: Place) -> None:
-    code, out, _ = done("list")
-    assert code == 0
-    assert "mini" in out
-    code, out, _ = done("list", "--json")
-    entries = {one["slug"]: one for one in json.loads(out)}
-    assert entries["mini"]["tier"] == "quick"
-    assert entries["mini"]["outcomes"] == {"supported": 2, "not supported": 1, "not tested": 1}
-    assert (entries["mini"]["card"], entries["mini"]["documented"]) == (2, 2)
-    done.store = done.folder / "none" / "runs"
-    untested = {one["slug"]: one for one in json.loads(done("list", "--json")[1])}
-    assert untested["mini"]["outcomes"] is None
-
-
-def test_list_shows_the_answers_that_came_with_a_report(done: Place) -> None:
+    assert "mini " in done("list")[1]
+    mini = listed(done)
+    assert mini["tier"] == "quick"
+    assert mini["outcomes"] == {"supported": 2, "not supported": 1, "not tested": 1}
+    assert (mini["card"], mini["documented"]) == (2, 2)
     done.out = done.folder / "shipped" / "reports"
     assert done("report", "mini")[0] == 0
     done.store = done.folder / "shipped" / "runs"
-    (mini,) = (one for one in json.loads(done("list", "--json")[1]) if one["slug"] == "mini")
-    assert (mini["tier"], mini["outcomes"]["supported"]) == ("quick", 2)
-
-
-def test_check(at: Place) -> None:
-    path = str(at.audits / "mini.yaml")
-    code, out, _ = at("check", path)
-    assert code == 0
-    assert "1 audit: no errors" in out
-    code, out, _ = at("check", path, "--json")
-    assert (code, {f["severity"] for f in json.loads(out)} - {"warning"}) == (0, set())
-
-
-@pytest.mark.parametrize("name", ["nowhere", "no/audits", "nowhere/"])
-def test_check_says_that_a_folder_is_missing(at: Place, name: str) -> None:
-    code, _, errors = at("check", name)
-    assert code == 2
-    assert errors.startswith(f"{name}: no such folder or file, and no paper of this name. ")
-    assert errors.count("\n") == 1
+    assert listed(done) == mini, "the answers that came with a report"
+    done.store = done.folder / "none" / "runs"
+    assert listed(done)["outcomes"] is None
 
 
 def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
@@ -621,85 +533,32 @@ def test_what_is_piped_has_no_colour_and_fits(
 NO_TORCH = """
 import sys
 from reproaudit.cli import run_command
-code = run_command(sys.argv[1:])
-heavy = sorted({"torch", "torchvision", "numba"} & set(sys.modules))
-print(heavy, file=sys.stderr)
-sys.exit(code)
+from reproaudit.running.devices import has_driver
+
+audits, store, out = sys.argv[1:]
+stored = ["--audits", audits, "--store", store]
+device = ["--device", "cpu" if has_driver() else "auto"]
+for command in (["--help"], ["schema"], ["check", "--audits", audits], ["list", *stored],
+                ["report", "mini", *stored, "--out", out], ["run", "mini", *stored, *device]):
+    heavy = {"torch", "torchvision", "numba"}
+    heavy |= {"pydantic", "numpy", "rich"} if command == ["--help"] else set()
+    code = run_command(command)
+    print(command[0], code, sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
 
 
 def test_what_computes_nothing_starts_without_torch(finished: Path, tmp_path: Path) -> None:
-    known = ["--audits", str(finished / "audits")]
-    stored = [*known, "--store", str(finished / "runs")]
-    commands = [
-        ["list", *stored],
-        ["check", *known],
-        ["report", "mini", *stored, "--out", str(tmp_path)],
-        ["schema"],
-        ["run", "mini", *stored, "--device", "cpu" if has_driver() else "auto"],
-    ]
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", NO_TORCH, *command],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=ENVIRONMENT,
-        )
-        for command in commands
-    ]
-    for command, process in zip(commands, started, strict=True):
-        code, _, errors = finish(process)
-        assert code == 0, (command, errors)
-        assert errors.splitlines()[-1] == "[]", command
-
-
-def test_a_reader_that_goes_away(finished: Path) -> None:
-    """As `reproaudit schema | head -1` does: no traceback, and no failure."""
-    process = program("schema")
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.stderr is not None
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(60) == 0, errors
-    assert errors == ""
-
-
-def test_a_terminal_that_knows_no_greek(finished: Path, tmp_path: Path) -> None:
-    stored = ["--audits", str(finished / "audits"), "--store", str(finished / "runs")]
-    process = program(
-        "report", "mini", *stored, "--format", "terminal", env={"PYTHONIOENCODING": "ascii"}
+    places = [str(finished / "audits"), str(finished / "runs"), str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_TORCH, *places],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=True,
     )
-    code, out, errors = finish(process)
-    assert code == 0, errors
-    assert out.isascii()
-    assert "supported" in out
-
-
-def test_the_programs_exit_code_is_the_commands(tmp_path: Path) -> None:
-    code, out, errors = finish(program("run", "nobody", "--store", str(tmp_path / "runs")))
-    assert (code, out) == (2, "")
-    assert errors.startswith("unknown paper 'nobody'.")
-
-
-@pytest.mark.slow
-def test_a_real_interrupt_saves_and_resumes(tmp_path: Path) -> None:
-    pause = {"value": 0.01, "source": "paper", "locator": "x"}
-    audits = write_paper(tmp_path / "audits", settings={"pause": pause})
-    arguments = ["run", "mini", "--audits", str(audits), "--store", str(tmp_path / "runs")]
-    process = program(*arguments)
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "runs").glob("*/*/*/*.json")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    code, _, errors = finish(process)
-    assert code == 130
-    assert "The same command goes on from here" in errors
-    made = len(list((tmp_path / "runs").rglob("*/*/*/*.json")))
-    assert 1 <= made < 35
-    assert run_command([*arguments, "--json"]) == 0
+    commands = ["--help", "schema", "check", "list", "report", "run"]
+    said = [line for line in done.stderr.splitlines() if line.split(" ")[0] in commands]
+    assert said == [f"{command} 0 []" for command in commands]
 
 
 def test_every_command_is_documented() -> None:
@@ -708,16 +567,39 @@ def test_every_command_is_documented() -> None:
     )
 
 
-def test_an_unchanged_report_is_printed_again_until_something_changes(done: Place) -> None:
+@pytest.mark.parametrize("command", [["report", "--all"], ["list"]], ids=" ".join)
+def test_what_is_unchanged_is_printed_again_until_something_changes(
+    at: Place, command: list[str]
+) -> None:
     """Nothing is judged for it; a changed audit, record or page is judged and written anew."""
-    done.out = done.folder / "again"
-    first = done("report", "--all")
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    assert at("report", "mini")[0] == 0
+    first = at(*command)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("reproaudit.commands.report.report_papers", lambda *_: 3)
-        assert done("report", "--all")[0] == 0
-        assert done("report", "--all")[1] in first[1]
-        page = done.out / "quick" / "mini" / "scorecard.html"
+        patched.setattr("reproaudit.commands.report.report_papers", lambda *_, **__: ([], [], 3))
+        patched.setattr("reproaudit.commands.report.of_each_paper", lambda *_: [])
+        code, out, _ = at(*command)
+        assert (code, bool(out)) == (0, True)
+        assert first[1].startswith(out)
+        page = at.out / "smoke" / "mini" / "scorecard.html"
         page.unlink()
-        assert done("report", "--all")[0] == 3
-    assert done("report", "--all")[0] == 0
+        assert at(*command)[:2] == ((3, "") if command[0] == "report" else (0, ""))
+    assert at("report", "--all")[0] == 0
     assert page.is_file()
+
+
+def test_many_papers_are_shared_among_the_cores(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is judged in a process of its own; the order and the answers are the same."""
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    alone = at("list", "--json")
+    monkeypatch.setattr(reporting, "MOST_IN_ONE_PROCESS", 0)
+    monkeypatch.setattr(reporting, "available_cores", lambda: 2)
+    assert at("list", "--json") == alone
+    (at.audits / "mini.yaml").write_text("paper: {}\n")
+    assert at("list")[0] == 2
+
+
+def test_the_help_names_every_format() -> None:
+    """The tables are imported when they are used: help shows copies of their names."""
+    assert ", ".join(FORMATS) == FORMATS_HELP
+    assert export_names() == EXPORTS_HELP

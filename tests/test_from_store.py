@@ -14,7 +14,7 @@ import pytest
 from miniatures import aligns, audit_data, claim, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.cli import run_command
-from reproaudit.commands.answers import scorecard_of_archive, scorecard_of_store
+from reproaudit.report.answers import scorecard_of_archive, scorecard_of_store
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.running.shipped import FILE_NAME
 from reproaudit.running.store import Store

@@ -20,10 +20,8 @@ from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.commands.run import parse_limits
 from reproaudit.consent import foreign_code
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
-from reproaudit.errors import UsageError
 from reproaudit.records import CellStatus, Record
 from reproaudit.running import executors
 from reproaudit.running.events import CellStarted, Event, Progress, Summary
@@ -185,15 +183,6 @@ def test_the_environment_of_now_reaches_the_workers(
         (record,) = store.records("tells", "smoke")
         assert record.measurements.scalars == {"x": float(value)}
         assert os.environ.get("OMP_NUM_THREADS") is None or record.environment.threads == 1
-
-
-def test_limits_are_read(tmp_path: Path) -> None:
-    assert parse_limits(None, None) == Limits()
-    assert parse_limits("1.5h", "4G") == Limits(5400.0, 4_000_000_000)
-    assert parse_limits("90", "500mb") == Limits(90.0, 500_000_000)
-    for wrong in (("soon", None), (None, "much")):
-        with pytest.raises(UsageError, match="write "):
-            parse_limits(*wrong)
 
 
 # --- code that does not come with reproaudit ----------------------------------------------------

@@ -38,17 +38,8 @@ def test_a_guess_changes_an_answer_or_leaves_it() -> None:
         ("mini.guessed", "level", "0.04"): LEAVES,
     }
     first, second = multiverse_of(card).rows
-    assert (first.kind, first.yes, first.n, first.own_yes, first.own_n) == (
-        "alternative",
-        0,
-        5,
-        6,
-        6,
-    )
-    assert second.yes == second.n == 5
-    (claim_,) = [one for one in card.claims if one.id == "mini.guessed"]
-    assert claim_.outcome == "supported", "a guess changes certainty and phrase, never the outcome"
-    assert [one.kind for one in claim_.certainty.reasons].count("guess flips") == 1
+    assert (first.kind, first.yes, first.n) == ("alternative", 0, 5)
+    assert (first.own_yes, first.own_n, second.yes, second.n) == (6, 6, 5, 5)
 
 
 def test_training_that_had_not_come_half_as_far_answers_nothing() -> None:
@@ -88,26 +79,20 @@ def test_what_has_not_run_is_named() -> None:
     assert list(found.lines) == ["nothing was varied", "not run: guessed.level"]
 
 
-def test_the_pages_say_what_the_rows_say(tmp_path: Path) -> None:
+def test_the_pages_say_what_the_rows_say_and_no_markup(tmp_path: Path) -> None:
     found = multiverse_of(make_scorecard())
-    files = {path.name: path.read_text() for path in write_multiverse(found, tmp_path)}
-    assert json.loads(files["multiverse.json"]) == found.model_dump(mode="json")
-    row = "| level | 0.3 | alternative | guessed | 0 of 5 | 6 of 6 | changes the answer |  |"
-    assert row in files["multiverse.md"].splitlines()
+    row = found.rows[0].model_copy(update={"value": "<script>|"})
+    spoilt = found.model_copy(update={"rows": (row, found.rows[1])})
+    files = {path.name: path.read_text() for path in write_multiverse(spoilt, tmp_path)}
+    assert json.loads(files["multiverse.json"]) == spoilt.model_dump(mode="json")
+    line = "| level | 0.04 | alternative | guessed | 5 of 5 | 6 of 6 | leaves it |  |"
+    assert line in files["multiverse.md"].splitlines()
+    assert "&lt;script>\\|" in files["multiverse.md"]
     page = files["multiverse.html"]
     assert "default-src 'none'" in page
     assert "<script" not in page
-    for cell in ("level", "0.3", "changes the answer", "6 of 6"):
+    for cell in ("level", "0.04", "changes the answer", "6 of 6"):
         assert f">{cell}</td>" in page
-
-
-def test_a_hostile_setting_is_no_markup(tmp_path: Path) -> None:
-    found = multiverse_of(make_scorecard())
-    row = found.rows[0].model_copy(update={"value": "<script>|"})
-    spoilt = found.model_copy(update={"rows": (row,)})
-    page, _, text = (path.read_text() for path in write_multiverse(spoilt, tmp_path))
-    assert "<script" not in page
-    assert "&lt;script>\\|" in text
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -170,15 +155,4 @@ def test_a_budget_starts_nothing_more(known: list[str], capsys: pytest.CaptureFi
     found = shown(capsys, "multiverse", *known, "--budget", "0s")
     assert (found["rows"], found["not_run"]) == ([], ["guessed.level"])
     assert run_command(["multiverse", *known, "--budget", "soon"]) == 2
-    assert "--budget 'soon': write 90s, 10m or 1.5h." in capsys.readouterr().err
-
-
-def test_a_paper_that_leaves_nothing_open(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = audit_data()
-    del data["experiments"]["guessed"], data["arms"]["low"]
-    audits = write_paper(tmp_path / "audits", **{**data, "claims": data["claims"][:1]})
-    arguments = ["multiverse", "mini", "--audits", str(audits), "--store", str(tmp_path / "runs")]
-    assert run_command(arguments) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "nothing was varied"
+    assert "--budget: found 'soon'. Write 90s, 10m or 1.5h." in capsys.readouterr().err

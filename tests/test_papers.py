@@ -17,11 +17,11 @@ from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import Batch, PlannedArm, Role, alternatives_of, arms_of, batch_of, plan
 from reproaudit.audit.rules import Severity
 from reproaudit.cell import Cell
-from reproaudit.commands.answers import cells_of_tier
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record
+from reproaudit.report.answers import cells_of_tier
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 

@@ -14,8 +14,8 @@ from reproaudit.audit.model import TIERS, TierName
 from reproaudit.audit.plan import Role, claim_batches, plan
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell
-from reproaudit.commands.answers import cells_of_tier, scorecard_of_store
 from reproaudit.records import Record
+from reproaudit.report.answers import cells_of_tier, scorecard_of_store
 from reproaudit.running.groups import TiedGroupsError, grouped, planned_only
 from reproaudit.running.store import Store
 

@@ -14,14 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from reproaudit.audit.catalog import Catalog, Entry, shipped_audits
+from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.loading import Fault, load_audit, read_audit
+from reproaudit.audit.loading import Fault, read_audit
 from reproaudit.audit.model import Audit
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.commands.answers import scorecard_of_paper
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.elsewhere.submission import read_submission
 from reproaudit.elsewhere.writing import BySeed, Header, MeasuredRuns, write_submission
@@ -36,6 +34,7 @@ from reproaudit.errors import (
 from reproaudit.folders import report_folder
 from reproaudit.judge import Level, Outcome
 from reproaudit.records import Measurements, Origin, Series
+from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
@@ -83,17 +82,17 @@ Folder = Path | str
 
 
 def paper_slugs(audits: Folder | None = None) -> tuple[str, ...]:
-    """Returns the slugs of all papers: those that are shipped, and those of a user's folder.
+    """Return the slugs of all papers: those that are shipped, and those of a user's folder.
 
     Raises:
         SpecError: if an audit of the folder has no module.
         UsageError: if the folder does not exist.
     """
-    return tuple(_catalog(audits).entries)
+    return tuple(Catalog(_path(audits)).entries)
 
 
 def open_audit(paper: PaperRef, audits: Folder | None = None) -> Audit:
-    """Returns the audit of a paper.
+    """Return the audit of a paper.
 
     Args:
         paper: a slug, or the path of a YAML file; an audit is returned as it is.
@@ -103,14 +102,11 @@ def open_audit(paper: PaperRef, audits: Folder | None = None) -> Audit:
         SpecError: listing every fault of the file.
         UsageError: if there is no such paper.
     """
-    if isinstance(paper, Audit):
-        return paper
-    file = _audit_file(paper)
-    return load_audit(file) if file is not None else _catalog(audits)[str(paper)].audit()
+    return paper if isinstance(paper, Audit) else _entry(paper, audits).audit()
 
 
 def find_faults(paper: Path | str, audits: Folder | None = None) -> list[Fault]:
-    """Returns every fault of an audit, warnings as well, in the order of the file; none if sound.
+    """Return every fault of an audit, warnings as well, in the order of the file; none if sound.
 
     Args:
         paper: the path of a YAML file, or a slug.
@@ -119,33 +115,23 @@ def find_faults(paper: Path | str, audits: Folder | None = None) -> list[Fault]:
     Raises:
         UsageError: if there is no such paper.
     """
-    file = _audit_file(paper) or _catalog(audits)[str(paper)].audit_file
-    return read_audit(file)[1]
+    return read_audit(_entry(paper, audits).audit_file)[1]
 
 
-def _audit_file(paper: Path | str) -> Path | None:
-    """Returns the path if a name is one; None if it is a slug."""
-    path = Path(paper)
-    is_path = isinstance(paper, Path) or path.suffix in (".yaml", ".yml") or len(path.parts) > 1
-    return path if is_path else None
+def _path(folder: Folder | None) -> Path | None:
+    return None if folder is None else Path(folder)
 
 
-def _catalog(audits: Folder | None) -> Catalog:
-    return Catalog(None if audits is None else Path(audits))
-
-
-def _located(paper: PaperRef, audits: Folder | None) -> tuple[Catalog, Entry]:
-    """Returns the pair of audit and module, and the catalog that it was found in."""
-    file = None if isinstance(paper, Audit) else _audit_file(paper)
-    if file is None:
-        slug = paper.paper.slug if isinstance(paper, Audit) else str(paper)
-        catalog = _catalog(audits)
-        return catalog, catalog[slug]
-    if not file.is_file():
-        raise UsageError(f"{file}: no such file. Name the audit's YAML file, or a slug.")
-    is_shipped = file.resolve().parent == shipped_audits().resolve()
-    catalog = Catalog(None if is_shipped else file.parent)
-    return catalog, catalog[file.stem]
+def _entry(paper: PaperRef, audits: Folder | None) -> Entry:
+    """The paper of an audit, a file's path or a slug."""
+    if isinstance(paper, Audit):
+        return Catalog(_path(audits))[paper.paper.slug]
+    file = Path(paper)
+    if isinstance(paper, Path) or file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
+        if not file.is_file():
+            raise UsageError(f"{file}: no such file. Name the audit's YAML file, or a slug.")
+        return entry_of(file)
+    return Catalog(_path(audits))[paper]
 
 
 # --- measurements ---------------------------------------------------------------------------------
@@ -162,7 +148,7 @@ def judge_measurements(
     claims: Sequence[str] | None = None,
     audits: Folder | None = None,
 ) -> PaperScorecard:
-    """Judges measurements made elsewhere by the rules of an audit.
+    """Judge measurements made elsewhere by the rules of an audit.
 
     Args:
         paper: an audit, the path of its YAML file, or a slug. No code of it is run.
@@ -190,13 +176,10 @@ def judge_measurements(
             )
         submission = read_submission(audit, Path(measurements))
     else:
+        header = Header(origin, known_tier(tier), settings or {}, proxy)
         with tempfile.TemporaryDirectory() as scratch:
-            submission = write_submission(
-                Path(scratch) / audit.paper.slug,
-                audit,
-                _as_runs(measurements),
-                Header(origin, known_tier(tier), settings or {}, proxy),
-            )
+            folder = Path(scratch) / audit.paper.slug
+            submission = write_submission(folder, audit, _as_runs(measurements), header)
     return PaperScorecard.of(scorecard_of_submission(submission, claims))
 
 
@@ -212,22 +195,16 @@ def write_measurements(
     replace: bool = False,
     audits: Folder | None = None,
 ) -> Path:
-    """Writes runs as a folder for `reproaudit judge`, the pytest plugin and `judge_measurements`.
+    """Write runs as a folder for `reproaudit judge`, the pytest plugin and `judge_measurements`.
 
     They are held against the audit first; a folder is written whole or not at all. The arguments
-    are those of `judge_measurements`.
+    that are not named here are those of `judge_measurements`.
 
     Args:
         folder: the new folder.
         paper: an audit, the path of its YAML file, or a slug.
         runs: the runs in memory.
-        origin: who made them, from what, with what, and when.
-        tier: the scale of the runs, at which they will be judged.
-        settings: what every run was made with, as "name" or "experiment.name"; settings that are
-            not stated are taken to be the tier's, and the page says so.
-        proxy: the substitute for the paper's data or method, if there was one.
         replace: whether to replace a folder of measurements that is there already.
-        audits: a folder of audits, in which slugs are looked up before the shipped ones.
 
     Returns:
         The folder.
@@ -237,13 +214,9 @@ def write_measurements(
         UsageError: if there is no such paper, the folder exists, or something is no number.
         StoreError: if the folder cannot be written.
     """
-    write_submission(
-        Path(folder),
-        open_audit(paper, audits),
-        _as_runs(runs),
-        Header(origin, known_tier(tier), settings or {}, proxy),
-        replace=replace,
-    )
+    header = Header(origin, known_tier(tier), settings or {}, proxy)
+    audit = open_audit(paper, audits)
+    write_submission(Path(folder), audit, _as_runs(runs), header, replace=replace)
     return Path(folder)
 
 
@@ -264,7 +237,7 @@ def open_scorecard(
     reports: Folder | None = None,
     audits: Folder | None = None,
 ) -> PaperScorecard:
-    """Returns a scorecard that is there already: nothing is run.
+    """Return a scorecard that is there already: nothing is run.
 
     Args:
         paper: the path of a ``scorecard.json`` or of the folder that holds it; or an audit, the
@@ -283,9 +256,8 @@ def open_scorecard(
         if file.suffix == ".json":
             return PaperScorecard.of(read_scorecard(file))
     chosen = None if tier is None else known_tier(tier)
-    _, entry = _located(paper, audits)
-    folder = report_folder(None if reports is None else Path(reports), Path(store))
-    card = scorecard_of_paper(entry, Store(Path(store)), chosen, folder)
+    entry, folder = _entry(paper, audits), report_folder(_path(reports), Path(store))
+    card = scorecard_of_paper(entry, entry.audit(), Store(Path(store)), chosen, folder)
     if card is None:
         raise UsageError(
             f"{store}: no records of {entry.slug}, and no report of it in {folder}. Make them "
@@ -308,7 +280,7 @@ def run_paper(
     ask: Callable[[str], bool] | None = None,
     remedy: str = "pass trust=True",
 ) -> PaperScorecard:
-    """Runs what is missing of a tier, every arm included, and returns the scorecard.
+    """Run what is missing of a tier, every arm included, and return the scorecard.
 
     Args:
         paper: an audit of the catalog, the path of its YAML file beside its module, or a slug.
@@ -329,7 +301,7 @@ def run_paper(
         ConsentError: if the module is not shipped, and nobody has allowed it to run.
         UsageError: if there is no such paper, claim or tier, or torch is not installed.
     """
-    (catalog, entry), chosen = _located(paper, audits), known_tier(tier)
+    entry, chosen = _entry(paper, audits), known_tier(tier)
     if find_spec("torch") is None and not isinstance(entry.module, CommandModule):
         raise UsageError(
             "torch is not installed, and running experiments needs it. Install it, "
@@ -338,6 +310,6 @@ def run_paper(
     require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
     from reproaudit.commands.run import How, run_and_judge
 
-    how = How(catalog, Store(Path(store)), device=device, jobs=jobs, fresh=fresh)
+    how = How(lambda _slug: entry.module, Store(Path(store)), device, jobs, fresh=fresh)
     (card,), _ = run_and_judge([(entry, entry.audit())], chosen, how, claims or ())
     return PaperScorecard.of(card)

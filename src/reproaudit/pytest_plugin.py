@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,7 @@ class ClaimTests:
     trust: bool
     fail_on: frozenset[str]
     summary: Path | None
-    _folders: dict[str, Path] | None = None
-    _cards: dict[tuple[Path, str], PaperScorecard | Exception] = field(default_factory=dict)
+    _cards: dict[tuple[Path, str], PaperScorecard | Exception | None] = field(default_factory=dict)
 
     def covers(self, file: Path) -> bool:
         """True if a file is one of the audits that were asked for."""
@@ -67,7 +67,7 @@ class ClaimTests:
         )
 
     def scorecard(self, file: Path, claim: str) -> PaperScorecard | None:
-        """Returns the scorecard that a claim is read from; None if nothing was measured.
+        """Return the scorecard that a claim is read from; None if nothing was measured.
 
         Raises:
             AuditError: the same one for every claim that it concerns.
@@ -77,13 +77,9 @@ class ClaimTests:
             from reproaudit.errors import AuditError
 
             try:
-                found = self._judged(file, claim)
+                self._cards[key] = self._judged(file, claim)
             except AuditError as error:
                 self._cards[key] = error
-            else:
-                if found is None:
-                    return None
-                self._cards[key] = found
         known = self._cards[key]
         if isinstance(known, Exception):
             raise known
@@ -93,7 +89,7 @@ class ClaimTests:
         from reproaudit import api
 
         if self.measurements:
-            folder = self._measured(file.stem)
+            folder = self._measured.get(file.stem)
             return None if folder is None else api.judge_measurements(file, folder)
         if self.run:
             return api.run_paper(
@@ -102,11 +98,11 @@ class ClaimTests:
                 claims=[claim],
                 store=self.store,
                 trust=self.trust,
-                ask=_never,
+                ask=lambda _question: False,  # pytest has taken the terminal
                 remedy="pass --reproaudit-trust",
             )
         from reproaudit.audit.model import TIERS
-        from reproaudit.commands.answers import has_records
+        from reproaudit.report.answers import has_records
         from reproaudit.running.store import Store
 
         store = Store(self.store)
@@ -114,19 +110,13 @@ class ClaimTests:
         tier = next((one for one in tiers if has_records(store, file.stem, one)), None)
         return None if tier is None else api.open_scorecard(file, tier=tier, store=store.root)
 
-    def _measured(self, slug: str) -> Path | None:
-        """Returns the folder with the measurements of a paper; None if there is none."""
-        if self._folders is None:
-            from reproaudit.elsewhere.manifest import submission_folders
+    @cached_property
+    def _measured(self) -> dict[str, Path]:
+        """The folder with the measurements of each paper that has one."""
+        from reproaudit.elsewhere.manifest import submission_folders
 
-            slugs = [file.stem for path in self.paths for file in _audit_files(path)]
-            self._folders = submission_folders(self.measurements, slugs)
-        return self._folders.get(slug)
-
-
-def _never(_question: str) -> bool:
-    """Answers no: pytest has taken the terminal."""
-    return False
+        slugs = [file.stem for path in self.paths for file in _audit_files(path)]
+        return submission_folders(self.measurements, slugs)
 
 
 def _audit_files(path: Path) -> list[Path]:
@@ -141,49 +131,32 @@ STATE: pytest.StashKey[ClaimTests] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declares the options, and the settings in pytest's configuration that stand for them."""
+    """Declare the options, and the settings in pytest's configuration that stand for them."""
     group = parser.getgroup("reproaudit", "claims of papers as tests")
-    group.addoption(
-        "--reproaudit",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="an audit, or a folder of audits, whose claims are tests; may be repeated",
-    )
-    group.addoption(
+
+    def several(*names: str, metavar: str, about: str) -> None:
+        text = f"{about}; may be repeated"
+        group.addoption(*names, action="append", default=[], metavar=metavar, help=text)
+
+    several("--reproaudit", metavar="PATH", about="an audit, or a folder of audits, to test")
+    several(
         "--reproaudit-measurements",
         "--measurements",
-        action="append",
-        default=[],
         metavar="DIR",
-        help="judge the measurements in this folder (docs/measurements.md); may be repeated",
+        about="judge the measurements in this folder (docs/measurements.md)",
     )
-    group.addoption(
-        "--reproaudit-store", metavar="DIR", help="judge the records of this store (runs)"
-    )
-    group.addoption(
-        "--reproaudit-tier", metavar="TIER", help="the tier of the records: smoke, quick or paper"
-    )
-    group.addoption(
-        "--reproaudit-run",
-        action="store_true",
-        help="run what is missing of the tier (quick) before judging; needs the extra run",
-    )
-    group.addoption(
-        "--reproaudit-trust",
-        action="store_true",
-        help="allow the Python modules beside the audits to run, this once",
-    )
-    group.addoption(
-        "--reproaudit-fail-on",
-        metavar="NAMES",
-        help="outcomes on which a claim fails, joined by commas",
-    )
-    group.addoption(
-        "--reproaudit-summary",
-        metavar="FILE",
-        help="add a table of the claims to this Markdown file, such as $GITHUB_STEP_SUMMARY",
-    )
+    for name, metavar, about in (
+        ("store", "DIR", "judge the records of this store (runs)"),
+        ("tier", "TIER", "the tier of the records: smoke, quick or paper"),
+        ("fail-on", "NAMES", "outcomes on which a claim fails, joined by commas"),
+        ("summary", "FILE", "add a table of the claims to this file: $GITHUB_STEP_SUMMARY"),
+    ):
+        group.addoption(f"--reproaudit-{name}", metavar=metavar, help=about)
+    for name, about in (
+        ("run", "run what is missing of the tier (quick) before judging; needs the extra run"),
+        ("trust", "allow the Python modules beside the audits to run, this once"),
+    ):
+        group.addoption(f"--reproaudit-{name}", action="store_true", help=about)
     parser.addini("reproaudit", "audits, or folders of audits", type="paths", default=[])
     parser.addini("reproaudit_measurements", "folders of measurements", type="paths", default=[])
     parser.addini("reproaudit_store", "the folder of records", default="")
@@ -192,62 +165,47 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Reads the options; a mistake in them ends pytest with one line and exit code 4."""
+    """Read the options; a mistake in them ends pytest with one line and exit code 4."""
     config.addinivalue_line("markers", f"{MARK}: a claim of a paper, judged by its audit")
     here = config.invocation_params.dir
     given = [here / one for one in config.getoption("reproaudit")]
     paths = given or list(config.getini("reproaudit"))
     if not paths:
         return
+    from reproaudit.audit.settings import known_tier
+    from reproaudit.errors import UsageError
+    from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
+
     folders = [here / one for one in config.getoption("reproaudit_measurements")]
     folders = folders or list(config.getini("reproaudit_measurements"))
     for path in (*paths, *folders):
         if not path.exists():
             raise pytest.UsageError(f"reproaudit: {path}: no such file or folder")
+    store, tier = (
+        config.getoption(name) or config.getini(name)
+        for name in ("reproaudit_store", "reproaudit_tier")
+    )
+    fail_on = config.getoption("reproaudit_fail_on")
+    names = config.getini("reproaudit_fail_on") if fail_on is None else [fail_on]
+    option = "--reproaudit-tier"
+    try:
+        known = known_tier(tier) if tier else None
+        option = "--reproaudit-fail-on"
+        outcomes = known_outcomes(names) if names else DEFAULT_FAIL_ON
+    except UsageError as error:
+        raise pytest.UsageError(f"{option}: {error}") from error
     summary = config.getoption("reproaudit_summary")
     config.stash[STATE] = ClaimTests(
         paths=tuple(path.resolve() for path in paths),
         measurements=tuple(folders),
-        store=here / (_chosen(config, "reproaudit_store") or "runs"),
-        tier=_tier(config),
+        store=here / (store or "runs"),
+        tier=known,
         run=config.getoption("reproaudit_run"),
         trust=config.getoption("reproaudit_trust"),
-        fail_on=_fail_on(config),
+        fail_on=outcomes,
         summary=here / summary if summary else None,
     )
     _collect_also(config, given, paths)
-
-
-def _chosen(config: pytest.Config, name: str) -> str | None:
-    return config.getoption(name) or config.getini(name) or None
-
-
-def _tier(config: pytest.Config) -> TierName | None:
-    name = _chosen(config, "reproaudit_tier")
-    if name is None:
-        return None
-    from reproaudit.audit.settings import known_tier
-    from reproaudit.errors import UsageError
-
-    try:
-        return known_tier(name)
-    except UsageError as error:
-        raise pytest.UsageError(f"--reproaudit-tier: {error}") from error
-
-
-def _fail_on(config: pytest.Config) -> frozenset[str]:
-    from reproaudit.errors import UsageError
-    from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
-
-    words = config.getoption("reproaudit_fail_on")
-    names = list(config.getini("reproaudit_fail_on")) if words is None else [words]
-    wanted = [name.strip() for text in names for name in text.split(",") if name.strip()]
-    if words is None and not wanted:
-        return DEFAULT_FAIL_ON
-    try:
-        return known_outcomes(wanted)
-    except UsageError as error:
-        raise pytest.UsageError(f"--reproaudit-fail-on: {error}") from error
 
 
 def _collect_also(config: pytest.Config, given: list[Path], paths: list[Path]) -> None:

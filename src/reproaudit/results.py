@@ -98,7 +98,7 @@ _BEGUN = TypeAdapter(dict[str, bool | None])
 
 
 def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int, str]]]:
-    """The lines of a log, and of each line that is none its number and what is wrong with it.
+    """Return the lines of a log, and of each line that is none its number and what is wrong.
 
     Raises:
         StoreError, TechnicalError: if the file cannot be read.
@@ -124,29 +124,22 @@ def _content(file: Path) -> bytes:
             return b""
 
 
-def sound_lines(file: Path) -> list[Result | FirstVersion]:
-    """The lines of a log.
+def logged_results(entry: Entry, store: Path | None = None) -> list[Result | FirstVersion]:
+    """Return the lines of the log beside an audit, and of the log in a store.
 
     Raises:
         SpecError: if one of them is none; the text names the first.
     """
-    lines, faults = read_lines(file)
-    for number, what in faults:
-        raise SpecError(f"{file}:{number}: {what}. {RULES[BROKEN_LOG].remedy}")
-    return lines
-
-
-def earlier_results(entry: Entry, store: Path | None = None) -> int:
-    """The number of results that were logged of a paper, beside its audit and in a store.
-
-    Raises:
-        SpecError: if a log is damaged.
-    """
-    return sum(len(sound_lines(file)) for file in _logs(entry, store))
+    found: list[Result | FirstVersion] = []
+    for file in _logs(entry, store):
+        lines, faults = read_lines(file)
+        for number, what in faults:
+            raise SpecError(f"{file}:{number}: {what}. {RULES[BROKEN_LOG].remedy}")
+        found += lines
+    return found
 
 
 def _logs(entry: Entry, store: Path | None) -> list[Path]:
-    """The log beside an audit, and the one in a store."""
     in_store = [] if store is None else [store / f"results.{entry.slug}.jsonl"]
     return [entry.results_file, *in_store]
 
@@ -166,20 +159,25 @@ def history_of(
     Raises:
         SpecError: if a log is damaged.
     """
-    lines = [one for file in _logs(entry, store) for one in sound_lines(file)]
-    now = _digest_of(judged)
-    earlier = [one for one in lines if not isinstance(one, Result) or one.digest != now]
+    from reproaudit.judge import History  # here, since `check` reads logs and judges nothing
+
+    lines, now = logged_results(entry, store), _digest_of(judged)
+    results = [one for one in lines if isinstance(one, Result)]
     bounds = {claim.id: _bounds_of(claim) for claim in audit.claims}
     changed = {
         name
-        for one in earlier
-        if isinstance(one, Result)
+        for one in results
+        if one.digest != now
         for name, answer in one.claims.items()
         if bounds.get(name, answer.bounds) != answer.bounds
     }
-    from reproaudit.judge import History  # here, since `check` reads logs and judges nothing
-
-    return History(_was_committed(entry, audit, store, lines), frozenset(changed), len(earlier))
+    begun = None if store is None else _begun(entry, store).get(_key(audit))
+    if begun is None:  # whether the audit was committed then, as far as the log can tell
+        same = (_rules(audit), audit.salt)
+        of_rules = [one for one in results if (one.rules, one.salt or "") == same]
+        begun = next((one.committed for one in of_rules), None)
+    earlier = len(lines) - sum(one.digest == now for one in results)
+    return History(begun is not False, frozenset(changed), earlier)
 
 
 def _bounds_of(claim: Claim) -> str:
@@ -187,25 +185,11 @@ def _bounds_of(claim: Claim) -> str:
     return digest([decisive(one) for check in claim.headline for one in check.ours()])
 
 
-def _was_committed(
-    entry: Entry, audit: Audit, store: Path | None, lines: Iterable[Result | FirstVersion]
-) -> bool:
-    """Whether the audit was committed when its runs began, as far as store or log can tell."""
-    rules = _rules(audit)
-    begun = None
-    if store is not None:
-        begun = _begun(entry, store).get(digest([rules, audit.salt]))
-    if begun is None:
-        of_rules = [one for one in lines if isinstance(one, Result) and one.rules == rules]
-        begun = next((one.committed for one in of_rules if (one.salt or "") == audit.salt), None)
-    return begun is not False
-
-
 # --- writing ------------------------------------------------------------------------------------
 
 
 def begin(entry: Entry, audit: Audit, store: Path) -> None:
-    """Notes in the store, before a number is there, whether the audit is committed as it is.
+    """Note in the store, before a number is there, whether the audit is committed as it is.
 
     It is noted once for each state of the rules, so that a run that is resumed later, after the
     audit was committed, does not look as if it had begun so.
@@ -218,13 +202,11 @@ def begin(entry: Entry, audit: Audit, store: Path) -> None:
     Raises:
         SpecError: if a log is damaged: it is told before hours of computing.
     """
-    for file in _logs(entry, store):
-        sound_lines(file)
+    logged_results(entry, store)
     with _locked(store):
         begun = _begun(entry, store)
-        key = digest([_rules(audit), audit.salt])
-        if key not in begun:
-            begun[key] = is_committed(entry.audit_file)
+        if _key(audit) not in begun:
+            begun[_key(audit)] = is_committed(entry.audit_file)
             data = _BEGUN.dump_json(begun, indent=1)
             write_whole(_begun_file(entry, store), data + b"\n", durable=True)
 
@@ -236,7 +218,7 @@ def append(
     records: Iterable[Record],
     answers: Mapping[str, tuple[str, int, int]],
 ) -> bool:
-    """Logs what a run at the paper tier showed, unless a line says so of the same measurements.
+    """Log what a run at the paper tier showed, unless a line says so of the same measurements.
 
     Args:
         entry: the paper.
@@ -253,35 +235,30 @@ def append(
         StoreError, TechnicalError: if it cannot be written.
     """
     judged = list(records)
-    measured = _digest_of(judged)
     if not judged or not answers:
         return False
-    rules = _rules(audit)
-    begun = _begun(entry, store).get(digest([rules, audit.salt]))
+    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims if claim.id in answers}
     result = Result(
         date=datetime.now(UTC).replace(microsecond=0),
         revision=_git(entry.audit_file, "rev-parse", "HEAD"),
-        committed=begun,
+        committed=_begun(entry, store).get(_key(audit)),
         salt=audit.salt or None,
-        rules=rules,
+        rules=_rules(audit),
         code=tuple(sorted({record.code for record in judged})),
         records=len(judged),
-        digest=measured,
+        digest=_digest_of(judged),
         claims={
-            claim.id: LoggedAnswer(
-                answer=answers[claim.id][0],
-                bounds=_bounds_of(claim),
-                yes=answers[claim.id][1],
-                n=answers[claim.id][2],
-            )
-            for claim in audit.claims
-            if claim.id in answers
+            name: LoggedAnswer(answer=outcome, bounds=bounds[name], yes=yes, n=n)
+            for name, (outcome, yes, n) in answers.items()
         },
     )
-    file = _logs(entry, store)[_is_read_only(entry)]
+    # nothing can, or should, be written beside some audits
+    folder = entry.audit_file.parent
+    is_read_only = is_installed(entry.audit_file) or not os.access(folder, os.W_OK)
+    file = _logs(entry, store)[is_read_only]
     with _locked(file.parent):
-        known = [one for each in _logs(entry, store) for one in sound_lines(each)]
-        if any(isinstance(one, Result) and one.digest == measured for one in known):
+        known = logged_results(entry, store)
+        if any(isinstance(one, Result) and one.digest == result.digest for one in known):
             return False
         line = result.model_dump_json(exclude_none=True).encode()
         whole = b"\n".join([*_content(file).splitlines(), line, b""])
@@ -292,6 +269,11 @@ def append(
 def _rules(audit: Audit) -> dict[str, str]:
     judged = dict.fromkeys(claim.experiment for claim in audit.claims)
     return {name: rule(audit, name, "paper") for name in judged}
+
+
+def _key(audit: Audit) -> str:
+    """What a run that begins is noted by: the rules, and the word that draws its seeds."""
+    return digest([_rules(audit), audit.salt])
 
 
 def _digest_of(records: Iterable[Record]) -> str:
@@ -317,11 +299,6 @@ def _begun(entry: Entry, store: Path) -> dict[str, bool | None]:
             f"{file}: found something else than what a run notes; expected true or false by rules. "
             "Remove it: whether the audit was committed is then noted anew."
         ) from error
-
-
-def _is_read_only(entry: Entry) -> bool:
-    """True if nothing can, or should, be written beside the audit."""
-    return is_installed(entry.audit_file) or not os.access(entry.audit_file.parent, os.W_OK)
 
 
 @contextmanager

@@ -16,12 +16,11 @@ from desks import RunningDesk, copied, running
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.loading import faults_of_reviews, load_audit
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.variables import VariableName
-from reproaudit.commands.review import review_audit
+from reproaudit.cli import run_command
 from reproaudit.desk import edits
 from reproaudit.desk.saving import ChangedError, read_version, save, written
 from reproaudit.errors import UsageError
@@ -131,14 +130,14 @@ def test_the_command_writes_the_review_file_alone(
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     audit_before = (tmp_path / "wang2024.yaml").read_bytes()
-    entry = Catalog(tmp_path)["wang2024"]
-    every = [f"{name}=agree: seen" for name in VariableName]
-    assert review_audit(entry, "R2", every, True, True, 0, False) == 0
+    every = [word for name in VariableName for word in ("--set", f"{name}=agree: seen")]
+    command = ["review", "wang2024", *every, "--audits", str(tmp_path)]
+    assert run_command([*command, "--reviewer", "R2", "--sign-off"]) == 0
     assert "saved" in capsys.readouterr().out
     assert [one.reviewer for one in read_version(file).reviews.sign_offs] == ["R2"]
     assert (tmp_path / "wang2024.yaml").read_bytes() == audit_before
-    with pytest.raises(UsageError, match="--reviewer NAME"):
-        review_audit(entry, " ", every, False, True, 0, False)
+    assert run_command([*command, "--reviewer", " "]) == 2
+    assert "--reviewer NAME" in capsys.readouterr().err
 
 
 def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) -> None:

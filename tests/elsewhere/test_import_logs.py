@@ -21,11 +21,11 @@ import yaml
 from samples import SEEDS, STEPS, contradicting, falling, protocol, role, run_import, submitted
 
 from reproaudit.cli import run_command
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.elsewhere import archives, logged
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.errors import AuditError
 from reproaudit.records import Record
+from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.markdown import markdown
 
 Points = list[tuple[int, float]]
@@ -652,14 +652,14 @@ def test_the_command_refuses_in_one_line_with_exit_code_2(
 WAITS = """
 import sys, time
 from pathlib import Path
-from reproaudit.commands import import_logs
+from reproaudit.elsewhere import importing
 from samples import run_import
 
 def wait(logs, axes, step, scratch):
     print(scratch, flush=True)
     time.sleep(60)
 
-import_logs.find_runs = wait
+importing.find_runs = wait
 run_import(Path(sys.argv[1]), [Path(sys.argv[1])])
 """
 

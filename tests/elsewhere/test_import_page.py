@@ -11,10 +11,10 @@ import pytest
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.cli import run_command
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.elsewhere.expressions import FUNCTIONS
 from reproaudit.elsewhere.mapping import MappingFile
 from reproaudit.elsewhere.submission import read_submission
+from reproaudit.report.answers import scorecard_of_submission
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "import.md").read_text()

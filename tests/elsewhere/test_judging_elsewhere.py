@@ -11,9 +11,9 @@ import yaml
 
 import factories
 from measured import everything
-from reproaudit.commands.judge import scorecard_of_submission
 from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import AuditError, SpecError, UsageError
+from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
 from reproaudit.report.model import Scorecard

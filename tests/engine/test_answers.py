@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from reproaudit.audit.catalog import Catalog
-from reproaudit.commands.answers import scorecard_of_archive
+from reproaudit.report.answers import scorecard_of_archive
 from reproaudit.report.model import ClaimModel
 from reproaudit.running.shipped import FILE_NAME
 

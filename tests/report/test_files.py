@@ -11,9 +11,9 @@ import pytest
 
 from factories import make_audit, make_scorecard
 from reproaudit.audit.catalog import Catalog
-from reproaudit.commands.answers import scorecard_of_archive
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.report import files
+from reproaudit.report.answers import scorecard_of_archive
 from reproaudit.report.files import (
     FORMATS,
     PAGES,

@@ -1,4 +1,4 @@
-"""The command line: reads arguments, delegates, and turns errors into exit codes.
+"""The command line: reads arguments, calls the rooms, shows what they found, and gives exit codes.
 
 0 done; 1 with ``--fail-on`` when it applies; 2 a user's mistake or a bad audit; 3 a technical
 failure; 130 interrupted, and resumable. Each command imports what it needs when it is called, so
@@ -15,7 +15,6 @@ from typing import Annotated, Any, NoReturn, cast
 import typer
 
 from reproaudit import __version__
-from reproaudit.audit.paper_module import OF_THE_EXTRA_RUN
 from reproaudit.cli import auditing, measuring, showing
 from reproaudit.cli.options import app
 from reproaudit.commands.output import GuardedOutput, say
@@ -30,7 +29,7 @@ _ClickException: Any = typer.BadParameter.__mro__[2]
 
 
 def main() -> NoReturn:
-    """Runs the program: every error that a user can mend is one line, never a traceback."""
+    """Run the program: every error that a user can mend is one line, never a traceback."""
     output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
     sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -45,32 +44,34 @@ def main() -> NoReturn:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Runs one command line and returns its exit code."""
+    """Run one command line and return its exit code."""
     try:
         result = app(list(arguments), standalone_mode=False, prog_name="reproaudit")
         code = int(result) if isinstance(result, int) else 0
         return _interrupted() if code == INTERRUPTED else code  # Typer's own word for Ctrl-C
     except AuditError as error:
-        say(str(error), stderr=True, style="red")
-        return error.exit_code
+        return _refused(str(error), error.exit_code)
     except _ClickException as error:
         if not arguments:  # what was raised is the help
             error.show()
-            return 2
-        say(f"{error.format_message()} See 'reproaudit --help'.", stderr=True, style="red")
-        return 2
+            return UsageError.exit_code
+        return _refused(f"{error.format_message()} See 'reproaudit --help'.")
     except ModuleNotFoundError as error:
+        from reproaudit.audit.paper_module import OF_THE_EXTRA_RUN
+
         if str(error.name).partition(".")[0] not in OF_THE_EXTRA_RUN:
             raise
-        say(
+        return _refused(
             f"{error.name} is not installed, and running experiments needs it. Install the extra, "
-            "in a clone of reproaudit: pip install '.[run]'.",
-            stderr=True,
-            style="red",
+            "in a clone of reproaudit: pip install '.[run]'."
         )
-        return UsageError.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
+
+
+def _refused(why: str, code: int = UsageError.exit_code) -> int:
+    say(why, stderr=True, style="red")
+    return code
 
 
 def _interrupted() -> int:

@@ -6,105 +6,114 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from reproaudit.audit.catalog import Catalog
-from reproaudit.cli.options import (
-    Audits,
-    Json,
-    PaperName,
-    Trust,
-    app,
-    known_slugs,
-)
-from reproaudit.errors import UsageError
+from reproaudit.cli import options
+from reproaudit.cli.options import app, ask_to_run, known_slugs, papers_named
+from reproaudit.commands.output import present, say
+from reproaudit.errors import SpecError, UsageError
 
 
 @app.command()
 def check(
     audits_named: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             help="Slugs, files or folders; every paper's audit if none.",
             metavar="AUDITS…",
             autocompletion=known_slugs,
         ),
     ] = None,
-    audits: Audits = None,
-    as_json: Json = False,
+    audits: options.Audits = None,
+    as_json: options.Json = False,
     as_sarif: Annotated[
-        bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
+        bool, Option("--sarif", help="Print SARIF 2.1.0, for code-review services.")
     ] = False,
     run: Annotated[
-        bool, typer.Option("--run", help="Import the modules; hold their settings against these.")
+        bool, Option("--run", help="Import the modules; hold their settings against these.")
     ] = False,
-    trust: Trust = False,
+    trust: options.Trust = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and remedy.
 
     With --run, modules are imported, and the settings, types and alternatives of
     their experiments are held against the audits. Nothing is trained.
     """
-    from reproaudit.commands.check import Form, audit_files, check_files
+    from reproaudit.audit.catalog import Catalog, entry_of
+    from reproaudit.audit.rules import Severity
+    from reproaudit.commands.check import audit_files, fault_data, faults_in
 
     if as_sarif and as_json:
         raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
     files = audit_files(audits_named or (), Catalog(audits))
-    form: Form = "sarif" if as_sarif else "json" if as_json else "text"
-    return check_files(files, form, run=run, trust=trust)
+    if run:
+        ask_to_run([one for one in map(entry_of, files) if one.code is not None], trust)
+    faults = [fault for file in files for fault in faults_in(file, run)]
+    errors = sum(fault.severity is Severity.ERROR for fault in faults)
+    if as_sarif:
+        from reproaudit.report.export.sarif import sarif_log
+
+        present(sarif_log(faults), (), True)
+    elif as_json:
+        present([fault_data(fault) for fault in faults], (), True)
+    else:
+        for fault in faults:
+            say(str(fault), style="red" if fault.severity is Severity.ERROR else "yellow")
+        counts = (_count(errors, "error"), _count(len(faults) - errors, "warning"))
+        say(f"{_count(len(files), 'audit')}: {', '.join(counts)}")
+    return SpecError.exit_code if errors else 0
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number or 'no'} {noun}s"
 
 
 @app.command()
 def new(
-    slug: Annotated[str, typer.Argument(help="The paper's short name, such as vaswani2017.")],
-    card: Annotated[
-        Path | None, typer.Option("--card", help="The reproducibility card, a text file.")
-    ] = None,
+    slug: Annotated[str, Argument(help="The paper's short name, such as vaswani2017.")],
+    card: Annotated[Path | None, Option(help="The reproducibility card, a text file.")] = None,
     checklist: Annotated[
-        Path | None,
-        typer.Option("--checklist", help="The authors' NeurIPS paper checklist, checklist.tex."),
+        Path | None, Option(help="The authors' NeurIPS paper checklist, checklist.tex.")
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="The paper's title.")] = None,
-    authors: Annotated[
-        str | None, typer.Option("--authors", help="Their names, separated by commas.")
-    ] = None,
-    venue: Annotated[
-        str | None, typer.Option("--venue", help="With the year: NeurIPS 2024.")
-    ] = None,
-    arxiv: Annotated[str | None, typer.Option("--arxiv", help="Such as 2306.00297.")] = None,
-    out: Annotated[Path, typer.Option("--out", help="The folder of audits to write to.")] = Path(
-        "audits"
-    ),
-    force: Annotated[bool, typer.Option("--force", help="Write over files that exist.")] = False,
-    as_json: Json = False,
+    title: Annotated[str | None, Option(help="The paper's title.")] = None,
+    authors: Annotated[str | None, Option(help="Their names, separated by commas.")] = None,
+    venue: Annotated[str | None, Option(help="With the year: NeurIPS 2024.")] = None,
+    arxiv: Annotated[str | None, Option(help="Such as 2306.00297.")] = None,
+    out: Annotated[Path, Option(help="The folder of audits to write to.")] = Path("audits"),
+    force: Annotated[bool, Option("--force", help="Write over files that exist.")] = False,
+    as_json: options.Json = False,
 ) -> int:
     """Draft an audit and an experiment, from a reproducibility card, a checklist or nothing.
 
     What is left open is marked TODO.
     """
-    from reproaudit.commands.new import Known, draft
+    from reproaudit.commands.new import draft
 
-    known = Known(title, authors, venue, arxiv)
-    return draft(slug, card, known, out, checklist_file=checklist, force=force, as_json=as_json)
+    known = {"title": title, "authors": authors, "venue": venue, "arxiv": arxiv}
+    files, remarks, todo = draft(slug, out, known, card, checklist, force=force)
+    data = {"slug": slug, "files": [str(file) for file in files], "todo": todo, "remarks": remarks}
+    if not as_json:
+        for remark in remarks:
+            say(remark, style="yellow")
+    lines = [f"wrote {file}" for file in files]
+    lines.append(f"{todo} TODOs. List them with: reproaudit check {files[0]}")
+    present(data, lines, as_json)
+    return 0
 
 
 @app.command()
 def review(
-    slug: PaperName,
-    reviewer: Annotated[
-        str | None, typer.Option("--reviewer", help="Your name, initials or role.")
-    ] = None,
+    slug: options.PaperName,
+    reviewer: Annotated[str, Option(help="Your name, initials or role.")] = "",
     orders: Annotated[
         list[str] | None,
-        typer.Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
+        Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
     ] = None,
-    sign: Annotated[bool, typer.Option("--sign-off", help="Sign this version off.")] = False,
-    blind: Annotated[
-        bool, typer.Option(help="Hide what others decided until you have decided.")
-    ] = True,
-    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 0,
-    audits: Audits = None,
-    as_json: Json = False,
+    sign: Annotated[bool, Option("--sign-off", help="Sign this version off.")] = False,
+    blind: Annotated[bool, Option(help="Hide what others decided until you have decided.")] = True,
+    port: Annotated[int, Option(help="0 for any free one.")] = 0,
+    audits: options.Audits = None,
+    as_json: options.Json = False,
 ) -> int:
     """Review an audit in the browser: agree, disagree, dispute, sign off.
 
@@ -112,10 +121,30 @@ def review(
     written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or
     in --audits.
     """
-    from reproaudit.commands.review import review_audit
+    from reproaudit.desk.saving import files_to_review, review_audit
 
-    entry = Catalog(audits)[slug]
-    return review_audit(entry, reviewer, orders or (), sign, blind, port, as_json)
+    (entry,) = papers_named((slug,), False, audits)
+    if not reviewer.strip() or not reviewer.isprintable():
+        raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
+    audit_file, file = files_to_review(entry)
+    say(f"edits {file}", stderr=as_json)
+    if not orders and not sign:
+        try:
+            from reproaudit.desk.server import serve
+            from reproaudit.desk.session import DeskSession
+        except ImportError as error:
+            extra = "In a clone of reproaudit: pip install '.[review]'."
+            raise UsageError(f"reproaudit review needs its extra. {extra}") from error
+        desk = DeskSession(audit_file, file, reviewer.strip(), blind)
+        serve(desk, port=port, tell=print)
+        return 0
+    changes = review_audit(audit_file, file, reviewer.strip(), orders or (), sign)
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in changes.splitlines() if not as_json else ():
+        say(line, style=colours.get(line[:1], ""))
+    done = f"saved {file}" if changes else f"{file}: nothing to change"
+    present({"file": str(file), "changed": bool(changes), "diff": changes}, [done], as_json)
+    return 0
 
 
 @app.command()

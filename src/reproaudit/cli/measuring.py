@@ -2,60 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from reproaudit.audit.catalog import Catalog
-from reproaudit.cli.options import (
-    COMPUTING,
-    All,
-    Audits,
-    Computing,
-    FailOn,
-    FormName,
-    Json,
-    Out,
-    PaperName,
-    Salt,
-    Slugs,
-    StorePath,
-    Tier,
-    Trust,
-    app,
-    chosen_form,
-    chosen_tier,
-    exit_code,
-    fail_on_outcomes,
-    salted,
-    with_computing,
-)
+from reproaudit.cli import options
+from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
+from reproaudit.commands.output import present
 from reproaudit.folders import report_folder
 
 
 @app.command()
-@with_computing
 def run(
-    slugs: Slugs = None,
-    everything: All = False,
-    tier: Tier = "quick",
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Other seeds, such as 0-4 or 7,9 (custom).")
-    ] = None,
+    slugs: options.Slugs = None,
+    everything: options.All = False,
+    tier: options.Tier = "quick",
+    seeds: options.Seeds = None,
     experiments: Annotated[
-        list[str] | None, typer.Option("--experiment", help="Only this experiment (custom).")
+        list[str] | None, Option("--experiment", help="Only this experiment (custom).")
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="name=value, another setting (custom).")
+        list[str] | None, Option("--set", help="name=value, another setting (custom).")
     ] = None,
-    form: FormName = "fast",
-    computing: Computing = COMPUTING,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is there.")] = False,
-    salt: Salt = None,
-    out: Out = None,
-    fail_on: FailOn = None,
-    as_json: Json = False,
+    form: options.FormName = "fast",
+    device: options.Device = "auto",
+    jobs: options.Jobs = None,
+    cell_timeout: options.CellTimeout = None,
+    memory: options.Memory = None,
+    verbose: options.Verbose = False,
+    trust: options.Trust = False,
+    dask: options.Dask = None,
+    dask_tls: options.DaskTls = None,
+    data_dir: options.DataDir = None,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    fresh: Annotated[bool, Option("--fresh", help="Measure again what is there.")] = False,
+    salt: options.Salt = None,
+    out: options.Out = None,
+    fail_on: options.FailOn = None,
+    as_json: options.Json = False,
 ) -> int:
     """Run the experiments that have no records yet, write the pages, and print the answers.
 
@@ -63,110 +50,144 @@ def run(
     records, which feed no answer. Records of the plain form, which
     computes straight from the paper's equations, are never mixed with others.
     """
-    from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.report import finish_run
-    from reproaudit.commands.run import Custom, run_and_judge, run_custom, shows_that_it_runs
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.commands import report as reporting
+    from reproaudit.commands import run as running
+    from reproaudit.report.terminal import measurement_lines
+    from reproaudit.running.store import Store
 
-    how = computing.how(fresh, chosen_form(form))
-    entries = how.catalog.select(slugs or (), everything)
+    entries = papers_named(slugs, everything, audits, salt, tier)
     if everything:
         entries = tuple(entry for entry in entries if entry.code is not None)
-    chosen, wanted = chosen_tier(tier), fail_on_outcomes(fail_on)
-    entries = salted(entries, salt, chosen)
     papers = [(entry, entry.audit()) for entry in entries]
-    custom = Custom.parse(seeds, experiments or (), settings or ())
-    ask_to_run(entries, computing.trust)
-    if custom is not None:
-        return run_custom(papers, chosen, custom, how, as_json)
-    scorecards, failures = run_and_judge(papers, chosen, how)
-    folder = report_folder(out, computing.store)
-    finish_run(scorecards, folder, as_json, computing.verbose)
-    outcomes = {claim.outcome for one in scorecards for claim in one.claims}
-    failed = failures > 0 or "failed" in outcomes
-    if chosen == "smoke":
-        failed |= not all(map(shows_that_it_runs, scorecards))
-    return exit_code(scorecards, wanted, failed)
+    computing = (device, jobs, cell_timeout, memory, dask, dask_tls, data_dir, verbose)
+    how = running.How(Catalog(audits).locate, Store(store), *computing, fresh, form)
+    ask_to_run(entries, trust)
+    if seeds is not None or experiments or settings:
+        departs = (seeds, experiments or (), settings or ())
+        records, failed = running.run_custom(papers, tier, how, *departs)
+        data = [record.model_dump(mode="json") for record in records]
+        present(data, measurement_lines(records), as_json)
+        return exit_code((), None, failed > 0)
+    cards, failed = running.run_and_judge(papers, tier, how)
+    reporting.show_run(cards, report_folder(out, store), as_json, verbose)
+    return exit_code(cards, fail_on, failed > 0 or any(map(running.went_wrong, cards)))
 
 
 @app.command()
-@with_computing
 def multiverse(
-    slug: PaperName,
-    tier: Tier = "quick",
-    budget: Annotated[
-        str | None, typer.Option("--budget", help="Start nothing more after 90s, 10m, 1.5h.")
-    ] = None,
-    computing: Computing = COMPUTING,
-    out: Out = None,
-    as_json: Json = False,
+    slug: options.PaperName,
+    tier: options.Tier = "quick",
+    budget: options.Budget = None,
+    device: options.Device = "auto",
+    jobs: options.Jobs = None,
+    cell_timeout: options.CellTimeout = None,
+    memory: options.Memory = None,
+    verbose: options.Verbose = False,
+    trust: options.Trust = False,
+    dask: options.Dask = None,
+    dask_tls: options.DaskTls = None,
+    data_dir: options.DataDir = None,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    out: options.Out = None,
+    as_json: options.Json = False,
 ) -> int:
     """Show which claims depend on which settings that the paper leaves open.
 
     Runs those settings with other values, one alternative at a time.
     """
-    from reproaudit.commands.consent import ask_to_run
-    from reproaudit.commands.multiverse import show_multiverse
-    from reproaudit.commands.run import parse_duration
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.commands.run import How, run_multiverse
+    from reproaudit.multiverse import multiverse_of, write_multiverse
+    from reproaudit.report.files import folder_of, write_report
+    from reproaudit.report.register import write_register
+    from reproaudit.running.store import Store
 
-    how, chosen = computing.how(), chosen_tier(tier)
-    seconds = None if budget is None else parse_duration("--budget", budget)
-    entry = how.catalog[slug]
-    ask_to_run([entry], computing.trust)
-    folder = report_folder(out, computing.store)
-    return show_multiverse(entry, entry.audit(), chosen, how, seconds, folder, as_json)
+    computing = (device, jobs, cell_timeout, memory, dask, dask_tls, data_dir, verbose)
+    how = How(Catalog(audits).locate, Store(store), *computing)
+    (entry,) = papers_named((slug,), False, audits)
+    folder = report_folder(out, store)
+    ask_to_run([entry], trust)
+    card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
+    found = multiverse_of(card)
+    pages = write_multiverse(found, folder_of(card, folder))
+    written = [*write_report(card, folder), *pages, *write_register([card], folder)]
+    html = [path for path in written if path.suffix == ".html"]
+    present(found.model_dump(mode="json"), found.lines, as_json, written=html)
+    return exit_code((), None, failed > 0)
 
 
 @app.command()
 def verify(
-    slugs: Slugs = None,
-    recompute: Annotated[
-        int, typer.Option("--recompute", min=0, help="Measure so many records again.")
-    ] = 0,
-    trust: Trust = False,
+    slugs: options.Slugs = None,
+    recompute: Annotated[int, Option(min=0, help="Measure so many records again.")] = 0,
+    trust: options.Trust = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Move damaged files aside, and list sound records.")
+        bool, Option("--repair", help="Move damaged files aside, and list sound records.")
     ] = False,
-    audits: Audits = None,
-    store: StorePath = Path("runs"),
-    as_json: Json = False,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    as_json: options.Json = False,
 ) -> int:
     """Check every record and checkpoint of a store.
 
     Reads all of it: digests, identities, the list of records that were ever written. With
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
-    from reproaudit.commands.verify import verify_store
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.commands.verify import measure_again, papers_in, record_files
+    from reproaudit.running.inspect import inspect_store
     from reproaudit.running.store import Store
 
-    return verify_store(
-        Catalog(audits),
-        slugs or (),
-        Store(store),
-        recompute=recompute,
-        trust=trust,
-        repair=repair,
-        as_json=as_json,
-    )
+    catalog, kept = Catalog(audits), Store(store)
+    papers = papers_in(kept, slugs or ())
+    faults = list(inspect_store(kept, papers, repair=repair))
+    again = []
+    if recompute:
+        ask_to_run([catalog[one] for one in papers if one in catalog.entries], trust)
+        again = list(measure_again(catalog, papers, kept, recompute))
+        faults += [fault for _, fault in again if fault is not None]
+    data = {
+        "records": sum(1 for _ in record_files(kept, papers)),
+        "root": kept.manifest.root() if not faults or repair else None,
+        "faults": [{**asdict(fault), "path": str(fault.path)} for fault in faults],
+        "recomputed": [str(path) for path, _ in again],
+    }
+    lines = [f"{one.path}: {one.what}{one.mended and f' ({one.mended})'}" for one in faults]
+    measured = f", {len(again)} measured again" if recompute else ""
+    lines.append(f"{data['records']} records read{measured}: {len(faults) or 'no'} faults")
+    present(data, lines, as_json)
+    return exit_code((), None, any(not fault.mended for fault in faults))
 
 
 @app.command()
 def prune(
-    slugs: Slugs = None,
+    slugs: options.Slugs = None,
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Checkpoints of unfinished cells, too.")
+        bool, Option("--unfinished", help="Checkpoints of unfinished cells, too.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print.")] = False,
-    store: StorePath = Path("runs"),
-    as_json: Json = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only print.")] = False,
+    store: options.StorePath = Path("runs"),
+    as_json: options.Json = False,
 ) -> int:
     """Remove from a store what no run needs any more.
 
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    from reproaudit.commands.verify import prune_store
+    from reproaudit.commands.verify import papers_in
+    from reproaudit.running.inspect import leftovers, remove
     from reproaudit.running.store import Store
 
-    return prune_store(
-        slugs or (), Store(store), unfinished=unfinished, dry_run=dry_run, as_json=as_json
-    )
+    kept = Store(store)
+    found = list(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))
+    for one in found:
+        if not dry_run:
+            remove(one.path)
+    data = [{"path": str(one.path), "what": one.what, "size": one.size} for one in found]
+    size = sum(one.size for one in found)
+    done = "would be removed" if dry_run else "removed"
+    counts = f"{len(found)} left-overs, {size:,} bytes, {done}"
+    present(data, [*(f"{one.path}: {one.what}" for one in found), counts], as_json)
+    return 0

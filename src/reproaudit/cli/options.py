@@ -1,26 +1,26 @@
-"""The options that several commands share, and what their values mean."""
+"""The options of the command line, each declared once, and how their words become values.
+
+A parser imports what it needs when it is called, so that help and completion appear at once.
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from reproaudit.cell import RunForm
-from reproaudit.errors import TechnicalError, UsageError, did_you_mean
-from reproaudit.report.files import FORMATS
+from reproaudit.commands.output import say
+from reproaudit.errors import TechnicalError, UsageError
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
-    from reproaudit.audit.settings import TierName
-    from reproaudit.commands.run import How
     from reproaudit.report.model import Scorecard
-
-KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,190 +30,210 @@ app = typer.Typer(
 )
 
 
+# --- parsers ------------------------------------------------------------------------------------
+
+
 def known_slugs(incomplete: str) -> list[str]:
-    """Returns the papers that a half-typed name may become, for shells that complete it."""
+    """Return the papers that a half-typed name may become, for shells that complete it."""
     from reproaudit.audit.catalog import Catalog
 
     return [slug for slug in Catalog().entries if slug.startswith(incomplete)]
 
 
+def parsed(option: str, parse: Callable[[str], Any], metavar: str, about: str) -> Any:
+    """Return an option whose words a function turns into a value; its mistakes name the option."""
+
+    def parser(words: str) -> Any:
+        try:
+            return parse(words)
+        except UsageError as error:
+            raise UsageError(f"{option}: {error}") from error
+
+    return Option(option, parser=parser, metavar=metavar, help=about)
+
+
+def tier_named(word: str) -> str:
+    """Return the tier of that name."""
+    from reproaudit.audit.settings import known_tier
+
+    return known_tier(word)
+
+
+def outcomes_named(words: str) -> frozenset[str]:
+    """Return the outcomes of these names, with hyphens for blanks."""
+    from reproaudit.report.notebook import known_outcomes
+
+    return known_outcomes([words])
+
+
+def formats_named(words: str) -> frozenset[str]:
+    """Return the formats of these names."""
+    from reproaudit.report.files import chosen_formats
+
+    return chosen_formats(words)
+
+
+def data_folder(name: str) -> Path:
+    """Return the folder of that name."""
+    folder = Path(name)
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder. Name one that holds the data files.")
+    return folder.resolve()
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Return seeds such as ``0-4`` or ``7,9,20-22``."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        if match is None or (match[2] and int(match[2]) < int(match[1])):
+            raise UsageError(f"found '{part}'. Write 0-4, or 7,9,20-22.")
+        seeds += range(int(match[1]), int(match[2] or match[1]) + 1)
+        if len(seeds) > 10_000:
+            raise UsageError("found more than 10000 seeds. Ask for fewer.")
+    return tuple(dict.fromkeys(seeds))
+
+
+def parse_duration(text: str) -> float:
+    """Return a time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds."""
+    return _amount(text, {"": 1, "s": 1, "m": 60, "h": 3600}, "90s, 10m or 1.5h")
+
+
+def parse_size(text: str) -> float:
+    """Return a size such as ``500M``, ``4GB`` or plain bytes, in bytes."""
+    units = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+    return _amount(text.lower().rstrip("b"), units, "a number of bytes, 500M or 4G")
+
+
+def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]?)\s*", text)
+    if match is None or match[2] not in units:
+        raise UsageError(f"found '{text}'. Write {examples}.")
+    return float(match[1]) * units[match[2]]
+
+
+# --- options ------------------------------------------------------------------------------------
+
 PaperName = Annotated[
-    str,
-    typer.Argument(help="The paper's short name.", metavar="SLUG", autocompletion=known_slugs),
+    str, Argument(help="The paper's short name.", metavar="SLUG", autocompletion=known_slugs)
 ]
 Slugs = Annotated[
     list[str] | None,
-    typer.Argument(help="Papers by short name.", metavar="SLUG…", autocompletion=known_slugs),
+    Argument(help="Papers by short name.", metavar="SLUG…", autocompletion=known_slugs),
 ]
-All = Annotated[bool, typer.Option("--all", help="Every paper.")]
-Audits = Annotated[
-    Path | None,
-    typer.Option("--audits", help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py."),
-]
-StorePath = Annotated[Path, typer.Option("--store", help="The folder of records.")]
+All = Annotated[bool, Option("--all", help="Every paper.")]
+Audits = Annotated[Path | None, Option(help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py.")]
+StorePath = Annotated[Path, Option(help="The folder of records.")]
 Reports = Annotated[
     Path | None,
-    typer.Option(
-        "--reports",
-        help="The folder of scorecards, used without records; 'reports' beside the store if none.",
-    ),
+    Option(help="The folder of scorecards, used without records; 'reports' beside the store."),
 ]
 Out = Annotated[
-    Path | None,
-    typer.Option("--out", help="The folder for reports; 'reports' beside the store if none."),
+    Path | None, Option(help="The folder for reports; 'reports' beside the store if none.")
 ]
-Tier = Annotated[str, typer.Option("--tier", help="smoke, quick or paper.")]
+Tier = Annotated[Any, parsed("--tier", tier_named, "TIER", "smoke, quick or paper.")]
 AnyTier = Annotated[
-    str | None, typer.Option("--tier", help="smoke, quick or paper; else the highest there is.")
+    Any, parsed("--tier", tier_named, "TIER", "smoke, quick or paper; else the highest there is.")
 ]
-Salt = Annotated[
-    str | None,
-    typer.Option("--salt", help="A word that draws other seeds, kept apart (paper tier)."),
+Salt = Annotated[str | None, Option(help="A word that draws other seeds, kept apart (paper tier).")]
+FORMATS_HELP = "terminal, html, json, md"
+Formats = Annotated[
+    frozenset[str] | None,
+    parsed("--format", formats_named, "FORMATS", f"{FORMATS_HELP}, joined by commas; else all."),
 ]
-Formats = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}, joined by commas.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-FormName = Annotated[
-    str, typer.Option("--form", help="fast, or plain: straight from the paper's equations.")
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Claims = Annotated[list[str] | None, Option("--claim", help="Only this claim; may be repeated.")]
+FailOn = Annotated[
+    frozenset[str] | None,
+    parsed("--fail-on", outcomes_named, "OUTCOMES", "Exit with 1 on these: not-supported[,…]."),
 ]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Cells at once; one for each core if not given.")
+Seeds = Annotated[
+    Sequence[int] | None,
+    parsed("--seeds", parse_seeds, "SEEDS", "Other seeds, such as 0-4 or 7,9 (custom)."),
 ]
+Device = Annotated[Literal["auto", "cpu", "cuda"], Option(help="Where to compute.")]
+FormName = Annotated[RunForm, Option("--form", help="plain: straight from the paper's equations.")]
+Jobs = Annotated[int | None, Option(min=1, help="Cells at once; one for each core if not given.")]
 CellTimeout = Annotated[
-    str | None, typer.Option("--cell-timeout", help="A cell that takes longer fails: 90s, 10m, 1h.")
+    float | None,
+    parsed("--cell-timeout", parse_duration, "TIME", "A cell that takes longer fails: 90s, 10m."),
 ]
 Memory = Annotated[
-    str | None, typer.Option("--memory", help="A cell that takes more memory fails: 500M, 4G.")
+    float | None,
+    parsed("--memory", parse_size, "SIZE", "A cell that takes more memory fails: 500M, 4G."),
 ]
-Trust = Annotated[
-    bool, typer.Option("--trust", help="Run code that does not come with reproaudit.")
+Budget = Annotated[
+    float | None,
+    parsed("--budget", parse_duration, "TIME", "Start nothing more after 90s, 10m, 1.5h."),
 ]
+Trust = Annotated[bool, Option("--trust", help="Run code that does not come with reproaudit.")]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Print every detail, and tracebacks of cells that failed.")
+    bool, Option("--verbose", help="Print every detail, and tracebacks of cells that failed.")
 ]
-DaskAddress = Annotated[
-    str | None,
-    typer.Option("--dask", help="Compute on this Dask scheduler, such as tcp://host:8786."),
+Dask = Annotated[
+    str | None, Option(help="Compute on this Dask scheduler, such as tcp://host:8786.")
 ]
 DaskTls = Annotated[
-    Path | None,
-    typer.Option("--dask-tls", help="A folder with ca.pem, cert.pem and key.pem for tls://…"),
+    Path | None, Option(help="A folder with ca.pem, cert.pem and key.pem for tls://…")
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="A folder with data to use instead of downloads (MNIST)."),
-]
-FailOn = Annotated[
-    str | None,
-    typer.Option("--fail-on", help="Exit with 1 on these outcomes: not-supported[,failed…]."),
+    parsed("--data-dir", data_folder, "DIR", "Data to use instead of downloads (MNIST)."),
 ]
 
 
-@dataclass(frozen=True)
-class Computing:
-    """The options of every command that computes: on which device, how many at once, where kept."""
-
-    device: Device = "auto"
-    jobs: Jobs = None
-    cell_timeout: CellTimeout = None
-    memory: Memory = None
-    verbose: Verbose = False
-    trust: Trust = False
-    dask: DaskAddress = None
-    dask_tls: DaskTls = None
-    data_dir: DataDir = None
-    audits: Audits = None
-    store: StorePath = Path("runs")
-
-    def how(self, fresh: bool = False, form: RunForm = "fast") -> How:
-        """Returns what these options say; from here on papers look for data where they say."""
-        from reproaudit.audit.catalog import Catalog
-        from reproaudit.commands.run import How, parse_limits, read_data_from
-        from reproaudit.running.store import Store
-
-        read_data_from(self.data_dir)
-        return How(
-            Catalog(self.audits),
-            Store(self.store),
-            device=self.device,
-            jobs=self.jobs,
-            fresh=fresh,
-            dask=self.dask,
-            dask_tls=self.dask_tls,
-            limits=parse_limits(self.cell_timeout, self.memory),
-            verbose=self.verbose,
-            form=form,
-        )
+# --- what several commands do with them ---------------------------------------------------------
 
 
-COMPUTING = Computing()
+def papers_named(
+    slugs: Iterable[str] | None,
+    everything: bool,
+    audits: Path | None,
+    salt: str | None = None,
+    tier: str | None = None,
+) -> tuple[Entry, ...]:
+    """Return the papers that a command line names; with a salt their seeds follow from it, too.
 
+    Raises:
+        UsageError: if nothing is named, or something unknown; if the salt is no word, or the tier
+            is not the paper tier.
+    """
+    from reproaudit.audit.catalog import Catalog
 
-def with_computing(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command the fields of its parameter ``computing`` as options of their own."""
-    own = inspect.signature(command, eval_str=True).parameters
-    hints = get_type_hints(Computing, include_extras=True)
-    shared = {
-        one.name: inspect.Parameter(
-            one.name, KEYWORD, default=one.default, annotation=hints[one.name]
-        )
-        for one in fields(Computing)
-    }
-    parameters = [
-        each
-        for name, one in own.items()
-        for each in (shared.values() if name == "computing" else [one.replace(kind=KEYWORD)])
-    ]
-
-    def called(**given: Any) -> int:
-        computing = Computing(**{name: given.pop(name) for name in shared})
-        return command(computing=computing, **given)
-
-    called.__name__, called.__doc__ = command.__name__, command.__doc__
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
-    return called
-
-
-def fail_on_outcomes(words: str | None) -> frozenset[str]:
-    """Returns the outcomes that ``--fail-on`` names, with hyphens for blanks."""
-    from reproaudit.judge import Outcome
-
-    known = {one.value.replace(" ", "-"): one.value for one in Outcome}
-    found = set()
-    for word in (words or "").split(","):
-        name = word.strip().replace(" ", "-").replace("_", "-")
-        if name and name not in known:
-            raise UsageError(f"--fail-on: no outcome '{name}'. {did_you_mean(name, known)}")
-        found |= {known[name]} if name else set()
-    return frozenset(found)
-
-
-def exit_code(scorecards: Iterable[Scorecard], fail_on: frozenset[str], failed: bool) -> int:
-    """Returns 3 if something failed, 1 if a claim has an outcome to fail on, else 0."""
-    if failed:
-        return TechnicalError.exit_code
-    return int(any(claim.outcome in fail_on for one in scorecards for claim in one.claims))
-
-
-def chosen_form(name: str) -> RunForm:
-    """Returns the form of that name."""
-    for form in get_args(RunForm):
-        if form == name:
-            return cast("RunForm", form)
-    raise UsageError(f"--form '{name}': write fast or plain.")
-
-
-def chosen_tier(name: str) -> TierName:
-    """Returns the tier of that name, or raises a `UsageError`."""
-    from reproaudit.audit.settings import known_tier
-
-    return known_tier(name)
-
-
-def salted(entries: Sequence[Entry], word: str | None, tier: str | None) -> tuple[Entry, ...]:
-    """Returns papers whose seeds follow from a word, too; as they are if there is none."""
+    entries = Catalog(audits).select(slugs or (), everything)
+    if salt is None:
+        return entries
     from reproaudit.audit.seeds import known_salt
 
-    salt = known_salt(word, tier)
-    return tuple(replace(entry, salt=salt) for entry in entries)
+    word = known_salt(salt, tier)
+    return tuple(replace(entry, salt=word) for entry in entries)
+
+
+def exit_code(
+    scorecards: Iterable[Scorecard], fail_on: frozenset[str] | None, failed: bool = False
+) -> int:
+    """Return 3 if something failed, 1 if a claim has an outcome to fail on, else 0."""
+    if failed:
+        return TechnicalError.exit_code
+    return int(any(one.outcome in (fail_on or ()) for card in scorecards for one in card.claims))
+
+
+def ask_to_run(entries: Iterable[Entry], trust: bool) -> None:
+    """Name the code that does not come with reproaudit, before it runs, and ask for consent.
+
+    The one hash that is shown is that of the consent, with the question.
+
+    Raises:
+        ConsentError: if there is no consent.
+        SpecError: if a paper has no module.
+    """
+    from reproaudit.audit.command_module import CommandModule
+    from reproaudit.consent import require_consent
+
+    modules = {entry.slug: entry.module for entry in entries}
+    for slug, module in modules.items():
+        if isinstance(module, CommandModule):
+            say(f"{slug}: what {module.file} says ({module.described()}) will run", stderr=True)
+        elif not module.importable:
+            say(f"{slug}: the code of {module.file.resolve()} will run", stderr=True)
+    require_consent(modules.values(), trust=trust)

@@ -2,72 +2,64 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from reproaudit.audit.catalog import Catalog
-from reproaudit.cli.options import (
-    All,
-    AnyTier,
-    Audits,
-    FailOn,
-    Formats,
-    Json,
-    Out,
-    PaperName,
-    Reports,
-    Salt,
-    Slugs,
-    StorePath,
-    app,
-    chosen_tier,
-    exit_code,
-    fail_on_outcomes,
-    salted,
-)
+from reproaudit.cli import options
+from reproaudit.cli.options import app, exit_code, papers_named
+from reproaudit.commands.output import present, say, terminal
 from reproaudit.errors import UsageError
 from reproaudit.folders import report_folder
-from reproaudit.report.export.registry import export_names
-from reproaudit.report.files import FORMATS, chosen_formats, read_scorecard
 
 if TYPE_CHECKING:
     from reproaudit.report.model import Scorecard
 
-EVERY_FORMAT = ",".join(FORMATS)
-"""What `report` writes and prints unless --format names less."""
+EXPORTS_HELP = "ro-crate, junit, sarif, records or codecheck."
 
 
 @app.command("list")
 def list_papers(
-    audits: Audits = None, store: StorePath = Path("runs"), as_json: Json = False
-) -> None:
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    as_json: options.Json = False,
+) -> int:
     """List the papers, what is documented of them, and their last answers."""
-    from reproaudit.commands.listing import show_list
+    from reproaudit.commands.unchanged import Unchanged
 
-    show_list(Catalog(audits).entries.values(), store, as_json)
+    entries = papers_named((), True, audits)
+    same = Unchanged(("list", terminal().width), entries, store, report_folder(None, store))
+    if not as_json and (lines := same.lines()) is not None:
+        present(None, lines, False)
+        return 0
+    from reproaudit.commands.report import of_each_paper
+    from reproaudit.report.listing import list_entry, list_lines
+
+    papers = list(of_each_paper(partial(list_entry, store), entries))
+    lines = list(list_lines(papers, terminal().width))
+    present(papers, lines, as_json)
+    same.keep(lines)
+    return 0
 
 
 @app.command()
 def report(
-    slugs: Slugs = None,
-    everything: All = False,
-    tier: AnyTier = None,
-    formats: Formats = EVERY_FORMAT,
-    out: Out = None,
-    audits: Audits = None,
-    store: StorePath = Path("runs"),
-    group: Annotated[
-        str | None, typer.Option("--group", help="The group of records to show, by its id.")
-    ] = None,
-    salt: Salt = None,
-    fail_on: FailOn = None,
+    slugs: options.Slugs = None,
+    everything: options.All = False,
+    tier: options.AnyTier = None,
+    formats: options.Formats = None,
+    out: options.Out = None,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    group: Annotated[str | None, Option(help="The group of records to show, by its id.")] = None,
+    salt: options.Salt = None,
+    fail_on: options.FailOn = None,
     verbose: Annotated[
-        bool,
-        typer.Option("--verbose", help="Print every arm of every claim, too."),
+        bool, Option("--verbose", help="Print every arm of every claim, too.")
     ] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> int:
     """Write and print scorecards from records, without running anything.
 
@@ -76,136 +68,124 @@ def report(
     from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
     on one line; of papers that are named, every detail.
     """
-    from reproaudit.commands.output import show
-    from reproaudit.commands.unchanged import last_lines
+    from reproaudit.commands.unchanged import Unchanged
 
-    wanted, chosen = fail_on_outcomes(fail_on), None if tier is None else chosen_tier(tier)
-    entries = salted(Catalog(audits).select(slugs or (), everything), salt, chosen)
-    options = (slugs, everything, chosen, sorted(chosen_formats(formats)), group, salt, verbose)
-    memo = None if as_json or wanted else repr(options)
-    if memo is not None:
-        known = last_lines(entries, memo, store, report_folder(out, store))
-        if known is not None:
-            show(known)
-            return 0
-    from reproaudit.commands.report import ReportRequest, report_papers
+    entries, folder = papers_named(slugs, everything, audits, salt, tier), report_folder(out, store)
+    written = None if formats is None else sorted(formats)
+    options = ("report", slugs, everything, tier, written, group, salt, verbose)
+    same = Unchanged(options, entries, store, folder)
+    is_kept = not as_json and fail_on is None
+    if is_kept and (known := same.lines()) is not None:
+        present(None, known, False)
+        return 0
+    from reproaudit.commands.report import report_papers
 
-    request = ReportRequest(
-        entries=entries,
-        store=store,
-        tier=chosen,
-        out=report_folder(out, store),
-        formats=chosen_formats(formats),
-        as_json=as_json,
+    cards, lines, code = report_papers(
+        entries,
+        store,
+        folder,
+        tier=tier,
+        formats=formats,
         group=group,
-        go_on=everything or len(entries) > 1,
-        details=not everything,
+        one_screen=everything,
         verbose=verbose,
-        memo=memo,
+        as_json=as_json,
     )
-    return report_papers(request, wanted)
+    if is_kept and not code:
+        same.keep(lines)
+    return code or exit_code(cards, fail_on)
 
 
 @app.command()
 def diff(
-    before: Annotated[str, typer.Argument(help="A scorecard.json, or the folder with it.")],
-    after: Annotated[str, typer.Argument(help="The same.")],
-    as_json: Json = False,
+    before: Annotated[str, Argument(help="A scorecard.json, or the folder with it.")],
+    after: Annotated[str, Argument(help="The same.")],
+    as_json: options.Json = False,
 ) -> int:
     """Show what changed between two scorecards.
 
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
-    from reproaudit.commands.output import print_json, show
     from reproaudit.report.diff import compare
+    from reproaudit.report.files import read_scorecard
 
-    found = compare(_scorecard_at(before), _scorecard_at(after))
-    if as_json:
-        print_json(found.model_dump(mode="json"))
-    else:
-        show(found.lines)
+    cards = []
+    for name in (before, after):
+        file = Path(name) / "scorecard.json" if Path(name).is_dir() else Path(name)
+        if not file.is_file():
+            raise UsageError(f"{name}: no scorecard. Name a scorecard.json, or the folder with it.")
+        cards.append(read_scorecard(file))
+    found = compare(*cards)
+    present(found.model_dump(mode="json"), found.lines, as_json)
     return 0
-
-
-def _scorecard_at(name: str) -> Scorecard:
-    path = Path(name)
-    file = path / "scorecard.json" if path.is_dir() else path
-    if not file.is_file():
-        raise UsageError(f"{name}: no scorecard. Name a scorecard.json, or the folder with it.")
-    return read_scorecard(file)
 
 
 @app.command("judge")
 def judge_measurements(
-    slug: PaperName,
+    slug: options.PaperName,
     measurements: Annotated[
-        Path | None,
-        typer.Option("--measurements", help="A folder with a manifest and its files."),
+        Path | None, Option(help="A folder with a manifest and its files.")
     ] = None,
     template: Annotated[
-        Path | None,
-        typer.Option("--template", help="Write a folder to be filled in, and judge nothing."),
+        Path | None, Option(help="Write a folder to be filled in, and judge nothing.")
     ] = None,
-    claims: Annotated[
-        list[str] | None, typer.Option("--claim", help="Only this claim; may be repeated.")
-    ] = None,
+    claims: options.Claims = None,
     tier: Annotated[
-        str | None, typer.Option("--tier", help="Of the template: quick or paper (the default).")
+        str | None, Option(help="Of the template: quick or paper (the default).")
     ] = None,
-    fail_on: FailOn = None,
-    junit: Annotated[
-        Path | None, typer.Option("--junit", help="Write the claims as JUnit test cases here.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the pages here, too.")] = None,
-    audits: Audits = None,
-    as_json: Json = False,
+    fail_on: options.FailOn = None,
+    junit: Annotated[Path | None, Option(help="Write the claims as JUnit test cases here.")] = None,
+    out: Annotated[Path | None, Option(help="Write the pages here, too.")] = None,
+    audits: options.Audits = None,
+    as_json: options.Json = False,
 ) -> int:
     """Judge measurements made elsewhere by the same rules.
 
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
-    entry, wanted = Catalog(audits)[slug], fail_on_outcomes(fail_on)
-    if template is not None and measurements is None:
-        from reproaudit.commands.judge import write_template
+    from reproaudit.audit.settings import known_tier
+    from reproaudit.commands.judge import write_judged, write_template
+    from reproaudit.elsewhere.submission import read_submission
+    from reproaudit.report.answers import scorecard_of_submission
+    from reproaudit.report.terminal import report_lines
 
-        return write_template(entry, template, chosen_tier(tier or "paper"), claims or (), as_json)
+    (entry,) = papers_named((slug,), False, audits)
+    if template is not None and measurements is None:
+        files = write_template(entry, template, known_tier(tier or "paper"), claims or ())
+        lines = (
+            f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
+            f"then: reproaudit judge {slug} --measurements {template}",
+        )
+        present([str(one) for one in files], lines, as_json)
+        return 0
     if measurements is None or template is not None:
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    from reproaudit.commands.judge import scorecard_of_submission, show_judged
-    from reproaudit.elsewhere.submission import read_submission
-
     submission = read_submission(entry.audit(), measurements)
     card = scorecard_of_submission(submission, claims, entry.reviews())
-    show_judged(card, out, junit, as_json)
-    return exit_code([card], wanted, failed=False)
+    written = write_judged(card, out, junit)
+    data = card.model_dump(mode="json", by_alias=True)
+    present(data, report_lines(card), as_json, written=written)
+    return exit_code([card], fail_on)
 
 
 @app.command("import")
 def import_runs(
-    slug: PaperName,
+    slug: options.PaperName,
     logs: Annotated[
-        list[Path], typer.Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
+        list[Path], Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
     ],
-    out: Annotated[Path, typer.Option("--out", help="The new folder, for judge.")],
-    mapping: Annotated[
-        Path | None, typer.Option("--mapping", help="What is which measurement; YAML.")
-    ] = None,
-    claims: Annotated[
-        list[str] | None, typer.Option("--claim", help="Only what this claim rests on.")
-    ] = None,
-    tier: Annotated[
-        str | None, typer.Option("--tier", help="quick or paper, the scale of the runs.")
-    ] = None,
-    seeds: Annotated[
-        list[str] | None, typer.Option("--seed", help="NAME=NUMBER, a run's seed.")
-    ] = None,
-    who: Annotated[str | None, typer.Option("--who", help="Who submits them.")] = None,
-    source: Annotated[str | None, typer.Option("--source", help="From where they are.")] = None,
-    audits: Audits = None,
-    as_json: Json = False,
+    out: Annotated[Path, Option(help="The new folder, for judge.")],
+    mapping: Annotated[Path | None, Option(help="What is which measurement; YAML.")] = None,
+    claims: options.Claims = None,
+    tier: Annotated[str | None, Option(help="quick or paper, the scale of the runs.")] = None,
+    seeds: Annotated[list[str] | None, Option("--seed", help="NAME=NUMBER, a run's seed.")] = None,
+    who: Annotated[str | None, Option(help="Who submits them.")] = None,
+    source: Annotated[str | None, Option(help="From where they are.")] = None,
+    audits: options.Audits = None,
+    as_json: options.Json = False,
 ) -> int:
     """Turn logs of training runs into a folder that judge reads.
 
@@ -213,68 +193,60 @@ def import_runs(
     trainer_state.json and loose tables. Configurations beside them are set against the audit's
     settings. See docs/import.md.
     """
-    from reproaudit.commands.import_logs import Asked, import_logs
+    from reproaudit.elsewhere.importing import Asked, import_logs
 
-    asked = Asked(
-        tuple(logs),
-        out,
-        mapping,
-        tuple(claims or ()),
-        tier,
-        tuple(seeds or ()),
-        who,
-        source,
-        audits,
-    )
-    return import_logs(Catalog(audits)[slug].audit(), asked, as_json)
+    (entry,) = papers_named((slug,), False, audits)
+    named = (tuple(claims or ()), tier, tuple(seeds or ()), who, source)
+    data, lines, table = import_logs(entry.audit(), Asked(tuple(logs), out, mapping, *named))
+    present(data, lines, as_json)
+    if not as_json:
+        terminal().print(table)
+        say(f"wrote {out}")
+        found_in = "" if audits is None else f" --audits {audits}"
+        say(f"next: reproaudit judge {slug}{found_in} --measurements {out}")
+    return 0
 
 
 @app.command()
 def export(
-    slug: PaperName,
-    form: Annotated[str, typer.Option("--to", help=export_names())],
-    tier: AnyTier = None,
+    slug: options.PaperName,
+    form: Annotated[str, Option("--to", help=EXPORTS_HELP)],
+    tier: options.AnyTier = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The file, or the folder of a format of several.")
+        Path | None, Option(help="The file, or the folder of a format of several.")
     ] = None,
     codecheckers: Annotated[
-        list[str] | None, typer.Option("--codechecker", help="Who checked, for a CODECHECK.")
+        list[str] | None, Option("--codechecker", help="Who checked, for a CODECHECK.")
     ] = None,
     orcids: Annotated[
-        list[str] | None, typer.Option("--orcid", help="The codechecker's ORCID iD.")
+        list[str] | None, Option("--orcid", help="The codechecker's ORCID iD.")
     ] = None,
-    certificate: Annotated[
-        str | None, typer.Option("--certificate", help="The CODECHECK's number, as 2026-001.")
-    ] = None,
-    report_url: Annotated[
-        str | None, typer.Option("--report-url", help="The address of the CODECHECK's report.")
-    ] = None,
+    certificate: Annotated[str | None, Option(help="The CODECHECK's number, as 2026-001.")] = None,
+    report_url: Annotated[str | None, Option(help="The address of the CODECHECK's report.")] = None,
     license_url: Annotated[
-        str | None, typer.Option("--license", help="The address of an RO-Crate's licence.")
+        str | None, Option("--license", help="The address of an RO-Crate's licence.")
     ] = None,
-    audits: Audits = None,
-    store: StorePath = Path("runs"),
-    reports: Reports = None,
-    as_json: Json = False,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    reports: options.Reports = None,
+    as_json: options.Json = False,
 ) -> int:
     """Write a scorecard, or an audit's faults, in a standard format.
 
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
     from reproaudit.api import open_scorecard
-    from reproaudit.commands.export import export_scorecard
-    from reproaudit.report.export.registry import Signature, export_format
+    from reproaudit.report.export.registry import ExportRequest, Signature, export_files
 
-    signature = Signature(
-        codecheckers=tuple(codecheckers or ()),
-        orcids=tuple(orcids or ()),
-        certificate=certificate,
-        report=report_url,
-        license_url=license_url,
-    )
-    chosen, entry = export_format(form, signature), Catalog(audits)[slug]
+    signers = (tuple(codecheckers or ()), tuple(orcids or ()))
+    signature = Signature(*signers, certificate, report_url, license_url)
+    (entry,) = papers_named((slug,), False, audits)
 
-    def scorecard() -> Scorecard:
-        return open_scorecard(entry.audit(), tier=tier, store=store, reports=reports, audits=audits)
+    def card() -> Scorecard:
+        audit = entry.audit()
+        return open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
 
-    return export_scorecard(entry, chosen, scorecard, store, out, signature, as_json)
+    request = ExportRequest(card, entry.audit_file, signature, store)
+    written, data, code = export_files(form, request, slug, out)
+    present(data, (), as_json, written=() if as_json else written)
+    return code

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
-from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, audits_in, entry_of
+from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, Entry, audits_in, entry_of
+from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.loading import Fault, faults_of_reviews, read_audit
-from reproaudit.audit.loading.fault import Place
-from reproaudit.audit.rules import BROKEN_LOG, RULES, Severity
-from reproaudit.commands.consent import ask_to_run
-from reproaudit.commands.output import print_json, say
-from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.audit.loading.document import read_yaml
+from reproaudit.audit.loading.fault import START, Faults, Place
+from reproaudit.audit.model import TIERS, Audit
+from reproaudit.audit.plan import Role, plan
+from reproaudit.audit.rules import BROKEN_LOG, MISFIT, RULES, Loc
+from reproaudit.cell import SettingValue
+from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.results import read_lines
 
-Form = Literal["text", "json", "sarif"]
-"""The format in which faults are printed."""
+if TYPE_CHECKING:
+    from reproaudit.lab.experiment import Experiment
 
 
 def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
-    """The audits that a command line names by slug, file or folder; every paper's if none.
+    """Return the audits that are named by slug, file or folder; every paper's if none.
 
     Raises:
         UsageError: on an unknown slug or folder, or a folder without audits.
@@ -48,72 +52,43 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
     return files
 
 
-def check_files(
-    files: Sequence[Path], form: Form, *, run: bool = False, trust: bool = False
-) -> int:
-    """Print the faults of audits; the exit code is 2 if one is an error, else 0.
+def faults_in(file: Path, run: bool) -> Iterator[Fault]:
+    """Yield the faults of an audit with its reviews and run file, or of one of these that is named.
 
-    With ``run`` the modules are imported, and the audits are held against them.
+    Args:
+        file: the audit, its review file or its run file.
+        run: whether to import its module, with consent given, and hold the audit against it.
 
     Raises:
-        ConsentError: if a module would be imported and there is no consent.
-        UsageError: if a library that a module needs is not installed.
+        ModuleNotFoundError: if a library that a module needs is not installed.
     """
-    if run:
-        ask_to_run([one for one in map(entry_of, files) if one.code is not None], trust)
-    faults = [fault for file in files for fault in _faults(file, run)]
-    errors = sum(fault.severity is Severity.ERROR for fault in faults)
-    if form == "json":
-        print_json([_as_data(fault) for fault in faults])
-    elif form == "sarif":
-        from reproaudit.report.export.sarif import sarif_log
-
-        print_json(sarif_log(faults))
-    else:
-        _print(faults, len(files), errors)
-    return SpecError.exit_code if errors else 0
-
-
-def _faults(file: Path, run: bool) -> list[Fault]:
-    """The faults of an audit with its reviews and run file, or of one of these that is named."""
     if file.name.endswith(REVIEW_FILE):
         audit = file.with_name(f"{file.name.removesuffix(REVIEW_FILE)}.yaml")
-        return faults_of_reviews(file, read_audit(audit)[0])
+        yield from faults_of_reviews(file, read_audit(audit)[0])
+        return
     run_file = file if file.name.endswith(RUN_FILE) else file.with_suffix(RUN_FILE)
-    faults = list(_faults_of(file, run)) if run_file != file else []
+    if run_file != file:
+        yield from _faults_of(file, run)
     if run_file.is_file() or run_file == file:
         from reproaudit.repositories.run_file import check_run_file
 
-        faults = [*faults, *check_run_file(run_file)]
-    return faults
+        yield from check_run_file(run_file)
 
 
 def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
     """Yields the faults of an audit, then what is wrong with its log of results and its module."""
-    audit, faults = read_audit(file)
+    entry, (audit, faults) = entry_of(file), read_audit(file)
     yield from faults
-    yield from faults_of_reviews(entry_of(file).review_file, audit)
-    log = entry_of(file).results_file
+    yield from faults_of_reviews(entry.review_file, audit)
+    log = entry.results_file
     for line, what in read_lines(log)[1]:
         yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)
     if run and audit is not None:
-        from reproaudit.commands.module_fit import module_faults
-
-        yield from module_faults(file, entry_of(file), audit)
+        yield from module_faults(entry, audit)
 
 
-def _print(faults: Sequence[Fault], files: int, errors: int) -> None:
-    for fault in faults:
-        say(str(fault), style="red" if fault.severity is Severity.ERROR else "yellow")
-    audits = "1 audit" if files == 1 else f"{files} audits"
-    say(f"{audits}: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number or 'no'} {noun}s"
-
-
-def _as_data(fault: Fault) -> dict[str, object]:
+def fault_data(fault: Fault) -> dict[str, object]:
+    """Return a fault as ``--json`` shows it."""
     return {
         "file": fault.file,
         "line": fault.place.line,
@@ -124,3 +99,86 @@ def _as_data(fault: Fault) -> dict[str, object]:
         "message": fault.message,
         "remedy": fault.remedy,
     }
+
+
+# --- the audit against its module ---------------------------------------------------------------
+
+
+def module_faults(entry: Entry, audit: Audit) -> Iterator[Fault]:
+    """Yield the places where an audit does not fit the module beside it, which is imported.
+
+    Held against the types of each experiment's settings are the names, and the values of every
+    run, control and alternative at every tier. Nothing is run. What a repository's command takes
+    is the business of its run file.
+
+    Args:
+        entry: the paper; code that does not come with reproaudit needs consent before.
+        audit: its audit, valid by itself.
+
+    Raises:
+        ModuleNotFoundError: if a library of the extra ``run`` is not installed.
+    """
+    if entry.code is None or isinstance(entry.code, CommandModule):
+        return
+    file = entry.audit_file
+    document = read_yaml(file.read_text(encoding="utf-8"), Faults(str(file)))
+    misfits: dict[tuple[Loc, str], None] = {}
+    try:
+        experiments = entry.code.load()
+        misfits = dict.fromkeys(_misfits(audit, experiments, entry.code.file))
+    except AuditError as error:
+        misfits[(), str(error)] = None
+    for loc, found in misfits:
+        place = START if document is None or not loc else document.place(loc)
+        yield Fault(str(file), place, loc, f"found {found}", RULES[MISFIT].remedy, MISFIT)
+
+
+def _misfits(
+    audit: Audit, experiments: Mapping[str, Experiment], module: Path
+) -> Iterator[tuple[Loc, str]]:
+    """Yields where an audit does not fit the experiments of its module, and what was found."""
+    for name in audit.experiments:
+        if name not in experiments:
+            near = did_you_mean(name, experiments)
+            yield ("experiments", name), f"no experiment '{name}' in {module}. {near}".rstrip()
+            continue
+        kind, stated = experiments[name].settings, audit.settings_of(name).keys()
+        known = {field.name for field in dataclasses.fields(kind)}
+        for one in sorted(stated - known):
+            lacks = f"the setting '{one}', which {kind.__qualname__} lacks."
+            yield _place(audit, name, one), f"{lacks} {did_you_mean(one, known)}".rstrip()
+        for one in sorted(known - stated):
+            yield ("experiments", name), f"no setting '{one}', for which {kind.__qualname__} asks"
+        if stated == known:
+            yield from _refused(audit, name, kind)
+
+
+def _refused(audit: Audit, name: str, kind: type[Any]) -> Iterator[tuple[Loc, str]]:
+    """Yields the values that an experiment does not take, of its runs and its alternatives."""
+    from reproaudit.lab.settings import build_settings
+
+    tried: list[tuple[Loc, Mapping[str, SettingValue], str]] = []
+    for tier in TIERS:
+        for role, batch in plan(audit, tier):
+            if batch.experiment == name:
+                arm = "experiment" if role is Role.OWN else role.value
+                words = f"in the {tier} tier of the {arm} '{name}'"
+                tried.append((("experiments", name), batch.settings(audit), words))
+    values = audit.values_of(name, "paper")
+    for setting, stated in audit.settings_of(name).items():
+        for number, value in enumerate(stated.alternatives):
+            loc = (*_place(audit, name, setting), "alternatives", number)
+            words = f"as an alternative of '{setting}' in '{name}'"
+            tried.append((loc, {**values, setting: value}, words))
+    for loc, settings, words in tried:
+        try:
+            build_settings(kind, settings)
+        except SpecError as error:
+            yield loc, f"{error}, {words}"
+
+
+def _place(audit: Audit, experiment: str, setting: str) -> Loc:
+    """The place of a setting: in its experiment, or among those that all share."""
+    if setting in audit.experiments[experiment].settings:
+        return "experiments", experiment, "settings", setting
+    return "settings", setting

@@ -3,78 +3,69 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from reproaudit.audit.card import NO_CARD, Card, read_card
 from reproaudit.audit.catalog import PACKAGE, REVIEW_FILE, SLUG, shipped_audits
 from reproaudit.audit.checklist import NO_CHECKLIST, read_checklist
 from reproaudit.audit.draft import draft_audit, draft_module, draft_reviews
 from reproaudit.audit.loading import read_text
-from reproaudit.commands.output import print_json, say, say_written
 from reproaudit.errors import UsageError
 
-
-@dataclass(frozen=True)
-class Known:
-    """Facts of a paper that the command line gives; they take precedence over the card's.
-
-    Attributes:
-        title: the paper's title.
-        authors: their names, separated by commas.
-        venue: where it was published, with the year: "NeurIPS 2024".
-        arxiv: its arXiv identifier.
-    """
-
-    title: str | None = None
-    authors: str | None = None
-    venue: str | None = None
-    arxiv: str | None = None
-
-    def on(self, card: Card) -> Card:
-        """Returns the card with what is known put in.
-
-        Raises:
-            UsageError: if the venue has no year, or the identifier is none.
-        """
-        if self.arxiv is not None and not ARXIV.fullmatch(self.arxiv):
-            raise UsageError(f"--arxiv '{self.arxiv}': expected an identifier such as 2306.00297.")
-        venue, year = card.venue, card.year
-        if self.venue is not None:
-            match = re.fullmatch(r"\s*(\S.*?)\s+((?:19|20)\d\d)\s*", self.venue)
-            if match is None:
-                raise UsageError(
-                    f"--venue '{self.venue}': expected it with its year: NeurIPS 2024."
-                )
-            venue, year = match[1], int(match[2])
-        names = (self.authors or "").split(",")
-        authors = tuple(name.strip() for name in names if name.strip()) or card.authors
-        return replace(
-            card, title=self.title or card.title, authors=authors, venue=venue, year=year
-        )
-
-
 ARXIV = re.compile(r"\d{4}\.\d{4,5}")
+VENUE = re.compile(r"\s*(\S.*?)\s+((?:19|20)\d\d)\s*")
+
+
+def with_known(card: Card, known: Mapping[str, str | None]) -> Card:
+    """Return a card with what is known put in: ``title``, ``authors``, ``venue`` with its year.
+
+    Raises:
+        UsageError: if the venue has no year.
+    """
+    given = {name: value for name, value in known.items() if value is not None}
+    facts: dict[str, Any] = {"title": given.get("title") or card.title}
+    if names := [one.strip() for one in given.get("authors", "").split(",") if one.strip()]:
+        facts["authors"] = tuple(names)
+    if "venue" in given:
+        match = VENUE.fullmatch(given["venue"])
+        if match is None:
+            where = f"--venue '{given['venue']}'"
+            raise UsageError(f"{where}: expected it with its year: NeurIPS 2024.")
+        facts |= {"venue": match[1], "year": int(match[2])}
+    return replace(card, **facts)
 
 
 def draft(
     slug: str,
-    card_file: Path | None,
-    known: Known,
     out: Path,
-    *,
+    known: Mapping[str, str | None],
+    card_file: Path | None = None,
     checklist_file: Path | None = None,
-    force: bool,
-    as_json: bool,
-) -> int:
-    """Write ``SLUG.yaml``, ``SLUG.review.yaml`` and ``SLUG.py``; print what could not be read.
+    *,
+    force: bool = False,
+) -> tuple[list[Path], list[str], int]:
+    """Write ``SLUG.yaml``, ``SLUG.review.yaml`` and ``SLUG.py``.
 
     If OUT is the folder of the shipped audits, the module goes to the shipped modules. Without a
     card its nine results are left TODO.
 
+    Args:
+        slug: the paper's short name.
+        out: the folder of audits.
+        known: what precedes the card: see `with_known`, and ``arxiv``, the identifier there.
+        card_file: a reproducibility card.
+        checklist_file: the authors' checklist.
+        force: whether to write over files that exist.
+
+    Returns:
+        The files, what could not be read, and how many places are left open.
+
     Raises:
-        UsageError: if the slug is no name, or a file exists already.
+        UsageError: if the slug or what is known has another form, or a file exists already.
         CardError: if a file is no card, or no checklist.
     """
     if SLUG.fullmatch(slug) is None:
@@ -82,25 +73,27 @@ def draft(
             f"'{slug}' is no slug. Write lower-case letters, digits and underscores, beginning "
             "with a letter: vaswani2017."
         )
-    card = known.on(NO_CARD if card_file is None else read_card(card_file))
+    arxiv = known.get("arxiv")
+    if arxiv is not None and not ARXIV.fullmatch(arxiv):
+        raise UsageError(f"--arxiv '{arxiv}': expected an identifier such as 2306.00297.")
+    card = with_known(NO_CARD if card_file is None else read_card(card_file), known)
     checklist = NO_CHECKLIST if checklist_file is None else read_checklist(checklist_file)
     schema = "schema.json" if (out / "schema.json").is_file() else None
     shipped = out.resolve() == shipped_audits().resolve()
+    audit = draft_audit(slug, card, date.today(), schema, arxiv, checklist)
+    audit_file = out / f"{slug}.yaml"
     texts = {
-        out / f"{slug}.yaml": draft_audit(slug, card, date.today(), schema, known.arxiv, checklist),
+        audit_file: audit,
         out / f"{slug}{REVIEW_FILE}": draft_reviews(slug),
         (PACKAGE / "papers" if shipped else out) / f"{slug}.py": draft_module(slug),
     }
     _write(texts, force)
-    audit_file, audit_text = next(iter(texts.items()))
-    open_places = len(read_text(audit_text, str(audit_file))[1])
     remarks = [f"card: {one}" for one in card.remarks]
     remarks += [f"checklist: {one}" for one in checklist.remarks]
-    _print(slug, remarks, list(texts), open_places, as_json)
-    return 0
+    return list(texts), remarks, len(read_text(audit, str(audit_file))[1])
 
 
-def _write(texts: dict[Path, str], force: bool) -> None:
+def _write(texts: Mapping[Path, str], force: bool) -> None:
     there = [str(path) for path in texts if path.exists() or path.is_symlink()]
     if there and not force:
         are = "is" if len(there) == 1 else "are"
@@ -114,16 +107,3 @@ def _write(texts: dict[Path, str], force: bool) -> None:
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{error.filename}: {(error.strerror or str(error)).lower()}") from error
-
-
-def _print(
-    slug: str, remarks: list[str], paths: list[Path], open_places: int, as_json: bool
-) -> None:
-    if as_json:
-        data = {"slug": slug, "files": list(map(str, paths)), "todo": open_places}
-        print_json({**data, "remarks": remarks})
-        return
-    for remark in remarks:
-        say(remark, style="yellow")
-    say_written(paths)
-    say(f"{open_places} TODOs. List them with: reproaudit check {paths[0]}")

@@ -1,4 +1,4 @@
-"""Prints for every command: JSON, documents, and the names of written files."""
+"""Prints for every command: data as JSON or lines of text, and the names of written files."""
 
 from __future__ import annotations
 
@@ -8,28 +8,21 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TextIO
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any, TextIO
 
 from reproaudit.report.printable import printable
+
+if TYPE_CHECKING:  # help starts without it
+    from rich.console import Console
 
 NARROWEST = 40
 """The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 
 
-def print_json(value: Any) -> None:
-    """Prints JSON; where the output cannot hold every character, with escapes."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(value, indent=2, allow_nan=False)
-    sys.stdout.write(text + "\n")
-
-
 def terminal(*, stderr: bool = False) -> Console:
-    """Returns the terminal to print to, wide enough for words."""
+    """Return the terminal to print to, wide enough for words."""
+    from rich.console import Console
+
     console = Console(stderr=stderr)
     if console.width < NARROWEST:
         console.width = NARROWEST
@@ -37,20 +30,32 @@ def terminal(*, stderr: bool = False) -> Console:
 
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:
-    """Prints a message of one or more lines, with control characters shown, not obeyed."""
+    """Print a message of one or more lines, with control characters shown, not obeyed."""
     console = terminal(stderr=stderr)
     console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def show(lines: Iterable[str]) -> None:
-    """Prints lines to the terminal."""
-    for line in lines:
-        say(line)
+def present(
+    data: Any, lines: Iterable[str], as_json: bool, *, written: Iterable[Path] = ()
+) -> None:
+    """Print what a command found, then the files that it wrote: beside JSON on standard error.
 
-
-def say_written(paths: Iterable[Path], *, as_json: bool = False) -> None:
-    """Prints the files that were written; beside JSON on standard error."""
-    for path in paths:
+    Args:
+        data: printed with ``--json``; with escapes where the output cannot hold every character.
+        lines: printed otherwise.
+        as_json: which of them.
+        written: the files to name.
+    """
+    if as_json:
+        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+        try:
+            text.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = json.dumps(data, indent=2, allow_nan=False)
+        sys.stdout.write(text + "\n")
+    elif text := "\n".join(lines):
+        say(text)
+    for path in written:
         say(f"wrote {path}", stderr=as_json)
 
 
@@ -73,25 +78,21 @@ class GuardedOutput:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Writes to the stream while it can be written."""
-        try:
-            if not self._is_lost:
-                self._stream.write(text)
-        except OSError as error:
-            self._lose(error)
+        """Write to the stream while it can be written."""
+        self._while_it_can("write", text)
         return len(text)
 
     def flush(self) -> None:
-        """Flushes the stream while it can be written."""
+        """Flush the stream while it can be written."""
+        self._while_it_can("flush")
+
+    def _while_it_can(self, method: str, *arguments: str) -> None:
         try:
             if not self._is_lost:
-                self._stream.flush()
+                getattr(self._stream, method)(*arguments)
         except OSError as error:
-            self._lose(error)
-
-    def _lose(self, error: OSError) -> None:
-        self._is_lost = True
-        if not isinstance(error, BrokenPipeError):
-            self.fault = f"cannot write the output: {error.strerror or error}"
-        # What is still buffered is flushed when Python ends; it must not fail once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            self._is_lost = True
+            if not isinstance(error, BrokenPipeError):
+                self.fault = f"cannot write the output: {error.strerror or error}"
+            # What is still buffered is flushed when Python ends; it must not fail once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())

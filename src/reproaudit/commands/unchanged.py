@@ -1,4 +1,4 @@
-"""What `report` printed last, for as long as nothing that it read or wrote has changed.
+"""What a command printed last, for as long as nothing that it read or wrote has changed.
 
 The key is a digest of the options and of path, size and time of every file below the audits, the
 store, the report folders, the tool and its environment.
@@ -16,37 +16,50 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE, Entry
 
-NAME = ".unchanged.json"
+_PREFIX = ".unchanged."
 
 
-def last_lines(entries: Sequence[Entry], options: str, store: Path, out: Path) -> list[str] | None:
-    """Return the lines that the same report printed, if it would print them again."""
-    try:
-        kept = json.loads((out / NAME).read_text(encoding="utf-8"))
-        if kept["key"] == _key(entries, options, store, out):
-            return [str(line) for line in kept["lines"]]
-    except (OSError, ValueError, KeyError, TypeError):
+class Unchanged:
+    """What one command with its options printed of some papers.
+
+    Args:
+        command: its name, and its options.
+        entries: the papers.
+        store: the folder of records.
+        out: the report folder, which keeps it.
+    """
+
+    def __init__(
+        self, command: tuple[object, ...], entries: Sequence[Entry], store: Path, out: Path
+    ) -> None:
+        self._file = out / f"{_PREFIX}{command[0]}.json"
+        self._command = f"{command} {os.getcwd()} {sys.version}"
+        folders = {store, store.parent / "reports", out, PACKAGE}
+        self._folders = folders | {entry.audit_file.parent for entry in entries}
+
+    def lines(self) -> list[str] | None:
+        """Return the lines that the command would print again; None if it must look anew."""
+        try:
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            if kept["key"] == self._key():
+                return [str(line) for line in kept["lines"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
         return None
-    return None
 
+    def keep(self, lines: Iterable[str]) -> None:
+        """Keep what was printed; where it cannot be written, nothing."""
+        kept = {"key": self._key(), "lines": [*lines]}
+        with suppress(OSError):
+            self._file.write_text(json.dumps(kept), encoding="utf-8")
 
-def keep_lines(
-    entries: Sequence[Entry], options: str, store: Path, out: Path, lines: Iterable[str]
-) -> None:
-    """Keep what a report printed, beside its pages; where that cannot be written, nothing."""
-    kept = {"key": _key(entries, options, store, out), "lines": [*lines]}
-    with suppress(OSError):
-        (out / NAME).write_text(json.dumps(kept), encoding="utf-8")
-
-
-def _key(entries: Sequence[Entry], options: str, store: Path, out: Path) -> str:
-    read = {store, store.parent / "reports", out, PACKAGE, *(e.audit_file.parent for e in entries)}
-    found = hashlib.sha256(f"{options} {os.getcwd()} {sys.version}".encode())
-    for line in sorted(line for folder in read for line in _files(folder)):
-        found.update(line.encode(errors="surrogateescape"))
-    for place in sorted(filter(os.path.isdir, sys.path)):
-        found.update(f"{place} {os.stat(place).st_mtime_ns}".encode())
-    return found.hexdigest()
+    def _key(self) -> str:
+        found = hashlib.sha256(self._command.encode())
+        for line in sorted(line for folder in self._folders for line in _files(folder)):
+            found.update(line.encode(errors="surrogateescape"))
+        for place in sorted(filter(os.path.isdir, sys.path)):
+            found.update(f"{place} {os.stat(place).st_mtime_ns}".encode())
+        return found.hexdigest()
 
 
 def _files(folder: str | Path) -> Iterator[str]:
@@ -55,6 +68,6 @@ def _files(folder: str | Path) -> Iterator[str]:
             if one.is_dir(follow_symlinks=False):
                 if one.name != "__pycache__":
                     yield from _files(one.path)
-            elif one.name != NAME:
+            elif not one.name.startswith(_PREFIX):
                 at = one.stat()
                 yield f"{one.path} {at.st_size} {at.st_mtime_ns}\n"

@@ -7,16 +7,19 @@ import difflib
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
 import yaml
 
-from reproaudit.audit.loading import load_reviews
+from reproaudit.audit.catalog import REVIEW_FILE, Entry, is_installed
+from reproaudit.audit.loading import load_audit, load_reviews
 from reproaudit.audit.reviews import Reviews
-from reproaudit.errors import AuditError
+from reproaudit.desk.edits import carry_out, sign_off
+from reproaudit.errors import AuditError, UsageError
 from reproaudit.running.files import write_whole
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
@@ -24,6 +27,29 @@ HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this fil
 
 class ChangedError(AuditError):
     """The file was changed by something else since it was read."""
+
+
+def files_to_review(entry: Entry) -> tuple[Path, Path]:
+    """Return the audit and the file of its reviews: never those in the installed package.
+
+    Of an audit that comes with reproaudit it is ``audits/<slug>.yaml`` in the nearest folder, at or
+    above the working directory, that has one: the reviewer's own checkout.
+
+    Raises:
+        UsageError: if there is only the installed copy.
+    """
+    file, here = entry.audit_file, Path.cwd()
+    name = file.name
+    if entry.code is not None and entry.code.importable:  # it comes with reproaudit
+        folders = (folder / "audits" for folder in (here, *here.parents))
+        file = next((one for at in folders if (one := at / name).is_file()), file)
+    if is_installed(file):
+        raise UsageError(
+            f"{file}: is the copy inside the installed package, which a review does not edit, and "
+            f"no audits/{name} stands at or above {here}. Run the command in a checkout, or copy "
+            "this file to a folder of yours and give --audits FOLDER."
+        )
+    return file, file.with_suffix(REVIEW_FILE)
 
 
 @dataclass(frozen=True)
@@ -107,6 +133,31 @@ def difference(before: Version, after: Version) -> str:
     old, new = (one.text.splitlines(keepends=True) for one in (before, after))
     name = before.path.name
     return "".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=0))
+
+
+def review_audit(
+    audit_file: Path, file: Path, reviewer: str, orders: Iterable[str], sign: bool
+) -> str:
+    """Carry out orders, sign the version off if asked, and save; return what changed, as a diff.
+
+    Args:
+        audit_file: the audit.
+        file: the file of its reviews.
+        reviewer: who reviews.
+        orders: what `--set` said; see `reproaudit.desk.edits.carry_out`.
+        sign: whether to sign the version off.
+
+    Raises:
+        UsageError: if an order cannot be carried out.
+        SpecError: if the audit or the review file has faults.
+    """
+    audit, before, today = load_audit(audit_file), read_version(file), date.today()
+    reviews = before.reviews
+    for order in orders:
+        reviews = carry_out(reviews, audit, order, reviewer, today)
+    if sign:
+        reviews = sign_off(reviews, audit, reviewer, today)
+    return difference(before, save(before, reviews))
 
 
 def _text_of(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html as escaping
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
@@ -25,19 +25,19 @@ DEFAULT_FAIL_ON: frozenset[str] = frozenset(
 COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound")
 
 
-def known_outcomes(names: Collection[str]) -> frozenset[str]:
-    """Return names of outcomes, written with blanks, hyphens or underscores.
+def known_outcomes(names: Iterable[str]) -> frozenset[str]:
+    """Return names of outcomes, written with blanks, hyphens or underscores, or joined by commas.
 
     Raises:
         UsageError: at a name that is none.
     """
-    known = {one.value: one.value for one in Outcome}
+    known = {one.value.replace(" ", "-"): one.value for one in Outcome}
     found = set()
-    for name in sorted(names):
-        plain = str(name).replace("-", " ").replace("_", " ")
-        if plain not in known:
-            raise UsageError(f"no outcome '{name}'. {did_you_mean(plain, known)}".rstrip())
-        found.add(plain)
+    for name in filter(None, map(str.strip, ",".join(names).split(","))):
+        word = name.replace(" ", "-").replace("_", "-")
+        if word not in known:
+            raise UsageError(f"no outcome '{name}'. {did_you_mean(word, known)}".rstrip())
+        found.add(known[word])
     return frozenset(found)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from reproaudit.judge import Level
+from reproaudit.records import Record
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import (
@@ -151,3 +153,26 @@ def _first_line(text: str, width: int, indent: str) -> Sequence[str]:
 
 def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def measurement_lines(records: Iterable[Record]) -> Iterator[str]:
+    """Yield what records measured: the numbers, and of a series the first and the last."""
+    for record in records:
+        error = f" ({record.error})" if record.error else ""
+        seed = f"{record.paper} {record.experiment}, seed {record.seed}"
+        yield f"{seed}: {record.status.value}{error}"
+        measured = record.measurements
+        for name, value in measured.scalars.items():
+            yield f"  {name}: {value:.4g}"
+        for name, series in measured.series.items():
+            first, last = _numbers(series.values[0]), _numbers(series.values[-1])
+            yield f"  {name}: {first} → {last} at step {series.steps[-1]}"
+        for name, array in measured.arrays.items():
+            yield f"  {name}: {_numbers(array)}"
+    yield "Custom records feed no answer of a tier."
+
+
+def _numbers(values: Any) -> str:
+    flat = values.ravel()
+    text = ", ".join(f"{v:.4g}" for v in flat[:12])
+    return f"{text}, … ({flat.size} numbers)" if flat.size > 12 else text

@@ -1,4 +1,4 @@
-"""From a store to a scorecard: which records are judged, by what history, and what made them.
+"""From records to a scorecard: which are judged, by what history, and what made them.
 
 A run judges exactly the records that its own plan names. A report judges those of today's code and
 versions, else the group that has most of the planned cells. The records that came with a report are
@@ -7,18 +7,20 @@ judged whole: whoever shipped them drew their seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import alternatives_of, batch_of, plan
+from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import Cell
+from reproaudit.elsewhere.scope import scope_of
+from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
-from reproaudit.records import Record
 from reproaudit.report.build import build
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import Scorecard
@@ -85,28 +87,34 @@ def scorecard_of_store(
         TiedGroupsError: if two groups have equally many of the planned cells.
         StoreError: on a file that is no record and may be a planned one.
     """
+    damaged: list[Unreadable] = []
     if planned is not None:
-        chosen, damaged = _of_run(entry.slug, stored_tier(audit, tier), store, planned)
+        chosen = _of_run(entry.slug, stored_tier(audit, tier), store, planned, damaged.append)
     else:
-        chosen, damaged = _of_store(entry, audit, tier, store, wanted), 0
-    lower = None if tier != "paper" else _lower(entry, audit, store)
-    said = [f"{damaged} damaged records of alternatives were left out."] if damaged else []
-    history = _history(entry, audit, tier, chosen, store.root)
-    return _judged(entry, audit, tier, chosen, history, lower, said)
+        chosen = _of_store(entry, audit, tier, store, wanted)
+    lower = None
+    if tier == "paper":  # alternatives may have run at the quick tier
+        quick = _of_store(entry, audit, "quick", store, None).records.values()
+        lower = index_records(quick) or None
+    said = [f"{len(damaged)} damaged records of alternatives were left out."] if damaged else []
+    return _judged(entry, audit, tier, chosen, store.root, said, lower)
 
 
 def _of_run(
-    slug: str, kept: str, store: Store, planned: Mapping[TierKey, str]
-) -> tuple[Chosen, int]:
-    """The records that a run planned, and alternatives of the same code; how many are damaged."""
+    slug: str,
+    kept: str,
+    store: Store,
+    planned: Mapping[TierKey, str],
+    on_damage: Callable[[Unreadable], None],
+) -> Chosen:
+    """The records that a run planned, and alternatives of the same code."""
     own = planned_only(store.records(slug, kept, only=frozenset(planned.values())), planned)
-    damaged: list[Unreadable] = []
     varied = {
         (one.tier, one.key): one
-        for one in store.records(slug, varied_tier(kept), damaged.append)
+        for one in store.records(slug, varied_tier(kept), on_damage)
         if own.group is not None and own.group.made(one)
     }
-    return Chosen({**varied, **own.records}, own.group, of_today=True), len(damaged)
+    return Chosen({**varied, **own.records}, own.group, of_today=True)
 
 
 def _of_store(
@@ -119,17 +127,7 @@ def _of_store(
     cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(cell.tier, cell.key) for cell in cells}
     chosen = choose(records, keys, todays_groups(entry.code), wanted)
-    return replace(chosen, records=_planned(chosen, keys))
-
-
-def _planned(chosen: Chosen, keys: Iterable[TierKey]) -> dict[TierKey, Record]:
-    wanted = set(keys)
-    return {key: record for key, record in chosen.records.items() if key in wanted}
-
-
-def _lower(entry: Entry, audit: Audit, store: Store) -> Records | None:
-    """The quick tier's records, where alternatives may have run."""
-    return index_records(_of_store(entry, audit, "quick", store, None).records.values()) or None
+    return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
 
 
 def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
@@ -138,30 +136,19 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     Raises:
         StoreError: if the archive is damaged.
     """
-    places = (stored_tier(audit, tier), varied_tier(stored_tier(audit, tier)))
+    kept = stored_tier(audit, tier)
+    places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
         records = [one for place in places for one in store.records(entry.slug, place)]
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
     keys = {(one.tier, one.key) for one in records}
     chosen = choose(records, keys, todays_groups(entry.code), None)
-    history = _history(entry, audit, tier, chosen, None)
     said = ["These records came with the report and were judged again."]
-    if not all(there):
-        lacking = there.count(False)
-        said.append(
-            f"Their archive lacks {lacking} of the {len(there)} records that its list names."
-        )
-    return _judged(entry, audit, tier, chosen, history, None, said)
-
-
-def _history(
-    entry: Entry, audit: Audit, tier: TierName, chosen: Chosen, store: Path | None
-) -> History:
-    if tier != "paper":
-        return History()
-    own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
-    return history_of(entry, audit, store, own)
+    if lacking := there.count(False):
+        of_all = f"{lacking} of the {len(there)} records that its list names"
+        said.append(f"Their archive lacks {of_all}.")
+    return _judged(entry, audit, tier, chosen, None, said)
 
 
 def _judged(
@@ -169,21 +156,50 @@ def _judged(
     audit: Audit,
     tier: TierName,
     chosen: Chosen,
-    history: History,
-    lower: Records | None,
+    store: Path | None,
     said: Sequence[str],
+    lower: Records | None = None,
 ) -> Scorecard:
-    records = list(chosen.records.values())
-    indexed = index_records(records)
+    records, history = list(chosen.records.values()), History()
+    if tier == "paper":
+        own = [one for one in records if one.tier == stored_tier(audit, tier)]
+        history = history_of(entry, audit, store, own)
     return build(
         audit,
         entry.reviews(),
         tier,
-        judge(audit, tier, indexed, history, lower),
+        judge(audit, tier, index_records(records), history, lower),
         records,
         environment=(*environment_lines(chosen), *said),
         earlier=history.earlier,
     )
+
+
+def scorecard_of_submission(
+    submission: Submission, claims: Sequence[str] | None = None, reviews: Reviews | None = None
+) -> Scorecard:
+    """Return the scorecard of measurements from elsewhere.
+
+    Args:
+        submission: the measurements.
+        claims: ids of the claims to judge; every claim by default.
+        reviews: what reviewers say of the audit.
+
+    Raises:
+        UsageError: if there is no such claim.
+    """
+    audit, remarks = submission.audit, list(submission.remarks)
+    if claims:
+        only = scope_of(audit, submission.tier, claims).claims
+        rest = ", ".join(one.id for one in audit.claims if one not in only)
+        remarks += [f"Other claims were not asked for: {rest}."] if rest else []
+        audit = audit.model_copy(update={"claims": only})
+    remarks += [f"No runs of {one}." for one in submission.absent]
+    if submission.unstated:
+        remarks.append(f"Not stated, taken to be the audit's: {', '.join(submission.unstated)}.")
+    answers = judge(audit, submission.tier, submission.found)
+    said, records = reviews or Reviews(), submission.records
+    return build(audit, said, submission.tier, answers, records, environment=remarks)
 
 
 def environment_lines(chosen: Chosen) -> Iterator[str]:
@@ -205,41 +221,42 @@ def environment_lines(chosen: Chosen) -> Iterator[str]:
 
 
 def scorecard_of_paper(
-    entry: Entry, store: Store, tier: TierName | None, out: Path, group: str | None = None
+    entry: Entry,
+    audit: Audit,
+    store: Store,
+    tier: TierName | None,
+    out: Path,
+    group: str | None = None,
+    *,
+    judge_shipped: bool = True,
 ) -> Scorecard | None:
     """Return a paper's scorecard: from its records, else the shipped ones, else as it was written.
 
     Args:
         entry: the paper.
+        audit: its audit.
         store: its records.
         tier: the tier; None for the highest that the paper has.
         out: the report folder.
         group: the beginning of the id of the group of records to show; None for today's.
+        judge_shipped: whether shipped records are judged again, or the scorecard beside them read.
 
     Raises:
         AuditError: if it cannot be shown, as where two groups of records may be meant.
     """
-    audit = entry.audit()
     if not audit.claims:
         return build(audit, entry.reviews(), tier or "quick", (), ())
+    # what was shipped lies beside the store, wherever the new pages go
+    places = dict.fromkeys((out, store.root.parent / "reports"))
     for one in [tier] if tier else reversed(TIERS):
         kept = stored_tier(audit, one)
         if has_records(store, entry.slug, kept):
             return scorecard_of_store(entry, audit, one, store, wanted=group)
-        # what was shipped lies beside the store, wherever the new pages go
-        places = dict.fromkeys((out, store.root.parent / "reports"))
         folders = [reports / kept / entry.slug for reports in places]
         for folder in folders:
-            if (folder / FILE_NAME).is_file():
+            if judge_shipped and (folder / FILE_NAME).is_file():
                 return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
         for folder in folders:
             if (folder / "scorecard.json").is_file():
                 return read_scorecard(folder / "scorecard.json")
     return None
-
-
-def written_scorecard(entry: Entry, store: Store) -> Scorecard | None:
-    """Return the scorecard beside a store at the highest tier, as a report wrote it."""
-    reports = store.root.parent / "reports"
-    files = (reports / tier / entry.slug / "scorecard.json" for tier in reversed(TIERS))
-    return next((read_scorecard(one) for one in files if one.is_file()), None)

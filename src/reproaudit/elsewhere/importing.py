@@ -1,4 +1,4 @@
-"""`reproaudit import`: somebody else's logs into a folder that `reproaudit judge` reads."""
+"""Somebody else's logs into a folder that `reproaudit judge` reads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +14,6 @@ from rich.text import Text
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules.values import shown
 from reproaudit.audit.settings import known_tier
-from reproaudit.commands.output import print_json, say, terminal
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping
@@ -49,7 +49,6 @@ class Asked:
         seeds: NAME=NUMBER, as written.
         who: who submits, where it is said.
         source: from where, where it is said.
-        audits: the folder of the audit, where it is no shipped one.
     """
 
     logs: tuple[Path, ...]
@@ -60,11 +59,10 @@ class Asked:
     seeds: tuple[str, ...] = ()
     who: str | None = None
     source: str | None = None
-    audits: Path | None = None
 
 
-def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
-    """Read the logs, write the folder and print what became of what.
+def import_logs(audit: Audit, asked: Asked) -> tuple[dict[str, Any], list[str], Table]:
+    """Read the logs and write the folder; return what became of what: data, lines, settings.
 
     Raises:
         UsageError: if the command line is wrong, or the folder exists.
@@ -104,16 +102,11 @@ def import_logs(audit: Audit, asked: Asked, as_json: bool) -> int:
             folder, audit, [measured_runs_of(role) for role in roles if role.measured], header
         )
         write_protocol(folder, protocol)
-    if as_json:
-        print_json({"folder": str(asked.out), **protocol})
-        return 0
-    for line in _lines(scope, mapping, roles, notes):
-        say(line[: len(line) - len(line.lstrip())] + on_one_line(line))
-    terminal().print(_settings_table(compared))
-    say(f"wrote {asked.out}")
-    audits = "" if asked.audits is None else f" --audits {asked.audits}"
-    say(f"next: reproaudit judge {audit.paper.slug}{audits} --measurements {asked.out}")
-    return 0
+    lines = [
+        line[: len(line) - len(line.lstrip())] + on_one_line(line)
+        for line in _lines(scope, mapping, roles, notes)
+    ]
+    return {"folder": str(asked.out), **protocol}, lines, _settings_table(compared)
 
 
 def _seeds(written: Iterable[str]) -> dict[str, int]:

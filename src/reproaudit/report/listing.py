@@ -1,0 +1,59 @@
+"""A line for each paper: what is documented of it, and its last answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.judge import Outcome
+from reproaudit.report.answers import scorecard_of_paper
+from reproaudit.report.documentation import documentation_of
+from reproaudit.report.words import OUTCOMES
+from reproaudit.running.groups import TiedGroupsError
+from reproaudit.running.store import Store
+
+
+def list_entry(store: Path, entry: Entry) -> dict[str, Any]:
+    """Return the names of a paper, what is documented of it, and its last answers, as data.
+
+    Raises:
+        AuditError: if the audit or a record cannot be read.
+    """
+    audit, card = entry.audit(), None
+    documented = documentation_of(audit, entry.reviews())
+    with suppress(TiedGroupsError):  # `report` names the groups
+        reports = store.parent / "reports"
+        card = scorecard_of_paper(entry, audit, Store(store), None, reports, judge_shipped=False)
+    return {
+        "slug": entry.slug,
+        "title": audit.paper.title,
+        "venue": f"{audit.paper.venue} {audit.paper.year}",
+        "documented": documented["reviewed"],
+        "card": documented["card"],
+        "of": documented["of"],
+        "tier": None if card is None else card.tier,
+        "outcomes": None if card is None else dict(Counter(one.outcome for one in card.claims)),
+    }
+
+
+def list_lines(papers: Sequence[dict[str, Any]], room: int) -> Iterator[str]:
+    """Yield a line for each paper, cut at so many characters."""
+    counts = [_counts(one) for one in papers]
+    names = max((len(one["slug"]) for one in papers), default=0)
+    answers = max(map(len, counts), default=0)
+    for one, said in zip(papers, counts, strict=True):
+        documented = f"{one['documented']} of {one['of']} documented"
+        line = f"{one['slug']:<{names}}  {documented}  {said:<{answers}}  {one['title']}"
+        yield line if len(line) <= room else f"{line[: room - 1].rstrip()}…"
+
+
+def _counts(one: dict[str, Any]) -> str:
+    counts = one["outcomes"]
+    if counts is None:
+        return "not run"
+    marks = [f"{OUTCOMES[found].mark} {counts[found]}" for found in Outcome if counts.get(found)]
+    return f"{one['tier']}: {' '.join(marks) or 'no claims'}"
