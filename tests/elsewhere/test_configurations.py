@@ -75,12 +75,12 @@ def test_sources_that_disagree_are_refused(tmp_path: Path) -> None:
         ("a: !!python/object/apply:os.system ['true']", "tag"),
         ("a: !custom 1", "tag"),
         ("a: &x [1]\nb: *x", "alias"),
-        ("a: [1", "no YAML"),
+        ("a: [1", "no plain YAML"),
         ("- 1", "no names"),
         ("a: " + "[" * 60 + "]" * 60, "nesting"),
-        ("\t", "no YAML"),
-        ("? [a]\n: 1", "no YAML"),
-        ("a: 2024-13-45", "no YAML"),
+        ("\t", "no plain YAML"),
+        ("? [a]\n: 1", "no plain YAML"),
+        ("a: 2024-13-45", "no plain YAML"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused(tmp_path: Path, text: str, said: str) -> None:

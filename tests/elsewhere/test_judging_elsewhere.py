@@ -128,7 +128,7 @@ def test_a_wrong_manifest_is_refused_in_one_line(
     ("data", "said"),
     [
         ({"final": [0.1], "distance": {"steps": [0, 1], "values": [1.0, 0.1]}}, "final"),
-        ({"final": 0.1, "distance": {"steps": [1, 0], "values": [1.0, 0.1]}}, "steps"),
+        ({"final": 0.1, "distance": {"steps": [1, 0], "values": [1.0, 0.1]}}, "step"),
         ({"final": 0.1, "distance": {"steps": [0, 1], "values": [1.0]}}, "distance"),
     ],
 )

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere import tensorboard
-from reproaudit.elsewhere.logged import LogError, LoggedRun
+from reproaudit.elsewhere import binary
+from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
 
 FILE = "events.out.tfevents.1700000000.host"
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -23,7 +23,7 @@ logged = st.lists(st.tuples(st.integers(-(2**53), 2**53), singles), min_size=1, 
 
 
 def read(file: Path, *more: Path) -> LoggedRun:
-    return tensorboard.read_event_files("run", ("run",), file.parent, (file, *more))
+    return binary.read_event_files(LogSource(file.parent, "run", ("run",)), (file, *more))
 
 
 @SHARED
@@ -118,7 +118,7 @@ def test_checksums_agree_with_the_plain_form() -> None:
     rng = np.random.default_rng(0)
     records = [rng.bytes(size) for size in (0, 1, 8, 8, 57, 57, 57, 300)]
     for record in records:
-        assert tensorboard._crc32c(record) == encoders.masked_crc32c(record)
+        assert binary.crc32c(record) == encoders.masked_crc32c(record)
 
 
 def test_a_hundred_thousand_points_take_seconds(tmp_path: Path) -> None:

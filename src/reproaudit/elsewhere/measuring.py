@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,10 @@ from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.elsewhere.configurations import normal
-from reproaudit.elsewhere.expressions import (
-    ExpressionError,
-    ExpressionValue,
-    evaluate,
-    parse_expression,
-)
-from reproaudit.elsewhere.logged import (
-    Curve,
-    LogError,
-    LoggedCoordinates,
-    LoggedRun,
-    number_of,
-    same_coordinate,
-)
-from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile
+from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, number_of
+from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, MappingFile, evaluate
 from reproaudit.elsewhere.roles import PlacedRun
-from reproaudit.elsewhere.scope import Scope, role_words
-from reproaudit.elsewhere.training_length import end_beside
+from reproaudit.elsewhere.scope import Scope, end_beside, role_words
 from reproaudit.errors import did_you_mean
 
 MAX_CELLS = 2**24
@@ -45,6 +31,9 @@ _LAST_STEP = re.compile(
     r"|max_iters|(num_)?iterations"
 )
 """Names of the number of steps in configurations."""
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_Place = frozenset[tuple[str, float | str]]
+"""Axes with their coordinates, as they are compared."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,7 @@ class Measured:
         values: shape (step, *axes) of a series, else (*axes).
     """
 
-    steps: tuple[int, ...] | None
+    steps: tuple[Any, ...] | None
     values: NDArray[np.float64]
 
 
@@ -114,27 +103,16 @@ def measure_roles(
     for batch in scope.batches:
         runs = {one.seed: one for one in placed if one.batch == batch}
         if runs:
-            settings = settings_measured_with(audit, batch, overrides)
-            roles.append(_role(audit, batch, scope, runs, settings, mapping))
+            stated = {n.split(".", 1)[1]: v for n, v in overrides.items()
+                      if n.startswith(f"{batch.experiment}.")}  # fmt: skip
+            settings = {**batch.settings(audit), **stated, **dict(batch.overrides)}
+            roles.append(_role(audit, scope, runs, settings, mapping))
     _refuse_unlogged(roles, mapping)
     return tuple(roles)
 
 
-def settings_measured_with(
-    audit: Audit, batch: Batch, overrides: Mapping[str, SettingValue]
-) -> dict[str, SettingValue]:
-    """Return the settings that a role's runs had, with the manifest's "experiment.setting"."""
-    own = {
-        name.partition(".")[2]: value
-        for name, value in overrides.items()
-        if name.partition(".")[0] == batch.experiment
-    }
-    return {**batch.settings(audit), **own, **dict(batch.overrides)}
-
-
 def _role(
     audit: Audit,
-    batch: Batch,
     scope: Scope,
     runs: Mapping[int, PlacedRun],
     settings: Mapping[str, SettingValue],
@@ -145,8 +123,8 @@ def _role(
         seed: RunMeasurer(one.run, settings, one.diverged, attested)
         for seed, one in sorted(runs.items())
     }
-    declared = audit.measurements_of(batch.experiment)
-    wanted = scope.measurements[batch.experiment]
+    batch = next(iter(runs.values())).batch
+    declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Measured]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
     for name in wanted:
@@ -156,8 +134,7 @@ def _role(
             for seed, measurer in measurers.items()
             if (one := measurer.measure(name, declared[name], quantity)) is not None
         }
-        reasons = _reasons(name, found, measurers, attested) if found else ()
-        if reasons:
+        if found and (reasons := _reasons(name, found, measurers, attested)):
             withheld[name] = reasons
         elif found:
             measured[name] = found
@@ -193,7 +170,7 @@ def _reasons(
         for seed, one in found.items()
         if one.steps is not None and not measurers[seed].diverged
     }
-    if attested or reasons or not steps:
+    if attested or reasons:
         return tuple(reasons)
     every = set[int]().union(*steps.values())
     return tuple(
@@ -255,6 +232,7 @@ class RunMeasurer:
     not_whole: dict[str, list[str]] = field(default_factory=dict)
     _gaps: dict[str, list[str]] = field(default_factory=dict)
     _axes: set[str] = field(default_factory=set)
+    _indices: dict[str, dict[_Place, Curve]] = field(default_factory=dict)
 
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
@@ -267,16 +245,15 @@ class RunMeasurer:
         place = f"{self.run.name}, measurement '{name}'"
         names = [axis.name for axis in declaration.axes]
         coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
-        values: list[ExpressionValue] = []
+        values: list[Curve] = []
         absent: str | None = None
         self._gaps, self._axes = {}, set()
         for at in itertools.product(*coordinates):
             try:
                 value = self._value(quantity, dict(zip(names, at, strict=True)), place)
+                values.append(_shaped(value, declaration.kind, place))
             except _NotLogged as error:
                 absent = str(error)
-                continue
-            values.append(_shaped(value, declaration.kind, place))
         if not values:
             return None
         if unused := set(names) - self._axes:
@@ -295,22 +272,18 @@ class RunMeasurer:
             self.not_whole[name] = list(dict.fromkeys(found))
         return measured
 
-    def _value(
-        self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str
-    ) -> ExpressionValue:
-        if quantity.tag is not None:
-            return self._lookup(quantity.tag, at, whole=True)
-        assert quantity.expression is not None, "a quantity is a tag or an expression"
+    def _value(self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str) -> Curve:
+        if quantity.expression is None:
+            return self._logged(quantity.tag or "", at, whole=True)
         try:
-            node = parse_expression(quantity.expression)
-            return evaluate(node, lambda tag: self._lookup(tag, at), quantity.let)
+            return evaluate(
+                quantity.expression, lambda name: self._logged(quantity.let.get(name, name), at)
+            )
         except ExpressionError as error:
             text = f"found {error}; expected a formula as docs/import.md describes it."
             raise LogError(f"{place}, expression", text) from None
 
-    def _lookup(
-        self, template: str, at: Mapping[str, Coordinate], whole: bool = False
-    ) -> ExpressionValue:
+    def _logged(self, template: str, at: Mapping[str, Coordinate], whole: bool = False) -> Curve:
         """Return the curve under a tag at these coordinates, looked through for faults.
 
         Args:
@@ -319,31 +292,45 @@ class RunMeasurer:
             whole: whether the curve must stand at all of them; a part of a formula need not.
         """
         tag, rest = _filled(template, at)
-        curves = self.run.curves.get(tag, {})
-        matching = {have: c for have, c in curves.items() if _matches(have, rest, whole)}
-        if curves and not matching and any({a for a, _ in have} - set(rest) for have in curves):
-            first = next(iter(curves))
+        curves = self._index(tag)
+        axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
+        if axes - set(rest):
+            first = ", ".join(f"{axis} {one}" for axis, one in next(iter(self.run.curves[tag])))
             raise LogError(
                 f"{self.run.name}, tag '{tag}'",
-                f"found numbers at {_words(dict(first))}; expected a measurement with this axis.",
+                f"found numbers at {first}; expected a measurement with this axis.",
             )
-        if not matching:
-            raise _NotLogged(tag if not rest else f"{tag} at {_words(rest)}")
-        ((have, curve),) = matching.items()
-        self._axes |= {axis for axis, _ in have} | (set(at) - set(rest))
+        curve = curves.get(_place({axis: rest[axis] for axis in axes}))
+        if curve is None or (whole and len(axes) < len(rest)):
+            where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
+            raise _NotLogged(f"{tag} at {where}" if rest else tag)
+        self._axes |= axes | (set(at) - set(rest))
         self.used.add(tag)
         if tag not in self._gaps:
             _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
             found = [] if self.attested else _gaps_in(curve, self.run.config)
             self._gaps[tag] = [f"'{tag}': {one}" for one in found]
         if curve.steps is None:
-            return ExpressionValue(None, curve.values[-1])
+            return replace(curve, values=curve.values[-1])
         if not len(curve.steps):
             raise _NotLogged(tag)
-        return ExpressionValue(curve.steps, curve.values)
+        return curve
+
+    def _index(self, tag: str) -> dict[_Place, Curve]:
+        """Return the curves of a tag by their coordinates."""
+        if tag not in self._indices:
+            curves = self.run.curves.get(tag, {})
+            self._indices[tag] = {_place(dict(at)): curve for at, curve in curves.items()}
+        return self._indices[tag]
 
 
-_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+def _place(at: Mapping[str, Coordinate]) -> _Place:
+    """Return coordinates as they are compared: "1" and 1.0 are the same one."""
+    numbers = {axis: number_of(one) for axis, one in at.items()}
+    return frozenset(
+        (axis, str(at[axis]) if number is None or number != number else number)
+        for axis, number in numbers.items()
+    )
 
 
 def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
@@ -362,17 +349,6 @@ def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str,
             )
     filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
     return filled, {axis: one for axis, one in at.items() if axis not in axes}
-
-
-def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate], whole: bool) -> bool:
-    """Return True if a curve stands at the wanted coordinates: all of them, or its own axes'."""
-    if whole and len(have) != len(wanted):
-        return False
-    return all(axis in wanted and same_coordinate(text, wanted[axis]) for axis, text in have)
-
-
-def _words(at: Mapping[str, Coordinate]) -> str:
-    return ", ".join(f"{axis} {one}" for axis, one in at.items()) or "no coordinate"
 
 
 def _refuse_unusable(curve: Curve, place: str) -> None:
@@ -445,15 +421,11 @@ def _not_finite(measured: Measured) -> list[str]:
     return [f"found {measured.values[index]}{where}; of a run that diverged say so under 'runs'"]
 
 
-def _shaped(value: ExpressionValue, kind: MeasurementKind, place: str) -> ExpressionValue:
+def _shaped(value: Curve, kind: MeasurementKind, place: str) -> Curve:
     """Return the value as declared: with steps for a series, one number for all else."""
-    if kind is MeasurementKind.SERIES:
-        if value.steps is None:
-            raise LogError(
-                place, "found a single number without a step; expected a series over steps."
-            )
-        return value
-    if value.steps is None:
+    if kind is MeasurementKind.SERIES and value.steps is None:
+        raise LogError(place, "found a single number without a step; expected a series over steps.")
+    if kind is MeasurementKind.SERIES or value.steps is None:
         return value
     if len(value.steps) > 1:
         raise LogError(
@@ -461,10 +433,10 @@ def _shaped(value: ExpressionValue, kind: MeasurementKind, place: str) -> Expres
             f"found {len(value.steps)} steps; expected one number, as it is no series. "
             "Say which with an expression: last(…), first(…) or mean(…).",
         )
-    return ExpressionValue(None, value.values[0])
+    return replace(value, steps=None, values=value.values[0])
 
 
-def _stacked(values: Sequence[ExpressionValue], shape: tuple[int, ...], place: str) -> Measured:
+def _stacked(values: Sequence[Curve], shape: tuple[int, ...], place: str) -> Measured:
     steps = values[0].steps
     for other in values[1:]:
         if steps is not None and not np.array_equal(steps, other.steps):  # type: ignore[arg-type]

@@ -29,9 +29,9 @@ def notes_on(
 ) -> Iterator[str]:
     """Yield what a reader of the measurements is to know, in sentences for the manifest."""
     if ignored := ignored_runs(found, roles):
-        yield f"Runs of the logs that are left out: {some([_within(one) for one in ignored])}."
+        yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
     if found.skipped:
-        yield f"Among the logs were not read: {some([_within(one) for one in found.skipped])}."
+        yield f"Among the logs were not read: {some(list(map(_within, found.skipped)))}."
     if mapping.complete is not None:
         reason = mapping.complete.rstrip(".")
         yield f"Curves that may look cut are said to be all that was logged: {reason}."
@@ -89,14 +89,9 @@ def _of_role(role: ImportedRole, found: FoundLogs) -> dict[str, Any]:
         }
         for seed, one in role.runs.items()
     ]
-    return {
-        "role": role_words(role.batch),
-        "runs": runs,
-        "measured": list(role.measured),
-        "withheld": {name: list(reasons) for name, reasons in role.withheld.items()},
-        "absent": list(role.absent),
-        "ignored": list(role.ignored),
-    }
+    lists = {name: list(getattr(role, name)) for name in ("measured", "absent", "ignored")}
+    withheld = {name: list(reasons) for name, reasons in role.withheld.items()}
+    return {"role": role_words(role.batch), "runs": runs, "withheld": withheld, **lists}
 
 
 def measured_runs_of(role: ImportedRole) -> MeasuredRuns:

@@ -80,14 +80,9 @@ def write_submission(
     *,
     replace: bool = False,
 ) -> Submission:
-    """Write a folder of measurements, whole or not at all; return what is read from it.
+    """Write a new folder of measurements, whole or not at all; return what is read from it.
 
-    Args:
-        folder: the new folder.
-        audit: declares the measurements.
-        runs: the experiments and controls that were run.
-        header: what holds of all runs.
-        replace: whether a folder of measurements that is there already is replaced.
+    A folder of measurements that is there already is replaced if `replace` says so.
 
     Raises:
         UsageError: if the folder exists, or something is no number.
@@ -108,25 +103,32 @@ def fill_folder(
         UsageError: if something is no number.
         SpecError: listing everything that does not fit the audit.
     """
-    manifest = _manifest(audit, header)
+    entries: list[dict[str, Any]] = []
     places = {}
     for index, run in enumerate(runs):
         stem = f"{index}-{re.sub(r'[^a-z0-9_]', '_', run.experiment)[:60]}"
-        manifest["runs"] += _entries(run, stem)
+        entries += _entries(run, stem)
         for seed, measured in run.seeds.items():
-            place = f"runs[{index}] ({run.experiment}), seed {seed}"
-            places[f"{stem}-seed-{seed}.npz"] = place
-            arrays = dict(_arrays(audit, run.experiment, measured, place))
-            _write_npz(folder / f"{stem}-seed-{seed}.npz", arrays)
+            file = f"{stem}-seed-{seed}.npz"
+            places[file] = f"runs[{index}] ({run.experiment}), seed {seed}"
+            arrays = _arrays(audit, run.experiment, measured, places[file])
+            with zipfile.ZipFile(folder / file, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, array in arrays:  # np.savez takes names as keywords, and so not "file"
+                    with archive.open(f"{name}.npy", "w") as member:
+                        np.lib.format.write_array(member, array, allow_pickle=False)
+    manifest = {**_head(audit, header), "runs": entries}
     text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     try:
         return read_submission(audit, folder)
-    except SpecError as error:
-        raise SpecError(_in_memory(str(error), places)) from None
+    except SpecError as error:  # tell places in what the caller passed, not in files
+        faults = re.sub(rf"(?m)^{MANIFEST}:\d+:\d+: ", "", str(error))
+        for file, place in places.items():
+            faults = faults.replace(f"{file}: ", f"{place}: ")
+        raise SpecError(faults) from None
 
 
-def _manifest(audit: Audit, header: Header) -> dict[str, Any]:
+def _head(audit: Audit, header: Header) -> dict[str, Any]:
     today = datetime.now(UTC).date()
     unstated = Origin(who="not stated", source="not stated", framework="not stated", made=today)
     origin = header.origin or unstated
@@ -139,13 +141,14 @@ def _manifest(audit: Audit, header: Header) -> dict[str, Any]:
         "paper": audit.paper.slug,
         "tier": header.tier,
         "proxy": header.proxy,
-        "settings": _plain(header.settings),
+        "settings": plain_settings(header.settings),
         "noted": list(header.noted),
     }
-    return {**{name: one for name, one in stated.items() if one not in (None, {}, [])}, "runs": []}
+    return {name: one for name, one in stated.items() if one not in (None, {}, [])}
 
 
-def _plain(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
+def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
+    """Return settings as YAML writes them."""
     return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
 
 
@@ -158,7 +161,7 @@ def _entries(run: MeasuredRuns, stem: str) -> Iterator[dict[str, Any]]:
             yield {
                 "experiment": run.experiment,
                 "seeds": seeds,
-                "settings": _plain(run.settings),
+                "settings": plain_settings(run.settings),
                 "status": status,
                 "files": [f"{stem}-seed-{{seed}}.npz"],
             }
@@ -170,29 +173,17 @@ def _arrays(
     """Yield the arrays of one seed by their names in the file."""
     for name, value in measured.items():
         declared = audit.declaration(experiment, name)
-        steps, values = _parts(value, None if declared is None else declared.kind)
+        is_series = declared is not None and declared.kind is MeasurementKind.SERIES
+        steps = None
+        if isinstance(value, Series):
+            steps, value = value.steps, value.values
+        elif isinstance(value, Mapping) and set(value) == {"steps", "values"}:
+            steps, value = value["steps"], value["values"]
+        elif is_series and isinstance(value, tuple | list) and len(value) == 2:
+            steps, value = value
         if steps is not None:
             yield f"{name}.steps", _numbers(steps, f"{place}: the steps of '{name}'")
-        yield name, _numbers(values, f"{place}: '{name}'")
-
-
-def _write_npz(file: Path, arrays: Mapping[str, NDArray[np.float64]]) -> None:
-    """Write arrays by name; `np.savez` takes names as keywords, and so not the name "file"."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def _parts(value: Any, kind: MeasurementKind | None) -> tuple[Any, Any]:
-    """Return the steps, or None, and the values of a measurement."""
-    if isinstance(value, Series):
-        return value.steps, value.values
-    if isinstance(value, Mapping) and set(value) == {"steps", "values"}:
-        return value["steps"], value["values"]
-    if kind is MeasurementKind.SERIES and isinstance(value, tuple | list) and len(value) == 2:
-        return value[0], value[1]
-    return None, value
+        yield name, _numbers(value, f"{place}: '{name}'")
 
 
 def _numbers(value: Any, what: str) -> NDArray[np.float64]:
@@ -204,10 +195,3 @@ def _numbers(value: Any, what: str) -> NDArray[np.float64]:
     except (TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UsageError(f"{what}: found no plain numbers ({reason}); expected them.") from error
-
-
-def _in_memory(faults: str, places: Mapping[str, str]) -> str:
-    """Return faults with places in what the caller passed, in place of those in files."""
-    for file, place in places.items():
-        faults = faults.replace(f"{file}: ", f"{place}: ")
-    return re.sub(rf"(?m)^{MANIFEST}:\d+:\d+: ", "", faults)

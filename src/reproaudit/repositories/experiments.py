@@ -15,7 +15,7 @@ from reproaudit import elsewhere
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.declarations import Declaration
-from reproaudit.elsewhere.training_length import stated_length
+from reproaudit.elsewhere.scope import stated_length
 from reproaudit.errors import SpecError
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements

@@ -13,7 +13,7 @@ from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue
-from reproaudit.elsewhere.expressions import ExpressionError, parse_expression
+from reproaudit.elsewhere.mapping import ExpressionError, check_expression
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.repositories.run_file import SEED, CommandExperiment, RunFile, placeholders
 
@@ -89,7 +89,7 @@ def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[
                 message = f"found the axis {{{axis}}}; expected an axis of '{measurement}'"
                 yield loc, False, "RA085", message, did_you_mean(axis, axes)
         try:
-            parse_expression(quantity.expression or "0")
+            check_expression(quantity.expression or "0")
         except ExpressionError as error:
             message = f"found {str(error).rstrip('.')}; expected a formula"
             yield (*loc, "expression"), False, "RA086", message, ""
