@@ -7,7 +7,7 @@ settles its seed and its role (an experiment or a control) and holds its setting
 audit's, `measuring` makes declared measurements from curves and says which are not whole, `writing`
 writes the folder, as a whole or not at all, and `protocol` what became of every log.
 
-Folders: `manifest` says what is in them, and `submission` holds the numbers against the declarations
+Folders: `manifest` says what is in them; `submission` holds the numbers against the declarations,
 and makes records of them that carry their origin and are judged as ours are. Its tables are read
 and measured as logged ones are.
 

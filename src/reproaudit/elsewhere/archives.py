@@ -38,11 +38,7 @@ def is_archive(file: Path) -> bool:
 
 
 def unpack(file: Path, place: str, into: Path) -> list[str]:
-    """Unpack an archive's regular files; return the names of links and devices in it.
-
-    Raises:
-        LogError: if it is damaged, names a file outside itself, or unpacks to too much.
-    """
+    """Unpack an archive's regular files; return the names of links and devices in it."""
     left_out, size = [], 0
     try:
         with open_log(file, place) as handle:

@@ -15,6 +15,7 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,7 @@ class Message:
     """The fields of a message by their numbers; where one comes several times, the last counts."""
 
     def __init__(self, data: bytes) -> None:
-        """Take the bytes.
-
-        Raises:
-            WireError: if they are damaged.
-        """
+        """Take the bytes."""
         self._fields: dict[int, list[int | bytes]] = {}
         for number, value in _fields(data):
             self._fields.setdefault(number, []).append(value)
@@ -63,11 +60,7 @@ class Message:
         return self._fields[number][-1] if number in self._fields else None
 
     def all_bytes(self, number: int) -> list[bytes]:
-        """Return every message or string under a number.
-
-        Raises:
-            WireError: if one is a number.
-        """
+        """Return every message or string under a number."""
         found = self._fields.get(number, [])
         if any(isinstance(one, int) for one in found):
             raise WireError("found a number; expected text or a message")
@@ -86,22 +79,14 @@ class Message:
         return next(reversed(self.all_bytes(number)), b"").decode("utf-8", errors="replace")
 
     def whole(self, number: int) -> int:
-        """Return an int64, or 0 if it is absent.
-
-        Raises:
-            WireError: if it is no number.
-        """
+        """Return an int64, or 0 if it is absent."""
         value = self.raw(number) or 0
         if not isinstance(value, int):
             raise WireError("found bytes; expected a whole number")
         return value - (1 << 64) if value >= 1 << 63 else value
 
     def real(self, number: int, form: str = "<d") -> float:
-        """Return a double, or a float with the form "<f"; 0 if it is absent.
-
-        Raises:
-            WireError: if it has another length.
-        """
+        """Return a double, or a float with the form "<f"; 0 if it is absent."""
         data = next(reversed(self.all_bytes(number)), bytes(struct.calcsize(form)))
         if len(data) != struct.calcsize(form):
             raise WireError(f"found {len(data)} bytes; expected {struct.calcsize(form)}")
@@ -183,23 +168,16 @@ def is_event_file(name: str) -> bool:
 
 
 def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
-    """Read the run that one folder's event files hold together.
-
-    Raises:
-        LogError: if a file is truncated or damaged.
-    """
+    """Read the run that one folder's event files hold together."""
     in_order = tuple(sorted(files, key=_begun))
     reader = _EventReader(source.name)
     for file in in_order:
         place = f"{source.name}/{file.name}"
         _take_all(_tf_records(file, place), place, reader.take)
-    return LoggedRun(
-        name=source.name,
-        source="TensorBoard",
-        folder=in_order[0].parent,
-        parts=source.parts,
+    return source.run(
+        "TensorBoard",
+        reader.builder.curves(),
         files=in_order,
-        curves=reader.builder.curves(),
         config=reader.config,
         not_whole=("its hparams say that the run failed",) if reader.failed else (),
         made=day_of(reader.last),
@@ -325,25 +303,17 @@ _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 
 
 def read_offline_run(source: LogSource) -> LoggedRun:
-    """Read the run of one ``.wandb`` file.
-
-    Raises:
-        LogError: if the file is empty, truncated or damaged.
-    """
+    """Read the run of one ``.wandb`` file."""
     file, place = source.path, f"{source.name}/{source.path.name}"
     run = _OfflineRun(place, source.step)
     _take_all(_log_records(file, place), place, run.take)
-    return LoggedRun(
-        name=source.name,
-        source="W&B",
-        folder=file.parent,
-        parts=(*source.parts, run.title or file.stem.removeprefix("run-")),
-        files=(file,),
-        curves=run.builder.curves(),
+    title = run.title or file.stem.removeprefix("run-")
+    return replace(source, parts=(*source.parts, title)).run(
+        "W&B",
+        run.builder.curves(),
         config=run.config,
         not_whole=run.not_whole(),
         made=day_of(run.seconds),
-        who=run.who,
     )
 
 
@@ -397,16 +367,12 @@ class _OfflineRun:
         self.form = TableForm(step_name or "_step")
         self.config: dict[str, Any] = {}
         self.title = ""
-        self.who: str | None = None
         self.seconds = 0.0
         self.exit_code: int | None = None
         self._row = 0
 
     def take(self, record: Message) -> None:
-        """Take one Record: history 2, config 5, run 17, exit 18, environment 26.
-
-        A run has config 4 and display_name 8, an environment has the user 15.
-        """
+        """Take one Record: history 2, config 5, run 17 (config 4, display_name 8), exit 18."""
         for history in record.messages(2):
             self._history(history)
         for config in record.messages(5):
@@ -416,7 +382,6 @@ class _OfflineRun:
             self.title = run.text(8) or self.title
         for end in record.messages(18):
             self.exit_code = end.whole(1)
-        self.who = record.message(26).text(15) or self.who
 
     def not_whole(self) -> tuple[str, ...]:
         """Why the log may miss the run's end."""

@@ -43,7 +43,6 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
-_MAX_ENTRIES = 20_000
 _SEED_IN_NAME = (
     re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE),
     re.compile(r"(?:^|[^a-z0-9])s[=_\-]?(\d{1,10})(?![0-9])", re.IGNORECASE),
@@ -58,13 +57,6 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
     """Return a run's configuration: what its logger kept, and the files in its folder.
 
     Where the folder has none, the nearest one above it that has, up to the root, is read.
-
-    Args:
-        run: the run, with its logger's own configuration.
-        root: the folder that was given; nothing above it is looked at.
-
-    Raises:
-        LogError: if a file cannot be read, or two sources state different values.
     """
     config = {name: _plain(value) for name, value in flat("", run.config)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
@@ -79,8 +71,6 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
             raise LogError(place, "found no names with values; expected a configuration.")
         for name, raw in flat("", _unwrapped(tree)):
             value = _plain(raw)
-            if len(config) == _MAX_ENTRIES:
-                raise LogError(place, f"found more than {_MAX_ENTRIES} values; expected fewer.")
             if name not in config:
                 config[name], stated[name] = value, file.name
             elif not alike(config[name], value) and not _left_to_trainer(run, name, value):
@@ -149,11 +139,7 @@ def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
 
 
 def seed_of(run: LoggedRun) -> int:
-    """Return a run's seed: a column of its table, its configuration, or its name.
-
-    Raises:
-        LogError: if there is none, or two differ.
-    """
+    """Return a run's seed: a column of its table, its configuration, or its name."""
     remedy = f"Say --seed '{run.name}=NUMBER'."
     found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
     for name, value in seeds_in(run.config):

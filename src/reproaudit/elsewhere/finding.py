@@ -18,7 +18,6 @@ from reproaudit.elsewhere.configurations import find_configuration
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
 
 _MAX_ENTRIES = 200_000
-MAX_RUNS = 10_000
 _STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, .wandb, metrics.csv, trainer_state.json, CSV, TSV, "
@@ -46,17 +45,7 @@ class FoundLogs:
 def find_runs(
     logs: Sequence[Path], axes: frozenset[str], step: str | None, scratch: Path
 ) -> FoundLogs:
-    """Find every run below the paths.
-
-    Args:
-        logs: files and folders.
-        axes: the audit's axes, which a table may have as columns.
-        step: what counts the steps, where the mapping names it.
-        scratch: a folder for what archives hold.
-
-    Raises:
-        LogError: if a path holds no log, or a log is damaged.
-    """
+    """Find every run below the paths."""
     found = FoundLogs()
     names: Counter[str] = Counter()
     for path in dict.fromkeys(logs):
@@ -79,13 +68,7 @@ def find_runs(
 
 
 class _Finder:
-    """Looks below one path; an archive is unpacked first.
-
-    Args:
-        path: the file or folder; links below it are not followed.
-        asked: what every reader is told.
-        scratch: a folder for what an archive holds.
-    """
+    """Looks below one path; an archive is unpacked first."""
 
     def __init__(self, path: Path, asked: LogSource, scratch: Path) -> None:
         self._asked = asked
@@ -102,11 +85,7 @@ class _Finder:
         self.folder = self._root if self._root.is_dir() else self._root.parent
 
     def left_out(self, used: set[Path]) -> list[str]:
-        """Return what was passed over, the likelier logs first.
-
-        Args:
-            used: files that were read after all.
-        """
+        """Return what was passed over, the likelier logs first."""
         parts = {one for path in used for one in (path, *path.parents)}
         ranks = {_OTHER: 1, _HIDDEN: 2}
         left = [(path, why) for path, why in self._skipped.items() if path not in parts]
@@ -119,10 +98,8 @@ class _Finder:
         for run in self._walk() if self._root.is_dir() else self._file(self._root):
             if run.passed_over:
                 self._passed_over.append(f"{run.name} ({run.passed_over})")
-                continue
-            runs.append(run)
-            if len(runs) > MAX_RUNS:
-                raise LogError(self._asked.name, f"found more than {MAX_RUNS:,} runs.")
+            else:
+                runs.append(run)
         if self._root in self._skipped:
             found = self._root.suffix or self._root.name
             raise LogError(self._asked.name, f"found '{found}'; expected {LOG_KINDS}.")

@@ -64,6 +64,11 @@ class LogSource:
     axes: frozenset[str] = frozenset()
     step: str | None = None
 
+    def run(self, logger: str, curves: Curves, **more: Any) -> LoggedRun:
+        """Return a run that was found here; `more` are other fields of it."""
+        files = more.pop("files", (self.path,))
+        return LoggedRun(self.name, logger, files[0].parent, self.parts, files, curves, **more)
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -102,7 +107,6 @@ class LoggedRun:
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
-        who: who ran it, if the log says so.
         passed_over: why it is no run of its own, such as one that was deleted; "" if it is one.
     """
 
@@ -117,16 +121,11 @@ class LoggedRun:
     not_whole: tuple[str, ...] = ()
     step: str | None = None
     made: date | None = None
-    who: str | None = None
     passed_over: str = ""
 
 
 class CurveBuilder:
-    """Gathers points by tag and coordinates.
-
-    Args:
-        place: the file, for messages.
-    """
+    """Gathers points by tag and coordinates."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -135,11 +134,7 @@ class CurveBuilder:
         self._count = 0
 
     def add(self, tag: str, step: int | None, value: float, at: LoggedCoordinates = ()) -> None:
-        """Add a point.
-
-        Raises:
-            LogError: if the run holds too many, or the step is no exact whole number.
-        """
+        """Add a point."""
         self._count += 1
         if self._count > MAX_POINTS:
             raise LogError(
@@ -204,11 +199,7 @@ def flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
 
 
 def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
-    """Open a regular file for reading; it is never waited for, as a named pipe would be.
-
-    Raises:
-        LogError: if it is no regular file, cannot be read, or holds more than so many bytes.
-    """
+    """Open a regular file for reading; it is never waited for, as a named pipe would be."""
     try:
         return open_regular(path, most, follow=False)
     except UnfitFileError as error:
@@ -224,21 +215,13 @@ def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
 
 
 def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
-    """Read all of a text file in UTF-8.
-
-    Raises:
-        LogError: as `open_log` does, or if it is no UTF-8.
-    """
+    """Read all of a text file in UTF-8."""
     with open_log(path, place, most) as handle:
         return decode(handle.read(most + 1)[:most], place)
 
 
 def decode(data: bytes, place: str) -> str:
-    """Return bytes as text in UTF-8, without the mark that may precede it.
-
-    Raises:
-        LogError: if they are no UTF-8.
-    """
+    """Return bytes as text in UTF-8, without the mark that may precede it."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -248,11 +231,7 @@ def decode(data: bytes, place: str) -> str:
 
 
 def parse_json(text: str | bytes, place: str) -> Any:
-    """Parse JSON text; a name that comes twice is refused, since nobody knows which was meant.
-
-    Raises:
-        LogError: if it is no JSON, or a name comes twice.
-    """
+    """Parse JSON text; a name that comes twice is refused, since nobody knows which was meant."""
     try:
         return decode_json(text, object_pairs_hook=_unique)
     except ValueError as error:
@@ -271,11 +250,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Parse YAML text: plain values only. ``1e-3`` is a number, as its writers mean it.
-
-    Raises:
-        LogError: if it is no YAML, nests too deeply, or has a tag, an alias or a name twice.
-    """
+    """Parse YAML text: plain values only. ``1e-3`` is a number, as its writers mean it."""
     try:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -147,10 +147,6 @@ class ExpressionError(ValueError):
 def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
     """Compute a formula; its value has steps unless it is a single number.
 
-    Args:
-        formula: the text.
-        lookup: finds the logged quantity of a name.
-
     Raises:
         ExpressionError: if it holds anything but arithmetic, or the steps of two series differ.
     """

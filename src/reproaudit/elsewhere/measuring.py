@@ -80,16 +80,6 @@ def measure_roles(
 
     A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
     that run alone would choose among the seeds.
-
-    Args:
-        audit: the audit.
-        scope: what is asked for.
-        placed: the runs.
-        overrides: the manifest's settings, "experiment.setting".
-        mapping: the mapping file.
-
-    Raises:
-        LogError: if numbers do not fit, or the mapping names what nobody logged.
     """
     known = {name for one in audit.experiments for name in audit.measurements_of(one)}
     for name in mapping.mapping:
@@ -237,11 +227,7 @@ class RunMeasurer:
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
     ) -> Measured | None:
-        """Make one measurement; None if the run has none of the tags it needs.
-
-        Raises:
-            LogError: if only some of them are there, or their numbers do not fit.
-        """
+        """Make one measurement; None if the run has none of the tags it needs."""
         place = f"{self.run.name}, measurement '{name}'"
         names = [axis.name for axis in declaration.axes]
         coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
@@ -284,13 +270,7 @@ class RunMeasurer:
             raise LogError(f"{place}, expression", text) from None
 
     def _logged(self, template: str, at: Mapping[str, Coordinate], whole: bool = False) -> Curve:
-        """Return the curve under a tag at these coordinates, looked through for faults.
-
-        Args:
-            template: the tag, with places for coordinates.
-            at: the coordinates.
-            whole: whether the curve must stand at all of them; a part of a formula need not.
-        """
+        """Return the curve under a tag at these coordinates, looked through for faults."""
         tag, rest = _filled(template, at)
         curves = self._index(tag)
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
@@ -334,11 +314,7 @@ def _place(at: Mapping[str, Coordinate]) -> _Place:
 
 
 def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
-    """Return a tag with its coordinates filled in, and those that it has no place for.
-
-    Raises:
-        LogError: if it has a place for an unknown axis.
-    """
+    """Return a tag with its coordinates filled in, and those that it has no place for."""
     axes = _PLACEHOLDER.findall(template)
     for axis in axes:
         if axis not in at:

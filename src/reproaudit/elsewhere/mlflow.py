@@ -27,8 +27,6 @@ from reproaudit.elsewhere.logged import (
     read_log_text,
 )
 
-_MAX_ENTRIES = 20_000
-"""Metrics or parameters of one run."""
 MAX_QUERY_SECONDS = 60.0
 DELETED = "deleted in MLflow"
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
@@ -48,17 +46,13 @@ def _run(
     """Return a run of either store; `meta` holds what MLflow keeps of it, the status in words."""
     ended = number_of(meta.get("end_time")) or number_of(meta.get("start_time"))
     status = meta["status"]
-    return LoggedRun(
-        name=source.name,
-        source="MLflow",
-        folder=files[0].parent,
-        parts=source.parts,
+    return source.run(
+        "MLflow",
+        builder.curves(),
         files=tuple(files),
-        curves=builder.curves(),
         config=config,
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
         made=day_of(None if ended is None else ended / 1000),
-        who=str(meta.get("user_id") or "") or None,
         passed_over=DELETED if _is_deleted(meta) else "",
     )
 
@@ -89,11 +83,7 @@ def not_a_run(folder: Path) -> str | None:
 
 
 def read_store_run(source: LogSource) -> LoggedRun:
-    """Read the run in a folder of the file store.
-
-    Raises:
-        LogError: if a file of it is damaged.
-    """
+    """Read the run in a folder of the file store."""
     name, files = source.name, [source.path / "meta.yaml"]
     meta = parse_yaml(read_log_text(files[0], f"{name}/meta.yaml", 2**20), f"{name}/meta.yaml")
     if not isinstance(meta, dict) or ("run_id" not in meta and "run_uuid" not in meta):
@@ -102,26 +92,23 @@ def read_store_run(source: LogSource) -> LoggedRun:
     builder = CurveBuilder(name)
     if _is_deleted(meta):
         return _run(source, files, builder, {}, meta)
-    for tag, file in _entries(source.path / "metrics", f"{name}/metrics"):
+    for tag, file in _entries(source.path / "metrics"):
         files.append(file)
         _metric(tag, file, f"{name}/metrics/{tag}", builder)
     config = {
         key: read_log_text(file, f"{name}/params/{key}", 2**20)
-        for key, file in _entries(source.path / "params", f"{name}/params")
+        for key, file in _entries(source.path / "params")
     }
     title = [str(meta["run_name"])] if meta.get("run_name") else []
     named = LogSource(source.path, name, (*source.parts, *title))
     return _run(named, files, builder, config, meta)
 
 
-def _entries(folder: Path, place: str) -> Iterator[tuple[str, Path]]:
+def _entries(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files below a folder of metrics or parameters, by their names in MLflow."""
-    waiting, count = [folder] if folder.is_dir() and not folder.is_symlink() else [], 0
+    waiting = [folder] if folder.is_dir() and not folder.is_symlink() else []
     while waiting:
         for file in sorted(waiting.pop().iterdir()):
-            count += 1
-            if count > _MAX_ENTRIES:
-                raise LogError(place, f"found more than {_MAX_ENTRIES} entries; expected fewer.")
             if file.is_dir() and not file.is_symlink():
                 waiting.append(file)
             else:
@@ -144,21 +131,13 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
 
 
 def is_database(source: LogSource) -> bool:
-    """Return True if a file is an SQLite database.
-
-    Raises:
-        LogError: if it cannot be read.
-    """
+    """Return True if a file is an SQLite database."""
     with open_log(source.path, source.name) as handle:
         return handle.read(16) == b"SQLite format 3\0"
 
 
 def read_database(source: LogSource) -> list[LoggedRun]:
-    """Read the runs of an SQLite store, those that were deleted among them.
-
-    Raises:
-        LogError: if it is damaged, no store of MLflow's, or still being written.
-    """
+    """Read the runs of an SQLite store, those that were deleted among them."""
     journal = source.path.with_name(f"{source.path.name}-wal")
     if journal.is_file() and journal.stat().st_size:
         raise LogError(
@@ -189,7 +168,7 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
                 source.name,
                 f"found no table '{table}'; expected an MLflow store. Leave the file out.",
             )
-    columns = ("name", "status", "start_time", "end_time", "user_id", "lifecycle_stage")
+    columns = ("name", "status", "start_time", "end_time", "lifecycle_stage")
     query = f"SELECT run_uuid, {', '.join(columns)} FROM runs ORDER BY start_time, run_uuid"
     found: dict[str, LoggedRun] = {}
     for run_id, *values in database.execute(query).fetchall():

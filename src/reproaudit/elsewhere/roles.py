@@ -58,19 +58,7 @@ def place_runs(
     mapping: MappingFile,
     seeds: Mapping[str, int],
 ) -> tuple[PlacedRun, ...]:
-    """Give every run that is not ignored its role and seed.
-
-    Args:
-        audit: the audit.
-        scope: what is asked for.
-        runs: the runs, with their configurations.
-        mapping: the mapping file.
-        seeds: a run's name, or a pattern of names -> its seed.
-
-    Raises:
-        LogError: if a role or a seed cannot be told, two runs have the same, or the runs of one
-            role differ in more than their seed.
-    """
+    """Give every run that is not ignored its role and seed."""
     _refuse_unmatched(audit, runs, mapping, seeds)
     placed: dict[tuple[Batch, int], PlacedRun] = {}
     first: dict[Batch, PlacedRun] = {}
@@ -281,12 +269,7 @@ def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> tuple[Compare
 
 
 def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
-    """Return the settings that the logs state of every run of an experiment, for a manifest.
-
-    Raises:
-        LogError: if the experiment and a control of it state different values, which a manifest
-            cannot hold.
-    """
+    """Return the settings that the logs state of every run of an experiment, for a manifest."""
     found: dict[str, SettingValue] = {}
     for one in compared:  # the experiments come first
         name = f"{one.batch.experiment}.{one.name}"

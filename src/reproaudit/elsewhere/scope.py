@@ -95,10 +95,6 @@ def end_beside(series: Iterable[Sequence[int] | NDArray[np.int64]], length: floa
     """Return the last step of series that did not go through so many; None if they may have.
 
     A series may stop short of the length by the widest distance between two of its steps.
-
-    Args:
-        series: the steps of each, shape (step,); the one that goes furthest is looked at.
-        length: the number of steps.
     """
     ends = [
         (int(steps.max()), int(np.abs(np.diff(steps)).max(initial=1)))

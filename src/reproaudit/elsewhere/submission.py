@@ -42,7 +42,9 @@ from reproaudit.elsewhere.logged import (
     MAX_STEP,
     Curve,
     LogError,
+    LoggedCoordinates,
     LoggedRun,
+    LogSource,
     decode,
     on_one_line,
     parse_json,
@@ -280,22 +282,17 @@ class _Reader:
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
         """Note a run that belongs to no batch of the plan."""
-        if run.experiment not in self.audit.experiments:
+        roles = [role_words(one) for one in batches if one.experiment == run.experiment]
+        if roles:
+            self.fault(
+                self.placed("runs", index, "settings"),
+                f"found settings that no arm of '{run.experiment}' has; expected {' or '.join(roles)}. What "
+                "differs in every run belongs under the manifest's own 'settings'.",
+            )
+        else:
             hint = did_you_mean(run.experiment, self.audit.experiments)
             place = self.placed("runs", index, "experiment")
             self.fault(place, f"found the unknown experiment '{run.experiment}'. {hint}")
-            return
-        arms = [
-            "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
-            for one in batches
-            if one.experiment == run.experiment and one.overrides
-        ]
-        self.fault(
-            self.placed("runs", index, "settings"),
-            f"found settings that no arm of '{run.experiment}' has; expected none, or "
-            f"{' or '.join(arms) or 'nothing else'}. What differs in every run belongs "
-            "under the manifest's own 'settings'.",
-        )
 
     def refuse_copies(self, which: str, records: Mapping[int, Record], place: str) -> None:
         """Note runs that equal another seed's where a third seed of theirs differs.
@@ -506,16 +503,13 @@ class _Reader:
             axes=frozenset(axes & set(columns)),
             only_value="value" if "value" in columns else None,
         )
+        source = LogSource(path, place)
         return {
-            seed: LoggedRun(
-                place, "table", path.parent, (), (path,),
-                {tag: {at: _in_order(one) for at, one in each.items()}
-                 for tag, each in curves.items()},
-            )
+            seed: source.run("table", {tag: _in_order(at) for tag, at in curves.items()})
             for (_, seed), curves in group_rows(rows, place, path.stem, form).items()
-        }  # fmt: skip
+        }
 
-    def _npz_arrays(self, data: bytes, place: str) -> Mapping[str, NDArray[np.float64]]:
+    def _npz_arrays(self, data: bytes, place: str) -> dict[str, NDArray[np.float64]]:
         try:
             count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
             if count > MOST_MEASUREMENTS:
@@ -543,12 +537,16 @@ class _Reader:
             raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
 
 
-def _in_order(curve: Curve) -> Curve:
-    """Return a curve in the order of its steps: the rows of a table may have any."""
-    if curve.steps is None or curve.fault is not None:
-        return curve
-    order = np.argsort(curve.steps, kind="stable")
-    return replace(curve, steps=curve.steps[order], values=curve.values[order])
+def _in_order(curves: Mapping[LoggedCoordinates, Curve]) -> Mapping[LoggedCoordinates, Curve]:
+    """Return curves in the order of their steps: the rows of a table may have any."""
+    found = {}
+    for at, one in curves.items():
+        order = (
+            slice(None) if one.steps is None or one.fault else np.argsort(one.steps, kind="stable")
+        )
+        steps = None if one.steps is None else one.steps[order]
+        found[at] = replace(one, steps=steps, values=one.values[order])
+    return found
 
 
 def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]:

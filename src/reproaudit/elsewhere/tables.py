@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,6 @@ _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
 STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
 """Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
 MAX_COLUMNS = 20_000
-MAX_GROUPS = 10_000
 WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
 RESERVOIR = 1000
@@ -100,11 +99,7 @@ class TableForm:
 
 
 def read_table(source: LogSource) -> list[LoggedRun]:
-    """Read the runs in a CSV, TSV or JSON lines: one for each seed and run that columns tell apart.
-
-    Raises:
-        LogError: if it is no table, or has rows of different lengths.
-    """
+    """Read CSV, TSV or JSON lines: a run for each seed and run that columns tell apart."""
     file, name = source.path, source.name
     text = read_log_text(file, name)
     if file.suffix.lower() == ".jsonl":
@@ -115,47 +110,28 @@ def read_table(source: LogSource) -> list[LoggedRun]:
     groups = group_rows(rows, name, file.stem, form)
     is_wandb = "_step" in columns or any(column.endswith("__MIN") for column in columns)
     not_whole = _sampled(columns, groups.values())
-    return [
-        LoggedRun(
-            name=name + _words(run, seed),
-            source="W&B export" if is_wandb else "table",
-            folder=file.parent,
+    runs = []
+    for (run, seed), curves in groups.items():
+        said = [f"run {run}"] if run else []
+        said += [] if seed is None else [f"seed {seed}"]
+        named = replace(
+            source,
+            name=f"{name} ({', '.join(said)})" if said else name,
             parts=source.parts if run is None else (*source.parts, run),
-            files=(file,),
-            curves=curves,
-            seed=seed,
-            not_whole=not_whole,
-            step=form.step,
         )
-        for (run, seed), curves in groups.items()
-    ]
-
-
-def _words(run: str | None, seed: int | None) -> str:
-    said = [*([f"run {run}"] if run else []), *([f"seed {seed}"] if seed is not None else [])]
-    return f" ({', '.join(said)})" if said else ""
+        logger = "W&B export" if is_wandb else "table"
+        runs.append(named.run(logger, curves, seed=seed, not_whole=not_whole, step=form.step))
+    return runs
 
 
 def group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key, Curves]:
-    """Return the curves of a table by run and seed.
-
-    Args:
-        rows: the rows, by column.
-        name: the place of the table, for messages.
-        stem: what a lone column of values is called: the file's name.
-        form: the role of each column.
-
-    Raises:
-        LogError: if a seed or a step is no whole number.
-    """
+    """Return the curves of a table by run and seed."""
     builders: dict[_Key, CurveBuilder] = {}
     for line, row in rows:
         place = f"{name}:{line}"
         run = str(row.get(form.run, "")).strip() if form.run is not None else None
         key = run, None if form.seed is None else _seed(place, row, form.seed)
         if key not in builders:
-            if len(builders) == MAX_GROUPS:
-                raise LogError(name, f"found more than {MAX_GROUPS} runs; expected fewer.")
             builders[key] = CurveBuilder(name)
         if form.only_value is not None:
             row = {stem if n == form.only_value else n: cell for n, cell in row.items()}
@@ -174,11 +150,7 @@ def _seed(place: str, row: Mapping[str, Any], column: str) -> int:
 
 
 def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]) -> None:
-    """Take the numbers of one row. An empty cell was not observed.
-
-    Raises:
-        LogError: if the step is no whole number.
-    """
+    """Take the numbers of one row. An empty cell was not observed."""
     step = None if form.step is None else _step(place, row.get(form.step), form.step)
     at = tuple(sorted((axis, str(row[axis]).strip()) for axis in form.axes & row.keys()))
     for tag, value in _cells(row, form):
@@ -215,16 +187,7 @@ def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]
 
 
 def csv_rows(text: str, name: str, delimiter: str = ",") -> tuple[list[str], _Rows]:
-    """Return a table's header, and each row by column with its line; empty rows are left out.
-
-    Args:
-        text: the table.
-        name: its place, for messages.
-        delimiter: what stands between cells.
-
-    Raises:
-        LogError: if it has no header of different names, or, later, a row does not fit it.
-    """
+    """Return a table's header, and each row by column with its line; empty rows are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
 
     def rows() -> Iterator[list[str]]:
@@ -270,8 +233,6 @@ def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
             raise LogError(f"{name}:{line}", "found no JSON object; expected one on each line.")
         rows.append((line, row))
         columns.update(dict.fromkeys(row))
-        if len(columns) > MAX_COLUMNS:
-            raise LogError(f"{name}:{line}", f"found more than {MAX_COLUMNS} names.")
     if not rows:
         raise LogError(name, "found no row; expected one JSON object on each line.")
     return list(columns), iter(rows)
@@ -314,9 +275,6 @@ def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
     Args:
         source: the state, named as its run; it may lie in a checkpoint below the run's folder.
         place: what messages call the file.
-
-    Raises:
-        LogError: if it is none.
     """
     state = parse_json(read_log_text(source.path, place), place)
     history = state.get("log_history") if isinstance(state, dict) else None
@@ -329,13 +287,9 @@ def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
         take_row(builder, form, f"{place}: log_history[{index}]", row)
     reached, most = state.get("global_step"), state.get("max_steps")
     cut = isinstance(reached, int) and isinstance(most, int) and reached < most
-    return LoggedRun(
-        name=source.name,
-        source="Hugging Face",
-        folder=source.path.parent,
-        parts=source.parts,
-        files=(source.path,),
-        curves=builder.curves(),
+    return source.run(
+        "Hugging Face",
+        builder.curves(),
         config={one: state[one] for one in STATED_BY_TRAINER if state.get(one) is not None},
         not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
     )
