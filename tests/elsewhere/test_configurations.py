@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -150,15 +149,3 @@ def test_a_seed_that_cannot_be_told_is_asked_for(
         seed_of(a_run(Path(), *parts, config=config))
     assert said in str(refused.value)
     assert "--seed 'run=NUMBER'" in str(refused.value)
-
-
-def test_json_that_says_a_thing_twice_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "args.json").write_text('{"lr": 0.1, "lr": 0.2}')
-    with pytest.raises(LogError, match="'lr' stands twice"):
-        found(tmp_path)
-
-
-def test_a_configuration_beyond_bounds_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "args.json").write_text(json.dumps({"a": "x" * 5_000_000}))
-    with pytest.raises(LogError, match="bytes"):
-        found(tmp_path)

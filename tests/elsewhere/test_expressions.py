@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import Any
 
 import numpy as np
@@ -89,13 +88,6 @@ def test_everything_else_is_refused(text: str, said: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         value(text)
     assert said in str(refused.value)
-
-
-@pytest.mark.parametrize("text", ["9 ** 9 ** 9 ** 9", "-" * 150 + "1", "((a ** 9) ** 9) ** 9"])
-def test_large_numbers_take_no_time(text: str) -> None:
-    began = time.process_time()
-    value(text)
-    assert time.process_time() - began < 2
 
 
 @given(st.text(max_size=60))

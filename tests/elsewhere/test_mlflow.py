@@ -87,13 +87,6 @@ def test_a_cut_metric_is_told(tmp_path: Path) -> None:
         read(folder)
 
 
-def test_a_tag_in_the_meta_file_is_refused(tmp_path: Path) -> None:
-    folder = encoders.mlflow_run(tmp_path / "run", {}, {})
-    (folder / "meta.yaml").write_text("run_id: !!python/object/apply:os.system ['true']\n")
-    with pytest.raises(LogError, match="tag"):
-        read(folder)
-
-
 # --- the database ---------------------------------------------------------------------------------
 
 
@@ -103,14 +96,6 @@ def test_a_truncated_database_is_told(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:9000])
     with pytest.raises(LogError, match="cannot be read"):
         read_base(file)
-
-
-def test_another_database_is_told(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "m.db")) as database:
-        database.execute("CREATE TABLE runs (a)")
-        database.commit()
-    with pytest.raises(LogError, match="no table 'metrics'"):
-        read_base(tmp_path / "m.db")
 
 
 def test_a_database_that_is_being_written_is_told(tmp_path: Path) -> None:

@@ -286,8 +286,9 @@ class _Reader:
         if roles:
             self.fault(
                 self.placed("runs", index, "settings"),
-                f"found settings that no arm of '{run.experiment}' has; expected {' or '.join(roles)}. What "
-                "differs in every run belongs under the manifest's own 'settings'.",
+                f"found settings that no arm of '{run.experiment}' has; expected "
+                f"{' or '.join(roles)}. What differs in every run belongs under the manifest's own "
+                "'settings'.",
             )
         else:
             hint = did_you_mean(run.experiment, self.audit.experiments)
