@@ -16,7 +16,7 @@ from reproaudit.audit.plan import plan
 from reproaudit.cell import canonical_settings
 from reproaudit.cli import run_command
 from reproaudit.elsewhere.submission import read_submission
-from reproaudit.elsewhere.template import template_files
+from reproaudit.elsewhere.writing import template_files
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "soudry2018.yaml"
 PAPERS = [*paper_slugs(), str(TUTORIAL)]

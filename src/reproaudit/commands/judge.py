@@ -11,7 +11,7 @@ from reproaudit.audit.reviews import Reviews
 from reproaudit.commands.output import print_json, say, say_written, show
 from reproaudit.elsewhere.scope import scope_of
 from reproaudit.elsewhere.submission import Submission
-from reproaudit.elsewhere.template import template_files
+from reproaudit.elsewhere.writing import template_files
 from reproaudit.folders import new_folder
 from reproaudit.judge import judge
 from reproaudit.report.build import build

@@ -5,7 +5,7 @@ Logs: `finding` looks for them; a reader of each kind (`binary`: TensorBoard and
 on the source makes no difference: `configurations` finds what a run was started with, `roles`
 settles its seed and its role (an experiment or a control) and holds its settings against the
 audit's, `measuring` makes declared measurements from curves and says which are not whole, `writing`
-writes the folder, as a whole or not at all, and `protocol` what became of every log.
+writes the folder, as a whole or not at all, with what became of every log.
 
 Folders: `manifest` says what is in them; `submission` holds the numbers against the declarations,
 and makes records of them that carry their origin and are judged as ours are. Its tables are read

@@ -84,11 +84,8 @@ def measure_roles(
     known = {name for one in audit.experiments for name in audit.measurements_of(one)}
     for name in mapping.mapping:
         if name not in known:
-            raise LogError(
-                f"mapping: {name}",
-                f"found an unknown measurement; expected one of the audit's. "
-                f"{did_you_mean(name, known)}",
-            )
+            hint = did_you_mean(name, known)
+            raise LogError(f"mapping: {name}", f"found an unknown measurement. {hint}")
     roles = []
     for batch in scope.batches:
         runs = {one.seed: one for one in placed if one.batch == batch}
@@ -236,8 +233,7 @@ class RunMeasurer:
         self._gaps, self._axes = {}, set()
         for at in itertools.product(*coordinates):
             try:
-                value = self._value(quantity, dict(zip(names, at, strict=True)), place)
-                values.append(_shaped(value, declaration.kind, place))
+                values.append(self._value(quantity, dict(zip(names, at, strict=True)), place))
             except _NotLogged as error:
                 absent = str(error)
         if not values:
@@ -250,12 +246,16 @@ class RunMeasurer:
             )
         if absent is not None:
             raise LogError(place, f"found no '{absent}', though others are there; expected it.")
-        measured = _stacked(values, tuple(len(one) for one in coordinates), place)
+        measured = _stacked(values, declaration, tuple(map(len, coordinates)), place)
         gaps = [gap for one in self._gaps.values() for gap in one]
-        gaps += _not_finite(measured) if self.finite_only else []
-        found = self.run.not_whole or gaps  # a run that was cut is why its curves end early
-        if found and not self.diverged:
-            self.not_whole[name] = list(dict.fromkeys(found))
+        wrong = np.argwhere(~np.isfinite(measured.values))
+        if self.finite_only and len(wrong):
+            found = measured.values[tuple(wrong[0])]
+            where = f" at step {measured.steps[wrong[0][0]]}" if measured.steps else ""
+            gaps.append(f"found {found}{where}; of a run that diverged say so under 'runs'")
+        reasons = self.run.not_whole or gaps  # a run that was cut is why its curves end early
+        if reasons and not self.diverged:
+            self.not_whole[name] = list(dict.fromkeys(reasons))
         return measured
 
     def _value(self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str) -> Curve:
@@ -318,11 +318,8 @@ def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str,
     axes = _PLACEHOLDER.findall(template)
     for axis in axes:
         if axis not in at:
-            raise LogError(
-                f"mapping: '{template}'",
-                f"found the axis {{{axis}}}; expected an axis of the measurement. "
-                f"{did_you_mean(axis, at)}",
-            )
+            hint = did_you_mean(axis, at)
+            raise LogError(f"mapping: '{template}'", f"found the unknown axis {{{axis}}}. {hint}")
     filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
     return filled, {axis: one for axis, one in at.items() if axis not in axes}
 
@@ -387,45 +384,32 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
-def _not_finite(measured: Measured) -> list[str]:
-    """Tell where a number is not finite, in words."""
-    wrong = np.argwhere(~np.isfinite(measured.values))
-    if not len(wrong):
-        return []
-    index = tuple(wrong[0])
-    where = f" at step {measured.steps[index[0]]}" if measured.steps is not None else ""
-    return [f"found {measured.values[index]}{where}; of a run that diverged say so under 'runs'"]
-
-
-def _shaped(value: Curve, kind: MeasurementKind, place: str) -> Curve:
-    """Return the value as declared: with steps for a series, one number for all else."""
-    if kind is MeasurementKind.SERIES and value.steps is None:
-        raise LogError(place, "found a single number without a step; expected a series over steps.")
-    if kind is MeasurementKind.SERIES or value.steps is None:
-        return value
-    if len(value.steps) > 1:
-        raise LogError(
-            place,
-            f"found {len(value.steps)} steps; expected one number, as it is no series. "
-            "Say which with an expression: last(…), first(…) or mean(…).",
-        )
-    return replace(value, steps=None, values=value.values[0])
-
-
-def _stacked(values: Sequence[Curve], shape: tuple[int, ...], place: str) -> Measured:
-    steps = values[0].steps
-    for other in values[1:]:
-        if steps is not None and not np.array_equal(steps, other.steps):  # type: ignore[arg-type]
-            odd = np.setxor1d(steps, other.steps if other.steps is not None else steps)
+def _stacked(
+    curves: Sequence[Curve], declaration: Declaration, shape: tuple[int, ...], place: str
+) -> Measured:
+    """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
+    steps = curves[0].steps
+    count = 1 if steps is None else len(steps)
+    if count * len(curves) > MAX_CELLS:
+        raise LogError(place, f"found more than {MAX_CELLS:,} numbers; expected fewer.")
+    if declaration.kind is not MeasurementKind.SERIES:
+        longest = max(one.values.size for one in curves)
+        if longest > 1:
             raise LogError(
                 place,
-                f"found coordinates with different steps, as step {odd[0] if odd.size else '?'}; "
-                "expected the same steps at every coordinate.",
+                f"found {longest} steps; expected one number, as it is no series. Say which with "
+                "an expression: last(…), first(…) or mean(…).",
             )
-    count = 1 if steps is None else len(steps)
-    if count * len(values) > MAX_CELLS:
-        raise LogError(place, f"found more than {MAX_CELLS:,} numbers; expected fewer.")
-    stacked = np.stack([np.asarray(one.values, dtype=np.float64) for one in values], axis=-1)
+        return Measured(None, np.concatenate([one.values.ravel() for one in curves]).reshape(shape))
     if steps is None:
-        return Measured(None, stacked.reshape(shape))
-    return Measured(tuple(steps.tolist()), stacked.reshape(count, *shape))
+        raise LogError(place, "found a single number without a step; expected a series over steps.")
+    for other in curves[1:]:
+        if other.steps is None or not np.array_equal(steps, other.steps):
+            odd = np.setxor1d(steps, [] if other.steps is None else other.steps)
+            raise LogError(
+                place,
+                f"found coordinates with different steps, as step {odd[0]:g}; expected the same "
+                "steps at every coordinate.",
+            )
+    values = np.stack([one.values for one in curves], axis=-1).reshape(count, *shape)
+    return Measured(tuple(steps.tolist()), values)

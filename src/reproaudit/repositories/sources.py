@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from reproaudit.elsewhere.archives import MAX_UNPACKED_BYTES, SUFFIXES, unpack
 from reproaudit.elsewhere.logged import LogError
-from reproaudit.elsewhere.protocol import digest_of
+from reproaudit.elsewhere.writing import digest_of
 from reproaudit.repositories.processes import CommandError, last_line, run_guarded
 from reproaudit.repositories.run_file import PinnedSource
 
