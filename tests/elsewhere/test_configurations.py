@@ -90,13 +90,6 @@ def test_what_is_no_plain_yaml_is_refused(tmp_path: Path, text: str, said: str) 
     assert "\n" not in str(refused.value)
 
 
-def test_aliases_that_multiply_take_no_time() -> None:
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30)]
-    with pytest.raises(LogError, match="alias"):
-        parse_yaml("\n".join(lines), "config.yaml")
-
-
 @given(st.text(max_size=80))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with told_in_one_line():

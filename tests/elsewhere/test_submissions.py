@@ -218,6 +218,31 @@ def test_what_json_can_hold_is_told_in_a_short_line(data: str, says: str, tmp_pa
     assert len(line) < 1_000
 
 
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("1,1\n2,1\n3,1\n4,1", "found numbers at other coordinates than the declared ones"),
+        ("1,1\n2,1", "at layer 3', though others are there"),
+        ("1,1\n2,1\n3,1\n3,2", "found 2 numbers and no column of steps"),
+        ("1,1\n2,x\n3,1", "holds 'x', no number"),
+    ],
+)
+def test_a_table_has_the_declared_coordinates_each_once(
+    rows: str, says: str, tmp_path: Path
+) -> None:
+    table = f"layer,layer_distance\n{rows}\n".encode()
+    (line,) = faults(write(tmp_path, "a.csv", table))
+    assert says in line
+
+
+def test_copies_of_a_run_are_refused(tmp_path: Path) -> None:
+    rows = [f"{seed},{step},{step / 7 + (seed == 2)}" for seed in range(3) for step in range(12)]
+    one = {"experiment": "good", "seeds": [0, 1, 2], "files": ["a.csv"]}
+    table = "\n".join(["seed,step,loss", *rows]).encode()
+    (line,) = faults(write(tmp_path, "a.csv", table, runs=[one]))
+    assert "found the same numbers for seeds 1 as for seed 0 of 'good'" in line
+
+
 def test_a_sparse_table_is_refused_without_its_full_grid(tmp_path: Path) -> None:
     """20,000 steps of one of 5,000 coordinates each: 10^8 places, of which two are looked at."""
     data = AUDIT.model_dump(mode="json", by_alias=True, exclude_defaults=True)

@@ -217,7 +217,7 @@ class RunMeasurer:
     finite_only: bool = True
     used: set[str] = field(default_factory=set)
     not_whole: dict[str, list[str]] = field(default_factory=dict)
-    _gaps: dict[str, list[str]] = field(default_factory=dict)
+    _gaps: dict[tuple[str, _Place], list[str]] = field(default_factory=dict)
     _axes: set[str] = field(default_factory=set)
     _indices: dict[str, dict[_Place, Curve]] = field(default_factory=dict)
 
@@ -280,16 +280,17 @@ class RunMeasurer:
                 f"{self.run.name}, tag '{tag}'",
                 f"found numbers at {first}; expected a measurement with this axis.",
             )
-        curve = curves.get(_place({axis: rest[axis] for axis in axes}))
+        own = _place({axis: rest[axis] for axis in axes})
+        curve = curves.get(own)
         if curve is None or (whole and len(axes) < len(rest)):
             where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
             raise _NotLogged(f"{tag} at {where}" if rest else tag)
         self._axes |= axes | (set(at) - set(rest))
         self.used.add(tag)
-        if tag not in self._gaps:
+        if (tag, own) not in self._gaps:
             _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
             found = [] if self.attested else _gaps_in(curve, self.run.config)
-            self._gaps[tag] = [f"'{tag}': {one}" for one in found]
+            self._gaps[tag, own] = [f"'{tag}': {one}" for one in found]
         if curve.steps is None:
             return replace(curve, values=curve.values[-1])
         if not len(curve.steps):
