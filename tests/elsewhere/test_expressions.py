@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import Any
 
 import numpy as np
@@ -11,25 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.elsewhere.expressions import (
-    ExpressionError,
-    ExpressionValue,
-    evaluate,
-    parse_expression,
-)
+from reproaudit.elsewhere.logged import Curve
+from reproaudit.elsewhere.mapping import ExpressionError, evaluate
 
 STEPS = np.array([0, 5, 9])
 LOGGED = {
     "a": np.array([1.0, 2.0, 4.0]),
     "b": np.array([3.0, 5.0, 0.5]),
-    "train/loss": np.array([8.0, 4.0, 2.0]),
+    "t": np.array([8.0, 4.0, 2.0]),
 }
 
 
-def value(text: str) -> ExpressionValue:
-    return evaluate(
-        parse_expression(text), lambda tag: ExpressionValue(STEPS, LOGGED[tag]), {"t": "train/loss"}
-    )
+def value(text: str) -> Curve:
+    return evaluate(text, lambda name: Curve("", STEPS, LOGGED[name]))
 
 
 @pytest.mark.parametrize(
@@ -62,8 +55,7 @@ formulas = st.recursive(
 
 @given(formulas)
 def test_formulas_mean_what_python_means(text: str) -> None:
-    names = {"a": LOGGED["a"], "b": LOGGED["b"], "t": LOGGED["train/loss"]}
-    assert np.allclose(value(text).values, eval(text, {}, names))
+    assert np.allclose(value(text).values, eval(text, {}, dict(LOGGED)))
 
 
 @pytest.mark.parametrize(
@@ -98,13 +90,6 @@ def test_everything_else_is_refused(text: str, said: str) -> None:
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["9 ** 9 ** 9 ** 9", "-" * 150 + "1", "((a ** 9) ** 9) ** 9"])
-def test_large_numbers_take_no_time(text: str) -> None:
-    began = time.process_time()
-    value(text)
-    assert time.process_time() - began < 2
-
-
 @given(st.text(max_size=60))
 def test_any_text_is_computed_or_refused(text: str) -> None:
     with contextlib.suppress(ExpressionError, KeyError):  # refused, or not logged
@@ -112,8 +97,8 @@ def test_any_text_is_computed_or_refused(text: str) -> None:
 
 
 def test_series_with_other_steps_are_refused() -> None:
-    def other(tag: str) -> ExpressionValue:
-        return ExpressionValue(STEPS if tag == "a" else np.array([0, 5, 10]), np.ones(3))
+    def other(tag: str) -> Curve:
+        return Curve("", STEPS if tag == "a" else np.array([0, 5, 10]), np.ones(3))
 
     with pytest.raises(ExpressionError, match="step 9 is in one only"):
-        evaluate(parse_expression("a + b"), other, {})
+        evaluate("a + b", other)

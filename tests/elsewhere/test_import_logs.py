@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tarfile
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable
@@ -21,8 +18,7 @@ import yaml
 from samples import SEEDS, STEPS, contradicting, falling, protocol, role, run_import, submitted
 
 from reproaudit.cli import run_command
-from reproaudit.elsewhere import archives, logged
-from reproaudit.elsewhere.finding import find_runs
+from reproaudit.elsewhere import archives
 from reproaudit.errors import AuditError
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_submission
@@ -142,16 +138,6 @@ def test_hyperparameters_in_a_folder_below_a_run_are_the_runs(tmp_path: Path, na
     assert records(out).keys() == {3, 4}
     assert contradicting(out) == {"width": 8}
     assert len([one for one in protocol(out)["skipped"] if "hyperparameters" in one]) == 2
-
-
-def test_several_runs_of_single_numbers_below_a_run_are_runs(tmp_path: Path) -> None:
-    home = tmp_path / "logs"
-    encoders.event_file(home / "a.tfevents.1", {"loss": falling(0)})
-    for seed in (1, 2):
-        below = home / f"trial{seed}" / "a.tfevents.1"
-        encoders.event_file(below, {"final": [(0, 1.0)]}, {"seed": seed})
-    found = find_runs([home], frozenset(), None, tmp_path)
-    assert [run.config for run in found.runs] == [{}, {"seed": 1}, {"seed": 2}]
 
 
 def test_a_table_with_seeds_and_axes(tmp_path: Path) -> None:
@@ -320,12 +306,6 @@ def test_what_a_trainer_settles_itself_contradicts_no_argument(tmp_path: Path) -
     assert "max_steps = 50" in refused(tmp_path / "again", logs)
 
 
-def test_a_trainers_state_alone_does_not_tell_that_runs_are_the_same(tmp_path: Path) -> None:
-    logs = trainer_states(tmp_path / "logs", "bert", (0, 1))
-    trainer_states(logs, "frozen", (2, 3))
-    assert "in more than its seed" in refused(tmp_path, logs)
-
-
 def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> None:
     logs = trainer_states(tmp_path / "logs", "bert", (0,))
     file = logs / "bert-seed0" / "checkpoint-100" / "trainer_state.json"
@@ -374,13 +354,6 @@ def test_logs_that_say_that_they_are_cut_are_not_attested_whole(tmp_path: Path) 
         folder = tmp_path / "logs" / f"r{seed}"
         encoders.mlflow_run(folder, {"loss": falling(seed)}, {"seed": seed}, status=4)
     assert "FAILED" in refused(tmp_path, tmp_path / "logs", "complete: I say so")
-
-
-def test_a_sampled_export_is_not_attested_whole(tmp_path: Path) -> None:
-    lines = [json.dumps({"_step": 10 * s, "loss": 1.0, "seed": 1}) for s in range(500)]
-    (tmp_path / "wandb-history.jsonl").write_text("\n".join(lines))
-    text = refused(tmp_path, tmp_path / "wandb-history.jsonl", "complete: I say so")
-    assert "run.history()" in text
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -507,12 +480,6 @@ def test_links_are_passed_over_and_named(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with (tmp_path / "log.csv").open("wb") as file:
-        file.truncate(logged.MAX_TEXT_BYTES + 1)
-    assert "bytes; expected at most" in refused(tmp_path, tmp_path / "log.csv")
-
-
 def archived(file: Path, members: dict[str, bytes]) -> Path:
     if file.suffix == ".zip":
         with zipfile.ZipFile(file, "w") as archive:
@@ -548,6 +515,16 @@ def test_a_path_that_leads_out_of_an_archive_is_refused(
     assert not (tmp_path.parent / "evil.csv").exists()
 
 
+def test_an_archive_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 1000)
+    file = tmp_path / "logs.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("log.csv", bytes(10**6))
+    assert "bytes unpacked" in refused(tmp_path, file)
+
+
 def test_links_and_devices_in_an_archive_are_never_made(tmp_path: Path) -> None:
     data = b"seed,step,loss\n" + b"".join(b"0,%d,1.5\n" % s for s in STEPS)
     file = tmp_path / "logs.tar"
@@ -562,14 +539,11 @@ def test_links_and_devices_in_an_archive_are_never_made(tmp_path: Path) -> None:
     assert records(run_import(tmp_path, [file])).keys() == {0}
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 1000)
-    file = tmp_path / "logs.zip"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("log.csv", bytes(10**6))
-    assert "bytes unpacked" in refused(tmp_path, file)
+def test_names_with_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    csv_run(logs, 0, {"loss": [(0, 1.0), (0, 2.0)]}, {"seed": 0})
+    (logs / "run0" / "log.csv").rename(logs / "run0" / "a\x1b[31m.csv")
+    assert "\x1b" not in refused(tmp_path, logs)
 
 
 @pytest.mark.parametrize("name", ["logs.zip", "logs.tar.gz", "logs.tar"])
@@ -578,41 +552,7 @@ def test_a_damaged_archive_is_told(tmp_path: Path, name: str) -> None:
     refused(tmp_path, tmp_path / name)
 
 
-def test_names_with_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
-    csv_run(logs, 0, {"loss": [(0, 1.0), (0, 2.0)]}, {"seed": 0})
-    (logs / "run0" / "log.csv").rename(logs / "run0" / "a\x1b[31m.csv")
-    assert "\x1b" not in refused(tmp_path, logs)
-
-
 # --- the command line -----------------------------------------------------------------------------
-
-
-def test_the_command_prints_what_became_of_what(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tutorial = Path(__file__).parents[2] / "docs" / "tutorial"
-    rows = [
-        {"seed": seed, "step": step, "cosine": 0.9, "gap": 1} for seed in SEEDS for step in STEPS
-    ]
-    log = encoders.table(tmp_path / "log.csv", rows)
-    (tmp_path / "args.json").write_text('{"steps": 100, "loss": "logistic"}')
-    command = ["import", "soudry2018", str(log), "--audits", str(tutorial), "--tier", "quick"]
-    assert run_command([*command, "--out", str(tmp_path / "out"), "--who", "Ada"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "'separable', from table: seeds 0, 1, 2, 3, 4" in shown
-    assert "cosine: 11 points in each run" in shown
-    assert "not logged by 'separable': norm" in shown
-    assert "ignored tags: gap" in shown
-    assert "20000 (recalled) 100 contradicting" in shown
-    assert "no run of 'separable' with loss = 'squared'" in shown
-    manifest = yaml.safe_load((tmp_path / "out" / "manifest.yaml").read_text())
-    assert (manifest["who"], manifest["tier"]) == ("Ada", "quick")
-    stated = {"separable.steps": 100, "separable.loss": "logistic"}
-    assert manifest["settings"] == stated, "what the configuration states, equal or not"
-    judge = ["judge", "soudry2018", "--audits", str(tutorial)]
-    assert run_command([*judge, "--measurements", str(tmp_path / "out")]) == 0
-    assert "measured by Ada" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_is_left_out_is_printed_with_the_reason(
@@ -637,51 +577,3 @@ def test_what_is_left_out_is_printed_with_the_reason(
         "of 20000"
         for name in ("cosine", "norm")
     ]
-
-
-def test_the_command_refuses_in_one_line_with_exit_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "log.csv").write_text("step,loss\n0,1\n0")
-    command = ["import", "ahn2023", str(tmp_path / "log.csv"), "--out", str(tmp_path / "out")]
-    assert run_command(command) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 1
-    assert not (tmp_path / "out").exists()
-
-
-WAITS = """
-import sys, time
-from pathlib import Path
-from reproaudit.elsewhere import importing
-from samples import run_import
-
-def wait(logs, axes, step, scratch):
-    print(scratch, flush=True)
-    time.sleep(60)
-
-importing.find_runs = wait
-run_import(Path(sys.argv[1]), [Path(sys.argv[1])])
-"""
-
-
-def test_what_a_killed_import_has_unpacked_goes_with_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("temporary", "killed"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    process = subprocess.Popen(
-        [sys.executable, "-c", WAITS, str(tmp_path / "killed")],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert process.stdout is not None
-    scratch = Path(process.stdout.readline().strip())
-    process.kill()
-    process.communicate()
-    assert scratch.parent == tmp_path / "temporary"
-    assert scratch.exists()
-    run_import(tmp_path, [write(tmp_path / "logs")])
-    assert list((tmp_path / "temporary").iterdir()) == []

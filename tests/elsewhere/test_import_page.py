@@ -11,8 +11,7 @@ import pytest
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.cli import run_command
-from reproaudit.elsewhere.expressions import FUNCTIONS
-from reproaudit.elsewhere.mapping import MappingFile
+from reproaudit.elsewhere.mapping import FUNCTIONS, MappingFile
 from reproaudit.elsewhere.submission import read_submission
 from reproaudit.report.answers import scorecard_of_submission
 

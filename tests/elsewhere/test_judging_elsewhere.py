@@ -124,23 +124,6 @@ def test_a_wrong_manifest_is_refused_in_one_line(
     assert raised.value.exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        ({"final": [0.1], "distance": {"steps": [0, 1], "values": [1.0, 0.1]}}, "final"),
-        ({"final": 0.1, "distance": {"steps": [1, 0], "values": [1.0, 0.1]}}, "steps"),
-        ({"final": 0.1, "distance": {"steps": [0, 1], "values": [1.0]}}, "distance"),
-    ],
-)
-def test_measurements_of_another_shape_are_refused(
-    tmp_path: Path, data: dict[str, Any], said: str
-) -> None:
-    folder = write(tmp_path, *EVERY)
-    (folder / "own-7.json").write_text(json.dumps(data))
-    with pytest.raises(SpecError, match=said):
-        read_submission(AUDIT, folder)
-
-
 def test_a_run_that_is_submitted_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError):
         read_submission(AUDIT, write(tmp_path, *EVERY, run()))

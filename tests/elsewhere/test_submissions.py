@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 import factories
 import miniatures
-from reproaudit.cli import run_command
-from reproaudit.elsewhere import files
+from reproaudit.elsewhere import submission
 from reproaudit.elsewhere.submission import MOST_LINES_SAID, read_submission
 from reproaudit.errors import SpecError
 from reproaudit.records import Measurements
@@ -91,13 +90,6 @@ def archive(*members: tuple[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes
     return out.getvalue()
 
 
-def with_bytes(data: bytes, local: int, central: int, value: int) -> bytes:
-    """An archive of one member with a byte of both of its headers replaced."""
-    changed = bytearray(data)
-    changed[local] = changed[changed.index(b"PK\1\2") + central] = value
-    return bytes(changed)
-
-
 ONE = archive(("accuracy.npy", npy("()", data=struct.pack("<d", 0.5))))
 PICKLED = io.BytesIO()
 np.savez(PICKLED, loss=np.array([{}], dtype=object), allow_pickle=True)
@@ -108,38 +100,18 @@ NPZ = {
         archive(("loss.npy", npy("(1000000000000,)"))),
         "is no NPZ file of plain arrays: ",
     ),
-    "negative lengths": (
-        archive(("loss.npy", npy("(-1, -1)", data=bytes(8)))),
-        "is no NPZ file of plain arrays: ",
-    ),
     "60,000 members": (
         archive(*((f"{i}.npy", b"") for i in range(60_000))),
         "found 60,000 arrays; expected at most 1,000",
     ),
-    "encrypted": (with_bytes(ONE, 6, 8, 1), "is no NPZ file of plain arrays: "),
-    "an unknown compression": (with_bytes(ONE, 8, 10, 99), "is no NPZ file of plain arrays: "),
     "a deflated bomb": (
         archive(("loss.npy", bytes(2**27)), how=zipfile.ZIP_DEFLATED),
         "found 134,217,728 bytes unpacked; expected at most 67,108,864",
     ),
     "objects": (PICKLED.getvalue(), "is no NPZ file of plain arrays: Object arrays cannot be"),
-    "text": (
-        archive(("loss.npy", npy("(2,)", "<U1", bytes(8)))),
-        "'loss' holds something else than numbers",
-    ),
     "truth values": (
         archive(("loss.npy", npy("()", "|b1", bytes(1)))),
         "'loss' holds something else than numbers",
-    ),
-    "complex numbers": (
-        archive(("loss.npy", npy("()", "<c16", bytes(16)))),
-        "'loss' holds something else than numbers",
-    ),
-    "no array": (archive(("loss.txt", b"1")), "'loss.txt' holds something else than numbers"),
-    "an empty member": (archive(("loss.npy", b"")), "'loss' holds something else than numbers"),
-    "a header of dashes": (
-        archive(("loss.npy", npy("-" * 9_000 + "1"))),
-        "is no NPZ file of plain arrays: ",
     ),
     "steps without a dimension": (
         archive(("loss.npy", npy("(1,)", data=bytes(8))), ("steps.npy", npy("()", data=bytes(8)))),
@@ -166,13 +138,6 @@ def test_an_archive_is_refused_by_its_headers(
     assert lines[0].startswith("a.npz: ")
     assert all(len(line) < 1_000 for line in lines)
     assert peak < 8 * 2**20 or "1000000000000" in str(data)  # reserved, and never touched
-
-
-def test_a_header_of_either_version_is_read(tmp_path: Path) -> None:
-    for version in (1, 2):
-        data = archive(("accuracy.npy", npy("()", ">i2", b"\0\3", version)))
-        (record,) = read_submission(AUDIT, write(tmp_path, "a.npz", data)).records
-        assert record.measurements.scalars == {"accuracy": 3.0}
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
@@ -202,27 +167,6 @@ def read(folder: Path, name: str, data: bytes, **changes: Any) -> list[Measureme
 FOLDER = [HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=FOLDER)
-@given(
-    values=st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=6),
-    dtype=st.sampled_from(["<i4", ">i8", "<f8", "<f4", "<u8"]),
-    fortran=st.booleans(),
-    compressed=st.booleans(),
-)
-def test_an_array_is_read_as_numpy_reads_it(
-    values: list[int], dtype: str, fortran: bool, compressed: bool, tmp_path: Path
-) -> None:
-    loss = np.array(values).astype(dtype)
-    layers = np.array([1, 2, 3]).astype(dtype)
-    layers = np.asfortranarray(layers) if fortran else layers
-    steps = np.arange(len(values))
-    data = npz({"loss": loss, "loss.steps": steps, "layer_distance": layers}, compressed)
-    (found,) = read(tmp_path, "a.npz", data)
-    assert found.series["loss"].steps == tuple(range(len(values)))
-    np.testing.assert_array_equal(found.series["loss"].values, loss.astype(float))
-    assert found.arrays["layer_distance"].tolist() == [1, 2, 3]
-
-
 SOUND = npz({"loss": np.arange(6.0), "loss.steps": np.arange(6)}, compressed=True)
 
 
@@ -249,10 +193,13 @@ def test_a_damaged_archive_is_refused_or_read_in_full(
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ('{"accuracy": %s}' % ("9" * 400), "beyond double precision"),
+        ('{"accuracy": %s}' % ("9" * 400), "something else than numbers"),
         ('{"accuracy": %s}' % ("9" * 5_000), "is no JSON (Exceeds the limit"),
-        ('{"loss": {"steps": [%s], "values": [1]}}' % ("9" * 400), "beyond 2^53"),
-        ('{"loss": {"steps": [[%s]], "values": [1]}}' % ("9," * 400 + "9"), "found the step [9, "),
+        ('{"loss": {"steps": [%s], "values": [1]}}' % ("9" * 400), "something else than numbers"),
+        (
+            '{"loss": {"steps": [[%s]], "values": [1]}}' % ("9," * 400 + "9"),
+            "found steps of 2 dimensions",
+        ),
         ('{"loss": [1, true]}', "something else than numbers"),
         ('{"loss": [[1], ["1"]]}', "something else than numbers"),
         (f'{{"accuracy": {"[" * 400}1{"]" * 400}}}', "different lengths"),
@@ -271,24 +218,29 @@ def test_what_json_can_hold_is_told_in_a_short_line(data: str, says: str, tmp_pa
     assert len(line) < 1_000
 
 
-def test_a_table_is_read_once_for_all_its_seeds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("1,1\n2,1\n3,1\n4,1", "found numbers at other coordinates than the declared ones"),
+        ("1,1\n2,1", "at layer 3', though others are there"),
+        ("1,1\n2,1\n3,1\n3,2", "found 2 numbers and no column of steps"),
+        ("1,1\n2,x\n3,1", "holds 'x', no number"),
+    ],
+)
+def test_a_table_has_the_declared_coordinates_each_once(
+    rows: str, says: str, tmp_path: Path
 ) -> None:
-    seeds = range(300)
-    table = "seed,step,loss\n" + "".join(f"{s},{k},{s}.5\n" for s in seeds for k in (0, 9))
-    one = {"experiment": "good", "seeds": list(seeds), "files": ["a.csv"]}
-    calls: list[Path] = []
+    table = f"layer,layer_distance\n{rows}\n".encode()
+    (line,) = faults(write(tmp_path, "a.csv", table))
+    assert says in line
 
-    def counted(path: Path, most: int) -> bytes:
-        calls.append(path)
-        return path.read_bytes()
 
-    monkeypatch.setattr(files, "read_regular", counted)
-    records = read_submission(AUDIT, write(tmp_path, "a.csv", table.encode(), runs=[one])).records
-    assert [path.name for path in calls] == ["a.csv"]
-    assert [r.measurements.series["loss"].values.tolist() for r in records] == [
-        [s + 0.5] * 2 for s in seeds
-    ]
+def test_copies_of_a_run_are_refused(tmp_path: Path) -> None:
+    rows = [f"{seed},{step},{step / 7 + (seed == 2)}" for seed in range(3) for step in range(12)]
+    one = {"experiment": "good", "seeds": [0, 1, 2], "files": ["a.csv"]}
+    table = "\n".join(["seed,step,loss", *rows]).encode()
+    (line,) = faults(write(tmp_path, "a.csv", table, runs=[one]))
+    assert "found the same numbers for seeds 1 as for seed 0 of 'good'" in line
 
 
 def test_a_sparse_table_is_refused_without_its_full_grid(tmp_path: Path) -> None:
@@ -298,7 +250,7 @@ def test_a_sparse_table_is_refused_without_its_full_grid(tmp_path: Path) -> None
     data["experiments"]["good"]["measurements"]["loss"]["axes"] = [axis]
     rows = "".join(f"{i},{i % 5_000},1\n" for i in range(20_000))
     write(tmp_path, "a.csv", b"step,layer,loss\n" + rows.encode())
-    with pytest.raises(SpecError, match="found no 'loss' at step 0, layer 1; expected it"):
+    with pytest.raises(SpecError, match="expected the same steps at every coordinate"):
         read_submission(type(AUDIT).model_validate_json(json.dumps(data)), tmp_path)
 
 
@@ -327,14 +279,17 @@ def test_a_table_holds_the_numbers_of_each_seed(
 
 @pytest.mark.parametrize(
     ("limit", "value", "says"),
-    [("MOST_ROWS", 2, "more than 2 rows"), ("MOST_BYTES", 20, "more than 20 bytes in all files")],
+    [
+        ("MOST_TEXT_BYTES", 12, "expected at most 12"),
+        ("MOST_BYTES", 20, "more than 20 bytes in all files"),
+    ],
 )
 def test_rows_and_bytes_have_a_limit(
     limit: str, value: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = b"step,loss\n0,1\n1,1\n2,1\n"
     assert read(tmp_path, "a.csv", table)
-    monkeypatch.setattr(files, limit, value)
+    monkeypatch.setattr(submission, limit, value)
     assert says in faults(write(tmp_path, "a.csv", table))[0]
 
 
@@ -392,20 +347,6 @@ def test_a_path_that_cannot_be_looked_up_is_told(name: str, says: str, tmp_path:
     assert len(line) < 300
 
 
-@pytest.mark.parametrize(
-    ("field", "many", "says"),
-    [
-        ("seeds", range(10_001), "at most 10000"),
-        ("files", [f"{i}.csv" for i in range(1_001)], "at most 1000"),
-    ],
-)
-def test_a_run_has_a_limit(field: str, many: Any, says: str, tmp_path: Path) -> None:
-    one = {"experiment": "good", "seeds": [7], "files": ["a.csv"], field: list(many)}
-    (line,) = faults(write(tmp_path, runs=[one]))
-    assert f"runs[0].{field}: found " in line
-    assert says in line
-
-
 # --- faults, dates, interruption ------------------------------------------------------------------
 
 
@@ -427,26 +368,6 @@ def test_a_date_in_the_future_is_refused(days: int, future: bool, tmp_path: Path
         return
     (line,) = faults(tmp_path)
     assert f"date: found {day}, which is in the future" in line
-
-
-def test_an_interruption_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(files.np, "load", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        read_submission(AUDIT, write(tmp_path, "a.npz", ONE))
-
-
-def test_the_command_tells_a_hostile_submission_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    one = {"experiment": "one_layer", "seeds": [7], "files": ["a.npz"]}
-    write(tmp_path, "a.npz", NPZ["10^12 numbers"][0], runs=[one])
-    assert run_command(["judge", "ahn2023", "--measurements", str(tmp_path)]) == 2
-    shown = capsys.readouterr()
-    assert "is no NPZ file of plain arrays" in " ".join(shown.err.split())
-    assert "Traceback" not in shown.err
 
 
 def test_seeds_and_files_that_the_manifest_does_not_name_are_told(tmp_path: Path) -> None:

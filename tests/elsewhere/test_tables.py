@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere.logged import LogError, LoggedRun
+from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
 from reproaudit.elsewhere.tables import read_table, read_trainer_state
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 def read(file: Path, step: str | None = None, axes: str = "layer") -> list[LoggedRun]:
-    return read_table(file.name, (file.name,), file, frozenset(axes.split()), step)
+    return read_table(LogSource(file, file.name, (file.name,), frozenset(axes.split()), step))
 
 
 def written(folder: Path, text: str, name: str = "log.csv") -> Path:
@@ -157,7 +157,7 @@ def state(folder: Path, **changes: Any) -> LoggedRun:
     history = [{"loss": 1.0 / s, "epoch": s / 20, "step": s} for s in (5, 10, 20)]
     tree = {"global_step": 20, "max_steps": 20, "log_history": history, **changes}
     (folder / "trainer_state.json").write_text(json.dumps(tree))
-    return read_trainer_state("run", (), folder / "trainer_state.json", None, "x")
+    return read_trainer_state(LogSource(folder / "trainer_state.json", "run"), "x")
 
 
 def test_a_trainers_state(tmp_path: Path) -> None:

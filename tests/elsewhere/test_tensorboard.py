@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import encoders
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere import tensorboard
-from reproaudit.elsewhere.logged import LogError, LoggedRun
+from reproaudit.elsewhere import binary
+from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
 
 FILE = "events.out.tfevents.1700000000.host"
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -23,7 +21,7 @@ logged = st.lists(st.tuples(st.integers(-(2**53), 2**53), singles), min_size=1, 
 
 
 def read(file: Path, *more: Path) -> LoggedRun:
-    return tensorboard.read_event_files("run", ("run",), file.parent, (file, *more))
+    return binary.read_event_files(LogSource(file.parent, "run", ("run",)), (file, *more))
 
 
 @SHARED
@@ -112,18 +110,3 @@ def test_any_event_that_its_checksum_vouches_for_is_read_or_refused(
     (tmp_path / FILE).write_bytes(encoders.tf_record(record))
     with told_in_one_line():
         read(tmp_path / FILE)
-
-
-def test_checksums_agree_with_the_plain_form() -> None:
-    rng = np.random.default_rng(0)
-    records = [rng.bytes(size) for size in (0, 1, 8, 8, 57, 57, 57, 300)]
-    for record in records:
-        assert tensorboard._crc32c(record) == encoders.masked_crc32c(record)
-
-
-def test_a_hundred_thousand_points_take_seconds(tmp_path: Path) -> None:
-    record = encoders.tf_record(encoders.event(1, encoders.simple("loss", 1.0)))
-    (tmp_path / FILE).write_bytes(record * 100_000)
-    began = time.process_time()
-    assert len(points(read(tmp_path / FILE), "loss")) == 100_000
-    assert time.process_time() - began < 10

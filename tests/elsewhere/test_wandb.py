@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere.logged import LogError, LoggedRun
-from reproaudit.elsewhere.wandb import read_offline_run
+from reproaudit.elsewhere.binary import read_offline_run
+from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -24,7 +24,7 @@ def written(folder: Path, records: list[bytes]) -> Path:
 
 
 def read(file: Path, step: str | None = None) -> LoggedRun:
-    return read_offline_run("run", ("run",), file, step)
+    return read_offline_run(LogSource(file, "run", ("run",), step=step))
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.elsewhere.template import template_files
+from reproaudit.elsewhere.writing import template_files
 from reproaudit.folders import new_folder
 from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import replace_file, write_report

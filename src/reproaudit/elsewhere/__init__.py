@@ -1,16 +1,17 @@
 """Others' measurements: their logs, and folders of measurements that `reproaudit judge` reads.
 
-Logs: `finding` looks for them, and one module for each kind of source reads them to curves:
-`tensorboard`, `mlflow`, `wandb`, `tables` (with Lightning and Hugging Face). From there on the
-source makes no difference: `configurations` finds what a run was started with, `roles` settles its
-seed and its role (an experiment or a control) and holds its settings against the audit's,
-`measuring` makes declared measurements from curves and says which curves are not whole, and
-`writing` writes the folder, as a whole or not at all.
+Logs: `finding` looks for them; a reader of each kind (`binary`: TensorBoard and W&B, `mlflow`,
+`tables`: with Lightning and Hugging Face) takes a `LogSource` and returns `LoggedRun`s. From there
+on the source makes no difference: `configurations` finds what a run was started with, `roles`
+settles its seed and its role (an experiment or a control) and holds its settings against the
+audit's, `measuring` makes declared measurements from curves and says which are not whole, `writing`
+writes the folder, as a whole or not at all, with what became of every log.
 
-Folders: `manifest` and `files` read them, `fitting` holds the numbers against the declarations, and
-`submission` makes records of them that carry their origin and are judged as ours are.
+Folders: `manifest` says what is in them; `submission` holds the numbers against the declarations,
+and makes records of them that carry their origin and are judged as ours are. Its tables are read
+and measured as logged ones are.
 
-To read another source, add a module that returns `LoggedRun`s, and name it in `finding`. Everything
-here is untrusted: sizes are checked before content, and nothing is executed: no pickle, no YAML
-tag, no expression beyond arithmetic.
+Everything here is untrusted: sizes are checked before content, and nothing is executed: no pickle,
+no YAML tag, no formula. What cannot be used raises a `LogError`: one line that says where, what was
+found and what was expected.
 """

@@ -1,4 +1,4 @@
-"""Reads configurations from the files beside a run's logs, and the seed among their values."""
+"""What a run was started with: the files beside its logs, and the seed among their values."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from reproaudit.elsewhere.logged import (
     MAX_CONFIG_BYTES,
     LogError,
     LoggedRun,
+    flat,
     number_of,
     parse_json,
     parse_yaml,
@@ -42,27 +43,22 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
-STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
-"""Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
-_MAX_ENTRIES = 20_000
+_SEED_IN_NAME = (
+    re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE),
+    re.compile(r"(?:^|[^a-z0-9])s[=_\-]?(\d{1,10})(?![0-9])", re.IGNORECASE),
+)
+"""A seed in a name: seed_3, and s3 where no part says seed."""
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
 
 
 def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, ...]]:
-    """A run's configuration: what its logger kept, and the files in its folder.
+    """Return a run's configuration: what its logger kept, and the files in its folder.
 
     Where the folder has none, the nearest one above it that has, up to the root, is read.
-
-    Args:
-        run: the run, with its logger's own configuration.
-        root: the folder that was given; nothing above it is looked at.
-
-    Raises:
-        LogError: if a file cannot be read, or two sources state different values.
     """
-    config = dict(_flat("", run.config))
+    config = {name: _plain(value) for name, value in flat("", run.config)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
     files = _nearest(run.folder, root)
     for file in files:
@@ -73,31 +69,17 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
             continue
         if not isinstance(tree, dict):
             raise LogError(place, "found no names with values; expected a configuration.")
-        for name, value in _flat("", _unwrapped(tree)):
-            if len(config) == _MAX_ENTRIES:
-                raise LogError(place, f"found more than {_MAX_ENTRIES} values; expected fewer.")
-            if name in config and _left_to_trainer(run, name, value):
-                continue
-            if name in config and not alike(config[name], value):
+        for name, raw in flat("", _unwrapped(tree)):
+            value = _plain(raw)
+            if name not in config:
+                config[name], stated[name] = value, file.name
+            elif not alike(config[name], value) and not _left_to_trainer(run, name, value):
                 raise LogError(
                     place,
                     f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}; expected "
                     "one value. Take the file away that does not belong to this run.",
                 )
-            config.setdefault(name, value)
-            stated.setdefault(name, file.name)
     return config, files
-
-
-def _left_to_trainer(run: LoggedRun, name: str, value: Any) -> bool:
-    """True of an argument that Hugging Face's Trainer settles by itself.
-
-    The arguments say max_steps = -1 where the epochs count, and epochs that max_steps overrules;
-    the Trainer's state says what was trained.
-    """
-    number = number_of(value)
-    unset = name == "max_steps" and number is not None and number <= 0
-    return run.source == "Hugging Face" and (unset or name == "num_train_epochs")
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
@@ -119,91 +101,67 @@ def _unwrapped(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and depth < 16:
-        for name, below in value.items():
-            yield from _flat(f"{prefix}.{name}" if prefix else str(name), below, depth + 1)
-    elif isinstance(value, list | tuple):
-        if any(isinstance(one, dict | list | tuple) for one in value):
-            yield prefix, json.dumps(value, default=str)
-        else:
-            yield prefix, tuple(value)
-    elif isinstance(value, bool | int | float | str) or value is None:
-        yield prefix, value
-    else:  # a date, as YAML reads one
-        yield prefix, str(value)
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(one, dict | list | tuple) for one in value)
+        return json.dumps(value, default=str) if nested else tuple(value)
+    if isinstance(value, bool | int | float | str) or value is None:
+        return value
+    return str(value)  # a date, as YAML reads one
+
+
+def _left_to_trainer(run: LoggedRun, name: str, value: Any) -> bool:
+    """Return True for an argument that Hugging Face's Trainer settles by itself.
+
+    The arguments say max_steps = -1 where the epochs count, and epochs that max_steps overrules;
+    the Trainer's state says what was trained.
+    """
+    number = number_of(value)
+    unset = name == "max_steps" and number is not None and number <= 0
+    return run.source == "Hugging Face" and (unset or name == "num_train_epochs")
 
 
 def normal(name: str) -> str:
-    """A name as it is compared: ``--learning-rate`` is learning_rate."""
+    """Return a name as it is compared: ``--learning-rate`` is learning_rate."""
     return name.lower().replace("-", "_").lstrip("_")
 
 
 def alike(one: Any, other: Any) -> bool:
-    """True if two values are the same, be they numbers or the text of numbers."""
+    """Return True if two values are the same, be they numbers or the text of numbers."""
     return one == other or str(one) == str(other)
 
 
-# --- the seed -------------------------------------------------------------------------------------
-
-_IN_NAME = (
-    re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE),
-    re.compile(r"(?:^|[^a-z0-9])s[=_\-]?(\d{1,10})(?![0-9])", re.IGNORECASE),
-)
-"""A seed in a name: seed_3, and s3 where no part says seed."""
+def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of a configuration that are called as a seed is."""
+    for name, value in config.items():
+        if normal(name.rpartition(".")[2]) in SEED_NAMES and value not in (None, ""):
+            yield name, value
 
 
 def seed_of(run: LoggedRun) -> int:
-    """A run's seed: a column of its table, its configuration, or its name.
-
-    Raises:
-        LogError: if there is none, or two differ.
-    """
-    for name, value in _seeds_configured(run):
-        if _whole(value) is None:
+    """Return a run's seed: a column of its table, its configuration, or its name."""
+    remedy = f"Say --seed '{run.name}=NUMBER'."
+    found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
+    for name, value in seeds_in(run.config):
+        text = str(value).strip()
+        if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
             raise LogError(
                 run.name,
                 f"found the seed {value!r} in its configuration ({name}); expected a whole "
-                f"number. Say --seed '{run.name}=NUMBER'.",
+                f"number. {remedy}",
             )
-    found = _seeds_logged(run)
-    if len(found) == 1:
-        return next(iter(found))
-    if not found:
-        raise LogError(
-            run.name,
-            "found no seed in its configuration or its name; expected one. Say --seed "
-            f"'{run.name}=NUMBER'.",
-        )
-    listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
-    raise LogError(
-        run.name, f"found different seeds: {listed}; expected one. Say --seed '{run.name}=NUMBER'."
-    )
-
-
-def _seeds_logged(run: LoggedRun) -> dict[int, str]:
-    """Return every seed that a run's log states, and where it does."""
-    found: dict[int, str] = {}
-    if run.seed is not None:
-        found.setdefault(run.seed, "its column of seeds")
-    for name, value in _seeds_configured(run):
-        if (whole := _whole(value)) is not None:
-            found.setdefault(whole, f"its configuration ({name})")
-    for pattern in _IN_NAME:
+        found.setdefault(int(text), f"its configuration ({name})")
+    for pattern in _SEED_IN_NAME:
         named = [(part, one) for part in run.parts for one in pattern.finditer(part)]
         for part, matched in named:
             found.setdefault(int(matched.group(1)), f"its name ('{part}')")
         if named or found:
             break
-    return found
-
-
-def _seeds_configured(run: LoggedRun) -> Iterator[tuple[str, Any]]:
-    for name, value in run.config.items():
-        if normal(name.rpartition(".")[2]) in SEED_NAMES and value not in (None, ""):
-            yield name, value
-
-
-def _whole(value: Any) -> int | None:
-    text = str(value).strip()
-    return int(text) if re.fullmatch(r"\d{1,10}", text) and not isinstance(value, bool) else None
+    if len(found) == 1:
+        return next(iter(found))
+    if not found:
+        raise LogError(
+            run.name, f"found no seed in its configuration or its name; expected one. {remedy}"
+        )
+    listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
+    raise LogError(run.name, f"found different seeds: {listed}; expected one. {remedy}")

@@ -18,7 +18,6 @@ from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping
 from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
-from reproaudit.elsewhere.protocol import measured_runs_of, notes_on, protocol_of, write_protocol
 from reproaudit.elsewhere.roles import (
     ComparedSetting,
     PlacedRun,
@@ -27,7 +26,14 @@ from reproaudit.elsewhere.roles import (
     place_runs,
 )
 from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
-from reproaudit.elsewhere.writing import Header, fill_folder
+from reproaudit.elsewhere.writing import (
+    Header,
+    fill_folder,
+    measured_runs_of,
+    notes_on,
+    protocol_of,
+    write_protocol,
+)
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin

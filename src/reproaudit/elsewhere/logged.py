@@ -1,12 +1,9 @@
-"""One logged run: its curves by tag, its configuration, and why it may not be whole.
-
-Files of strangers are opened here, too: regular files only, bounded, nothing in them executed.
-"""
+"""One logged run, and how files of strangers are opened: regular ones, bounded, never executed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -17,13 +14,20 @@ import yaml
 from numpy.typing import NDArray
 
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular
-from reproaudit.declarations import Coordinate
 from reproaudit.errors import AuditError
 
 MAX_POINTS = 20_000_000
 """Of one run, over all its curves."""
 MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
+MAX_TEXT_BYTES = 2**27
+"""Of a table, a JSON file or a list of JSON lines."""
+MAX_CONFIG_BYTES = 2**22
+"""Of one configuration."""
+MAX_LOG_BYTES = 2**32
+"""Of an event file, a W&B log or a database; these are read piece by piece."""
+_MAX_DEPTH = 40
+"""Levels of nesting in a configuration."""
 
 LoggedCoordinates = tuple[tuple[str, str], ...]
 """Coordinates that the log itself gives a curve, as (axis, text); () if it gives none."""
@@ -43,6 +47,30 @@ def on_one_line(text: str, most: int = 500) -> str:
 
 
 @dataclass(frozen=True)
+class LogSource:
+    """What a reader is given: a file or a run's folder, and what is known of it.
+
+    Attributes:
+        path: the file, or the folder of one run.
+        name: what messages and the mapping call it.
+        parts: the names in which a seed may be written, from the outermost to its own.
+        axes: the audit's axes, which a table may have as columns.
+        step: what counts the steps, where the mapping names it.
+    """
+
+    path: Path
+    name: str
+    parts: tuple[str, ...] = ()
+    axes: frozenset[str] = frozenset()
+    step: str | None = None
+
+    def run(self, logger: str, curves: Curves, **more: Any) -> LoggedRun:
+        """Return a run that was found here; `more` are other fields of it."""
+        files = more.pop("files", (self.path,))
+        return LoggedRun(self.name, logger, files[0].parent, self.parts, files, curves, **more)
+
+
+@dataclass(frozen=True)
 class Curve:
     """The numbers logged under one tag, in the order in which they were logged.
 
@@ -57,6 +85,10 @@ class Curve:
     steps: NDArray[np.int64] | None
     values: NDArray[np.float64]
     fault: str | None = None
+
+
+Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]
+"""Tag -> coordinates -> curve."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +107,7 @@ class LoggedRun:
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
-        who: who ran it, if the log says so.
+        passed_over: why it is no run of its own, such as one that was deleted; "" if it is one.
     """
 
     name: str
@@ -83,21 +115,17 @@ class LoggedRun:
     folder: Path
     parts: tuple[str, ...]
     files: tuple[Path, ...]
-    curves: Mapping[str, Mapping[LoggedCoordinates, Curve]]
+    curves: Curves
     config: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     not_whole: tuple[str, ...] = ()
     step: str | None = None
     made: date | None = None
-    who: str | None = None
+    passed_over: str = ""
 
 
 class CurveBuilder:
-    """Gathers points by tag and coordinates.
-
-    Args:
-        place: the file, for messages.
-    """
+    """Gathers points by tag and coordinates."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -106,11 +134,7 @@ class CurveBuilder:
         self._count = 0
 
     def add(self, tag: str, step: int | None, value: float, at: LoggedCoordinates = ()) -> None:
-        """Add a point.
-
-        Raises:
-            LogError: if the run holds too many, or the step is no exact whole number.
-        """
+        """Add a point."""
         self._count += 1
         if self._count > MAX_POINTS:
             raise LogError(
@@ -129,8 +153,8 @@ class CurveBuilder:
         self._points.setdefault((tag, at), ([], []))
         self._faults.setdefault((tag, at), fault)
 
-    def curves(self) -> dict[str, dict[LoggedCoordinates, Curve]]:
-        """Return everything gathered: tag -> coordinates -> curve."""
+    def curves(self) -> Curves:
+        """Return everything gathered."""
         found: dict[str, dict[LoggedCoordinates, Curve]] = {}
         for (tag, at), (steps, values) in self._points.items():
             found.setdefault(tag, {})[at] = Curve(
@@ -162,34 +186,20 @@ def number_of(value: Any) -> float | None:
         return None
 
 
-def same_coordinate(text: str, coordinate: Coordinate) -> bool:
-    """Return True if a text stands for a coordinate."""
-    if isinstance(coordinate, str):
-        return text == coordinate
-    try:
-        return float(text) == coordinate
-    except ValueError:
-        return False
+def flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield nested values one by one: {"loss": {"train": 1}} is loss.train."""
+    if isinstance(value, Mapping) and depth < 16:
+        for name, below in value.items():
+            yield from flat(f"{prefix}.{name}" if prefix else str(name), below, depth + 1)
+    else:
+        yield prefix, value
 
 
 # --- files ----------------------------------------------------------------------------------------
 
-MAX_TEXT_BYTES = 2**27
-"""Of a table, a JSON file or a list of JSON lines."""
-MAX_CONFIG_BYTES = 2**22
-"""Of one configuration."""
-MAX_LOG_BYTES = 2**32
-"""Of an event file, a W&B log or a database; these are read piece by piece."""
-_MAX_DEPTH = 40
-"""Levels of nesting in a configuration."""
-
 
 def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
-    """Open a regular file for reading; it is never waited for, as a named pipe would be.
-
-    Raises:
-        LogError: if it is no regular file, cannot be read, or holds more than so many bytes.
-    """
+    """Open a regular file for reading; it is never waited for, as a named pipe would be."""
     try:
         return open_regular(path, most, follow=False)
     except UnfitFileError as error:
@@ -205,14 +215,15 @@ def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
 
 
 def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
-    """Read all of a text file in UTF-8.
+    """Read all of a text file in UTF-8."""
+    with open_log(path, place, most) as handle:
+        return decode(handle.read(most + 1)[:most], place)
 
-    Raises:
-        LogError: as `open_log` does, or if it is no UTF-8.
-    """
+
+def decode(data: bytes, place: str) -> str:
+    """Return bytes as text in UTF-8, without the mark that may precede it."""
     try:
-        with open_log(path, place, most) as handle:
-            return handle.read(most + 1)[:most].decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LogError(
             place, f"found bytes that are no UTF-8 text at {error.start}; expected text."
@@ -220,48 +231,34 @@ def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
 
 
 def parse_json(text: str | bytes, place: str) -> Any:
-    """Parse JSON text; a name that comes twice is refused, since nobody knows which was meant.
-
-    Raises:
-        LogError: if it is no JSON, or a name comes twice.
-    """
+    """Parse JSON text; a name that comes twice is refused, since nobody knows which was meant."""
     try:
-        return decode_json(text, object_pairs_hook=unique)
+        return decode_json(text, object_pairs_hook=_unique)
     except ValueError as error:
         raise LogError(
             place, f"found text that is no JSON ({error}); expected JSON. Is the file whole?"
         ) from None
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object.
-
-    Raises:
-        ValueError: if a name stands twice in it.
-    """
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
-        raise ValueError(f"the name {twice[:40]!r} stands twice in one object")
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"the name {name[:40]!r} stands twice in one object")
+        found[name] = value
     return found
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Parse YAML text: plain values only. ``1e-3`` is a number, as its writers mean it.
-
-    Raises:
-        LogError: if it is no YAML, nests too deeply, or has a tag, an alias or a name twice.
-    """
+    """Parse YAML text: plain values only. ``1e-3`` is a number, as its writers mean it."""
     try:
-        _check_events(text, place)
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = str(getattr(error, "problem", None) or error)
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""
         raise LogError(
-            f"{place}{line}", f"found text that is no YAML ({said}); expected YAML."
+            f"{place}{line}", f"found text that is no plain YAML ({said}); expected plain YAML."
         ) from None
 
 
@@ -271,6 +268,25 @@ _TUPLE = "tag:yaml.org,2002:python/tuple"
 
 class _Loader(yaml.SafeLoader):
     """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        tag = getattr(event, "tag", None)
+        fault = None
+        if isinstance(event, yaml.AliasEvent):  # aliases of aliases multiply without end
+            fault = f"found the alias *{event.anchor}; expected the value itself"
+        elif tag not in (None, _TUPLE):
+            fault = f"found the tag {tag}, which could run code; take it out"
+        elif self.depth > _MAX_DEPTH:
+            fault = f"found nesting deeper than {_MAX_DEPTH}"
+        if fault is not None:
+            raise yaml.MarkedYAMLError(problem=fault, problem_mark=event.start_mark)
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -292,20 +308,3 @@ _Loader.add_implicit_resolver(
     list("-+.0123456789"),
 )
 yaml.add_constructor(_TUPLE, yaml.SafeLoader.construct_yaml_seq, _Loader)
-
-
-def _check_events(text: str, place: str) -> None:
-    depth = 0
-    for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        line = f"{place}:{event.start_mark.line + 1}" if event.start_mark else place
-        if isinstance(event, yaml.AliasEvent):
-            raise LogError(line, f"found the alias *{event.anchor}; expected the value itself.")
-        if (tag := getattr(event, "tag", None)) not in (None, _TUPLE):
-            raise LogError(
-                line,
-                f"found the tag {tag}; expected plain values. A tag can run code: take it out.",
-            )
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise LogError(line, f"found nesting deeper than {_MAX_DEPTH}; expected less.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -83,6 +83,14 @@ class Manifest(StrictModel):
     runs: tuple[Run, ...] = Field(min_length=1)
     """The runs."""
 
+    def settings_of(self, experiment: str) -> dict[str, SettingValue]:
+        """Return the settings of an experiment, among "setting" and "experiment.setting"."""
+        return {
+            name.rpartition(".")[2]: value
+            for name, value in self.settings.items()
+            if name.rpartition(".")[0] in ("", experiment)
+        }
+
 
 Placed = Callable[..., str]
 """Gives the place of a field, by names and positions: ``manifest.yaml:9:5: runs[0].seeds``."""
@@ -97,9 +105,9 @@ def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
-    found = [folder / name for name in NAMES if (folder / name).exists()]
+    found = _manifests(folder)
     if len(found) != 1:
-        what = "no manifest" if not found else f"{len(found)} manifests"
+        what = f"{len(found)} manifests" if found else "no manifest"
         raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
     file = found[0].name
     manifest, document, faults = read_as(Manifest, found[0], "a manifest")
@@ -117,15 +125,6 @@ def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
     return manifest, placed
 
 
-def settings_for(settings: Mapping[str, SettingValue], experiment: str) -> dict[str, SettingValue]:
-    """Return the settings of an experiment, among "setting" and "experiment.setting"."""
-    return {
-        name.rpartition(".")[2]: value
-        for name, value in settings.items()
-        if name.rpartition(".")[0] in ("", experiment)
-    }
-
-
 def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[str, Path]:
     """Return the folder of measurements of each paper that has one, by slug.
 
@@ -139,24 +138,22 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
     """
     found = {}
     for folder in folders:
-        if not _has_manifest(folder):
-            below = [one for one in sorted(folder.iterdir()) if one.is_dir() and _has_manifest(one)]
-            if not below:
-                raise UsageError(
-                    f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
-                    "a subfolder named after the paper."
-                )
-            found.update({one.name: one for one in below})
-            continue
-        paper = read_manifest(folder)[0].paper
-        if paper is None and len(slugs) != 1:
+        below = sorted(folder.iterdir()) if not _manifests(folder) else []
+        named = {one.name: one for one in below if one.is_dir() and _manifests(one)}
+        if not named and not _manifests(folder):
+            raise UsageError(
+                f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
+                "a subfolder named after the paper."
+            )
+        paper = None if named else read_manifest(folder)[0].paper
+        if paper is None and not named and len(slugs) != 1:
             raise UsageError(
                 f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
                 "Write 'paper: SLUG' into it."
             )
-        found[paper or slugs[0]] = folder
+        found.update(named or {paper or slugs[0]: folder})
     return found
 
 
-def _has_manifest(folder: Path) -> bool:
-    return any((folder / name).exists() for name in NAMES)
+def _manifests(folder: Path) -> list[Path]:
+    return [folder / name for name in NAMES if (folder / name).exists()]

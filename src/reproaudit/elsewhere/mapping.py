@@ -1,23 +1,47 @@
 """The mapping file: which logged quantity is which measurement, and which run is which.
 
-Everything in it is optional. What it leaves out is found by name, or asked for in one line.
+Everything in it is optional. What it leaves out is found by name, or asked for in one line. A
+formula is arithmetic over logged quantities (numbers, + - * / **, and first, last and mean of a
+series), computed here; nothing in it is executed.
 """
 
 from __future__ import annotations
 
+import ast
+import warnings
+from collections.abc import Callable
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
 from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
-from reproaudit.errors import SpecError
+from reproaudit.elsewhere.logged import Curve
+from reproaudit.errors import SpecError, did_you_mean
 
+MAX_NODES = 400
+FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], np.float64]] = {
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+    "mean": lambda values: values.mean(),
+}
+"""Functions that make one number of a series."""
+_OPERATORS: dict[type[ast.AST], np.ufunc] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.UAdd: np.positive,
+    ast.USub: np.negative,
+}
 _Day = date
 _Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -28,7 +52,7 @@ class LoggedQuantity(StrictModel):
     tag: Text | None = None
     """The logged tag or column; ``{layer}`` stands for the coordinate on the axis layer."""
     expression: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    """A formula over tags, such as ``log(train_loss) - log(test_loss)``."""
+    """A formula over tags, such as ``train_loss - test_loss``."""
     let: dict[Name, Text] = Field(default_factory=dict)
     """Short names for tags, for the expression."""
 
@@ -46,7 +70,6 @@ class LoggedQuantity(StrictModel):
 
 
 def _tag_alone(value: Any) -> Any:
-    """A measurement's origin; a tag alone may be written as plain text."""
     return {"tag": value} if isinstance(value, str) else value
 
 
@@ -112,3 +135,73 @@ def read_mapping(file: Path) -> MappingFile:
     if mapping is None:
         raise SpecError("\n".join(map(str, faults)))
     return mapping
+
+
+# --- formulas -------------------------------------------------------------------------------------
+
+
+class ExpressionError(ValueError):
+    """A formula outside the grammar, or one whose parts do not fit together."""
+
+
+def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
+    """Compute a formula; its value has steps unless it is a single number.
+
+    Raises:
+        ExpressionError: if it holds anything but arithmetic, or the steps of two series differ.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(formula.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ExpressionError(f"no formula ({getattr(error, 'msg', None) or error})") from None
+    if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+        raise ExpressionError(f"a formula of more than {MAX_NODES} parts")
+    with np.errstate(all="ignore"):
+        return _value(tree, lookup)
+
+
+def check_expression(formula: str) -> None:
+    """Compute a formula as if everything were logged.
+
+    Raises:
+        ExpressionError: if it is outside the grammar.
+    """
+    evaluate(formula, lambda _: Curve("", None, np.ones(())))
+
+
+def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
+    match node:
+        case ast.Name(id=name):
+            return lookup(name)
+        case ast.Constant(value=value) if type(value) in (int, float):
+            if not abs(value) < 1e308:  # type: ignore[arg-type]
+                raise ExpressionError("a number beyond what a computer holds")
+            return Curve("", None, np.array(value, dtype=np.float64))
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
+            parts = [_value(operand, lookup)]
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            parts = [_value(left, lookup), _value(right, lookup)]
+        case ast.Call(func=ast.Name(id=name), args=args) if name in FUNCTIONS:
+            if node.keywords or len(args) != 1:
+                raise ExpressionError(f"other arguments of {name} than a series")
+            one = _value(args[0], lookup)
+            picked = one.values if one.steps is None else FUNCTIONS[name](one.values)
+            return Curve("", None, np.asarray(picked))
+        case ast.Call(func=function):
+            name = function.id if isinstance(function, ast.Name) else "something computed"
+            raise ExpressionError(f"the function '{name}'. {did_you_mean(name, FUNCTIONS)}")
+        case _:
+            kind = type(node.op).__name__ if isinstance(node, ast.BinOp) else type(node).__name__
+            allowed = f"numbers, names, + - * / ** and {', '.join(FUNCTIONS)}"
+            raise ExpressionError(f"{kind} in a formula; allowed are {allowed}")
+    stepped = [one.steps for one in parts if one.steps is not None]
+    if not all(np.array_equal(stepped[0], one) for one in stepped):
+        odd = np.setxor1d(stepped[0], stepped[-1])
+        raise ExpressionError(
+            f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step "
+            f"{odd[0] if odd.size else '?'} is in one only"
+        )
+    values = _OPERATORS[type(op)](*(one.values for one in parts))
+    return Curve("", stepped[0] if stepped else None, np.asarray(values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,10 @@ from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.elsewhere.configurations import normal
-from reproaudit.elsewhere.expressions import (
-    ExpressionError,
-    ExpressionValue,
-    evaluate,
-    parse_expression,
-)
-from reproaudit.elsewhere.logged import (
-    Curve,
-    LogError,
-    LoggedCoordinates,
-    LoggedRun,
-    number_of,
-    same_coordinate,
-)
-from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile
+from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, number_of
+from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, MappingFile, evaluate
 from reproaudit.elsewhere.roles import PlacedRun
-from reproaudit.elsewhere.scope import Scope, role_words
-from reproaudit.elsewhere.training_length import end_beside
+from reproaudit.elsewhere.scope import Scope, end_beside, role_words
 from reproaudit.errors import did_you_mean
 
 MAX_CELLS = 2**24
@@ -45,6 +31,9 @@ _LAST_STEP = re.compile(
     r"|max_iters|(num_)?iterations"
 )
 """Names of the number of steps in configurations."""
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_Place = frozenset[tuple[str, float | str]]
+"""Axes with their coordinates, as they are compared."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,7 @@ class Measured:
         values: shape (step, *axes) of a series, else (*axes).
     """
 
-    steps: tuple[int, ...] | None
+    steps: tuple[Any, ...] | None
     values: NDArray[np.float64]
 
 
@@ -91,50 +80,26 @@ def measure_roles(
 
     A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
     that run alone would choose among the seeds.
-
-    Args:
-        audit: the audit.
-        scope: what is asked for.
-        placed: the runs.
-        overrides: the manifest's settings, "experiment.setting".
-        mapping: the mapping file.
-
-    Raises:
-        LogError: if numbers do not fit, or the mapping names what nobody logged.
     """
     known = {name for one in audit.experiments for name in audit.measurements_of(one)}
     for name in mapping.mapping:
         if name not in known:
-            raise LogError(
-                f"mapping: {name}",
-                f"found an unknown measurement; expected one of the audit's. "
-                f"{did_you_mean(name, known)}",
-            )
+            hint = did_you_mean(name, known)
+            raise LogError(f"mapping: {name}", f"found an unknown measurement. {hint}")
     roles = []
     for batch in scope.batches:
         runs = {one.seed: one for one in placed if one.batch == batch}
         if runs:
-            settings = settings_measured_with(audit, batch, overrides)
-            roles.append(_role(audit, batch, scope, runs, settings, mapping))
+            stated = {n.split(".", 1)[1]: v for n, v in overrides.items()
+                      if n.startswith(f"{batch.experiment}.")}  # fmt: skip
+            settings = {**batch.settings(audit), **stated, **dict(batch.overrides)}
+            roles.append(_role(audit, scope, runs, settings, mapping))
     _refuse_unlogged(roles, mapping)
     return tuple(roles)
 
 
-def settings_measured_with(
-    audit: Audit, batch: Batch, overrides: Mapping[str, SettingValue]
-) -> dict[str, SettingValue]:
-    """Return the settings that a role's runs had, with the manifest's "experiment.setting"."""
-    own = {
-        name.partition(".")[2]: value
-        for name, value in overrides.items()
-        if name.partition(".")[0] == batch.experiment
-    }
-    return {**batch.settings(audit), **own, **dict(batch.overrides)}
-
-
 def _role(
     audit: Audit,
-    batch: Batch,
     scope: Scope,
     runs: Mapping[int, PlacedRun],
     settings: Mapping[str, SettingValue],
@@ -145,8 +110,8 @@ def _role(
         seed: RunMeasurer(one.run, settings, one.diverged, attested)
         for seed, one in sorted(runs.items())
     }
-    declared = audit.measurements_of(batch.experiment)
-    wanted = scope.measurements[batch.experiment]
+    batch = next(iter(runs.values())).batch
+    declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Measured]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
     for name in wanted:
@@ -156,8 +121,7 @@ def _role(
             for seed, measurer in measurers.items()
             if (one := measurer.measure(name, declared[name], quantity)) is not None
         }
-        reasons = _reasons(name, found, measurers, attested) if found else ()
-        if reasons:
+        if found and (reasons := _reasons(name, found, measurers, attested)):
             withheld[name] = reasons
         elif found:
             measured[name] = found
@@ -193,7 +157,7 @@ def _reasons(
         for seed, one in found.items()
         if one.steps is not None and not measurers[seed].diverged
     }
-    if attested or reasons or not steps:
+    if attested or reasons:
         return tuple(reasons)
     every = set[int]().union(*steps.values())
     return tuple(
@@ -253,30 +217,25 @@ class RunMeasurer:
     finite_only: bool = True
     used: set[str] = field(default_factory=set)
     not_whole: dict[str, list[str]] = field(default_factory=dict)
-    _gaps: dict[str, list[str]] = field(default_factory=dict)
+    _gaps: dict[tuple[str, _Place], list[str]] = field(default_factory=dict)
     _axes: set[str] = field(default_factory=set)
+    _indices: dict[str, dict[_Place, Curve]] = field(default_factory=dict)
 
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
     ) -> Measured | None:
-        """Make one measurement; None if the run has none of the tags it needs.
-
-        Raises:
-            LogError: if only some of them are there, or their numbers do not fit.
-        """
+        """Make one measurement; None if the run has none of the tags it needs."""
         place = f"{self.run.name}, measurement '{name}'"
         names = [axis.name for axis in declaration.axes]
         coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
-        values: list[ExpressionValue] = []
+        values: list[Curve] = []
         absent: str | None = None
         self._gaps, self._axes = {}, set()
         for at in itertools.product(*coordinates):
             try:
-                value = self._value(quantity, dict(zip(names, at, strict=True)), place)
+                values.append(self._value(quantity, dict(zip(names, at, strict=True)), place))
             except _NotLogged as error:
                 absent = str(error)
-                continue
-            values.append(_shaped(value, declaration.kind, place))
         if not values:
             return None
         if unused := set(names) - self._axes:
@@ -287,92 +246,83 @@ class RunMeasurer:
             )
         if absent is not None:
             raise LogError(place, f"found no '{absent}', though others are there; expected it.")
-        measured = _stacked(values, tuple(len(one) for one in coordinates), place)
+        measured = _stacked(values, declaration, tuple(map(len, coordinates)), place)
         gaps = [gap for one in self._gaps.values() for gap in one]
-        gaps += _not_finite(measured) if self.finite_only else []
-        found = self.run.not_whole or gaps  # a run that was cut is why its curves end early
-        if found and not self.diverged:
-            self.not_whole[name] = list(dict.fromkeys(found))
+        wrong = np.argwhere(~np.isfinite(measured.values))
+        if self.finite_only and len(wrong):
+            found = measured.values[tuple(wrong[0])]
+            where = f" at step {measured.steps[wrong[0][0]]}" if measured.steps else ""
+            gaps.append(f"found {found}{where}; of a run that diverged say so under 'runs'")
+        reasons = self.run.not_whole or gaps  # a run that was cut is why its curves end early
+        if reasons and not self.diverged:
+            self.not_whole[name] = list(dict.fromkeys(reasons))
         return measured
 
-    def _value(
-        self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str
-    ) -> ExpressionValue:
-        if quantity.tag is not None:
-            return self._lookup(quantity.tag, at, whole=True)
-        assert quantity.expression is not None, "a quantity is a tag or an expression"
+    def _value(self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str) -> Curve:
+        if quantity.expression is None:
+            return self._logged(quantity.tag or "", at, whole=True)
         try:
-            node = parse_expression(quantity.expression)
-            return evaluate(node, lambda tag: self._lookup(tag, at), quantity.let)
+            return evaluate(
+                quantity.expression, lambda name: self._logged(quantity.let.get(name, name), at)
+            )
         except ExpressionError as error:
             text = f"found {error}; expected a formula as docs/import.md describes it."
             raise LogError(f"{place}, expression", text) from None
 
-    def _lookup(
-        self, template: str, at: Mapping[str, Coordinate], whole: bool = False
-    ) -> ExpressionValue:
-        """Return the curve under a tag at these coordinates, looked through for faults.
-
-        Args:
-            template: the tag, with places for coordinates.
-            at: the coordinates.
-            whole: whether the curve must stand at all of them; a part of a formula need not.
-        """
+    def _logged(self, template: str, at: Mapping[str, Coordinate], whole: bool = False) -> Curve:
+        """Return the curve under a tag at these coordinates, looked through for faults."""
         tag, rest = _filled(template, at)
-        curves = self.run.curves.get(tag, {})
-        matching = {have: c for have, c in curves.items() if _matches(have, rest, whole)}
-        if curves and not matching and any({a for a, _ in have} - set(rest) for have in curves):
-            first = next(iter(curves))
+        curves = self._index(tag)
+        axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
+        if axes - set(rest):
+            first = ", ".join(f"{axis} {one}" for axis, one in next(iter(self.run.curves[tag])))
             raise LogError(
                 f"{self.run.name}, tag '{tag}'",
-                f"found numbers at {_words(dict(first))}; expected a measurement with this axis.",
+                f"found numbers at {first}; expected a measurement with this axis.",
             )
-        if not matching:
-            raise _NotLogged(tag if not rest else f"{tag} at {_words(rest)}")
-        ((have, curve),) = matching.items()
-        self._axes |= {axis for axis, _ in have} | (set(at) - set(rest))
+        own = _place({axis: rest[axis] for axis in axes})
+        curve = curves.get(own)
+        if curve is None or (whole and len(axes) < len(rest)):
+            where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
+            raise _NotLogged(f"{tag} at {where}" if rest else tag)
+        self._axes |= axes | (set(at) - set(rest))
         self.used.add(tag)
-        if tag not in self._gaps:
+        if (tag, own) not in self._gaps:
             _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
             found = [] if self.attested else _gaps_in(curve, self.run.config)
-            self._gaps[tag] = [f"'{tag}': {one}" for one in found]
+            self._gaps[tag, own] = [f"'{tag}': {one}" for one in found]
         if curve.steps is None:
-            return ExpressionValue(None, curve.values[-1])
+            return replace(curve, values=curve.values[-1])
         if not len(curve.steps):
             raise _NotLogged(tag)
-        return ExpressionValue(curve.steps, curve.values)
+        return curve
+
+    def _index(self, tag: str) -> dict[_Place, Curve]:
+        """Return the curves of a tag by their coordinates."""
+        if tag not in self._indices:
+            curves = self.run.curves.get(tag, {})
+            self._indices[tag] = {_place(dict(at)): curve for at, curve in curves.items()}
+        return self._indices[tag]
 
 
-_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+def _place(at: Mapping[str, Coordinate]) -> _Place:
+    """Return coordinates as they are compared: "1" and 1.0 are the same one."""
+    numbers = {axis: number_of(one) for axis, one in at.items()}
+    return frozenset(
+        (axis, str(at[axis]) if number is None or number != number else number)
+        for axis, number in numbers.items()
+    )
 
 
 def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
-    """Return a tag with its coordinates filled in, and those that it has no place for.
-
-    Raises:
-        LogError: if it has a place for an unknown axis.
-    """
+    """Return a tag with its coordinates filled in, and those that it has no place for."""
     axes = _PLACEHOLDER.findall(template)
     for axis in axes:
         if axis not in at:
-            raise LogError(
-                f"mapping: '{template}'",
-                f"found the axis {{{axis}}}; expected an axis of the measurement. "
-                f"{did_you_mean(axis, at)}",
-            )
+            hint = did_you_mean(axis, at)
+            raise LogError(f"mapping: '{template}'", f"found the unknown axis {{{axis}}}. {hint}")
     filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
     return filled, {axis: one for axis, one in at.items() if axis not in axes}
-
-
-def _matches(have: LoggedCoordinates, wanted: Mapping[str, Coordinate], whole: bool) -> bool:
-    """Return True if a curve stands at the wanted coordinates: all of them, or its own axes'."""
-    if whole and len(have) != len(wanted):
-        return False
-    return all(axis in wanted and same_coordinate(text, wanted[axis]) for axis, text in have)
-
-
-def _words(at: Mapping[str, Coordinate]) -> str:
-    return ", ".join(f"{axis} {one}" for axis, one in at.items()) or "no coordinate"
 
 
 def _refuse_unusable(curve: Curve, place: str) -> None:
@@ -435,49 +385,32 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
-def _not_finite(measured: Measured) -> list[str]:
-    """Tell where a number is not finite, in words."""
-    wrong = np.argwhere(~np.isfinite(measured.values))
-    if not len(wrong):
-        return []
-    index = tuple(wrong[0])
-    where = f" at step {measured.steps[index[0]]}" if measured.steps is not None else ""
-    return [f"found {measured.values[index]}{where}; of a run that diverged say so under 'runs'"]
-
-
-def _shaped(value: ExpressionValue, kind: MeasurementKind, place: str) -> ExpressionValue:
-    """Return the value as declared: with steps for a series, one number for all else."""
-    if kind is MeasurementKind.SERIES:
-        if value.steps is None:
-            raise LogError(
-                place, "found a single number without a step; expected a series over steps."
-            )
-        return value
-    if value.steps is None:
-        return value
-    if len(value.steps) > 1:
-        raise LogError(
-            place,
-            f"found {len(value.steps)} steps; expected one number, as it is no series. "
-            "Say which with an expression: last(…), first(…) or mean(…).",
-        )
-    return ExpressionValue(None, value.values[0])
-
-
-def _stacked(values: Sequence[ExpressionValue], shape: tuple[int, ...], place: str) -> Measured:
-    steps = values[0].steps
-    for other in values[1:]:
-        if steps is not None and not np.array_equal(steps, other.steps):  # type: ignore[arg-type]
-            odd = np.setxor1d(steps, other.steps if other.steps is not None else steps)
+def _stacked(
+    curves: Sequence[Curve], declaration: Declaration, shape: tuple[int, ...], place: str
+) -> Measured:
+    """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
+    steps = curves[0].steps
+    count = 1 if steps is None else len(steps)
+    if count * len(curves) > MAX_CELLS:
+        raise LogError(place, f"found more than {MAX_CELLS:,} numbers; expected fewer.")
+    if declaration.kind is not MeasurementKind.SERIES:
+        longest = max(one.values.size for one in curves)
+        if longest > 1:
             raise LogError(
                 place,
-                f"found coordinates with different steps, as step {odd[0] if odd.size else '?'}; "
-                "expected the same steps at every coordinate.",
+                f"found {longest} steps; expected one number, as it is no series. Say which with "
+                "an expression: last(…), first(…) or mean(…).",
             )
-    count = 1 if steps is None else len(steps)
-    if count * len(values) > MAX_CELLS:
-        raise LogError(place, f"found more than {MAX_CELLS:,} numbers; expected fewer.")
-    stacked = np.stack([np.asarray(one.values, dtype=np.float64) for one in values], axis=-1)
+        return Measured(None, np.concatenate([one.values.ravel() for one in curves]).reshape(shape))
     if steps is None:
-        return Measured(None, stacked.reshape(shape))
-    return Measured(tuple(steps.tolist()), stacked.reshape(count, *shape))
+        raise LogError(place, "found a single number without a step; expected a series over steps.")
+    for other in curves[1:]:
+        if other.steps is None or not np.array_equal(steps, other.steps):
+            odd = np.setxor1d(steps, [] if other.steps is None else other.steps)
+            raise LogError(
+                place,
+                f"found coordinates with different steps, as step {odd[0]:g}; expected the same "
+                "steps at every coordinate.",
+            )
+    values = np.stack([one.values for one in curves], axis=-1).reshape(count, *shape)
+    return Measured(tuple(steps.tolist()), values)

@@ -1,7 +1,7 @@
-"""MLflow's stores: the folders of its file store, and its SQLite database.
+"""MLflow's stores, read as they lie on disk: the folders of its file store, its SQLite database.
 
-Both are read as they lie on disk, without MLflow. A run that MLflow does not call finished is not
-whole. A metric that was logged without a step has step 0, as MLflow writes it.
+A run that MLflow does not call finished is not whole. A metric that was logged without a step has
+step 0, as MLflow writes it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from reproaudit.elsewhere.logged import (
     CurveBuilder,
     LogError,
     LoggedRun,
+    LogSource,
     day_of,
     number_of,
     open_log,
@@ -26,15 +27,41 @@ from reproaudit.elsewhere.logged import (
     read_log_text,
 )
 
-_MAX_ENTRIES = 20_000
-"""Metrics or parameters of one run."""
 MAX_QUERY_SECONDS = 60.0
-_STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 DELETED = "deleted in MLflow"
+_STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _INFINITE = 1.7976931348623157e308
 """The number that MLflow's database writes for an infinite value."""
 _LINE = re.compile(r"-?\d+ (\S+)(?: (-?\d{1,19})(?: .*)?)?")
 """A line of a metric's file: time, value and step."""
+
+
+def _run(
+    source: LogSource,
+    files: list[Path],
+    builder: CurveBuilder,
+    config: Mapping[str, Any],
+    meta: Any,
+) -> LoggedRun:
+    """Return a run of either store; `meta` holds what MLflow keeps of it, the status in words."""
+    ended = number_of(meta.get("end_time")) or number_of(meta.get("start_time"))
+    status = meta["status"]
+    return source.run(
+        "MLflow",
+        builder.curves(),
+        files=tuple(files),
+        config=config,
+        not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
+        made=day_of(None if ended is None else ended / 1000),
+        passed_over=DELETED if _is_deleted(meta) else "",
+    )
+
+
+def _is_deleted(meta: Mapping[str, Any]) -> bool:
+    return (meta.get("lifecycle_stage") or "active") != "active"
+
+
+# --- the folders ----------------------------------------------------------------------------------
 
 
 def is_store_run(folder: Path) -> bool:
@@ -55,73 +82,37 @@ def not_a_run(folder: Path) -> str | None:
     return "looks like an MLflow run, but has no meta.yaml"
 
 
-def read_store_run(name: str, parts: tuple[str, ...], folder: Path) -> LoggedRun | None:
-    """Read a run of the file store; None if it was deleted.
-
-    Raises:
-        LogError: if a file of it is damaged.
-    """
-    meta_file = folder / "meta.yaml"
-    meta = parse_yaml(read_log_text(meta_file, f"{name}/meta.yaml", 2**20), f"{name}/meta.yaml")
+def read_store_run(source: LogSource) -> LoggedRun:
+    """Read the run in a folder of the file store."""
+    name, files = source.name, [source.path / "meta.yaml"]
+    meta = parse_yaml(read_log_text(files[0], f"{name}/meta.yaml", 2**20), f"{name}/meta.yaml")
     if not isinstance(meta, dict) or ("run_id" not in meta and "run_uuid" not in meta):
         raise LogError(f"{name}/meta.yaml", "found no 'run_id'; expected an MLflow run's.")
-    if meta.get("lifecycle_stage") == "deleted":
-        return None
+    meta["status"] = _STATUS.get(meta.get("status", 0), "unknown")
     builder = CurveBuilder(name)
-    files = [meta_file]
-    for tag, file in _entries(folder / "metrics", f"{name}/metrics"):
+    if _is_deleted(meta):
+        return _run(source, files, builder, {}, meta)
+    for tag, file in _entries(source.path / "metrics"):
         files.append(file)
         _metric(tag, file, f"{name}/metrics/{tag}", builder)
     config = {
         key: read_log_text(file, f"{name}/params/{key}", 2**20)
-        for key, file in _entries(folder / "params", f"{name}/params")
+        for key, file in _entries(source.path / "params")
     }
-    meta["status"] = _STATUS.get(meta.get("status", 0), "unknown")
-    title = str(meta.get("run_name") or "")
-    parts = (*parts, title) if title else parts
-    return _run(name, parts, files, builder, config, meta)
+    title = [str(meta["run_name"])] if meta.get("run_name") else []
+    named = LogSource(source.path, name, (*source.parts, *title))
+    return _run(named, files, builder, config, meta)
 
 
-def _run(
-    name: str,
-    parts: tuple[str, ...],
-    files: list[Path],
-    builder: CurveBuilder,
-    config: Mapping[str, Any],
-    meta: Mapping[str, Any],
-) -> LoggedRun:
-    ended = number_of(meta.get("end_time")) or number_of(meta.get("start_time"))
-    status = meta["status"]
-    return LoggedRun(
-        name=name,
-        source="MLflow",
-        folder=files[0].parent,
-        parts=parts,
-        files=tuple(files),
-        curves=builder.curves(),
-        config=config,
-        not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
-        made=day_of(None if ended is None else ended / 1000),
-        who=str(meta.get("user_id") or "") or None,
-    )
-
-
-def _entries(folder: Path, place: str) -> Iterator[tuple[str, Path]]:
+def _entries(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files below a folder of metrics or parameters, by their names in MLflow."""
-    if not folder.is_dir() or folder.is_symlink():
-        return
-    open_folders, count = [(folder, "")], 0
-    while open_folders:
-        here, prefix = open_folders.pop()
-        for file in sorted(here.iterdir()):
-            count += 1
-            if count > _MAX_ENTRIES:
-                raise LogError(place, f"found more than {_MAX_ENTRIES} entries; expected fewer.")
-            key = f"{prefix}{file.name}"
+    waiting = [folder] if folder.is_dir() and not folder.is_symlink() else []
+    while waiting:
+        for file in sorted(waiting.pop().iterdir()):
             if file.is_dir() and not file.is_symlink():
-                open_folders.append((file, f"{key}/"))
+                waiting.append(file)
             else:
-                yield key, file
+                yield file.relative_to(folder).as_posix(), file
 
 
 def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
@@ -139,63 +130,50 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
 # --- the database ---------------------------------------------------------------------------------
 
 
-def is_database(file: Path, place: str) -> bool:
-    """Return True if a file is an SQLite database.
-
-    Raises:
-        LogError: if it cannot be read.
-    """
-    with open_log(file, place) as handle:
+def is_database(source: LogSource) -> bool:
+    """Return True if a file is an SQLite database."""
+    with open_log(source.path, source.name) as handle:
         return handle.read(16) == b"SQLite format 3\0"
 
 
-def read_database(
-    name: str, parts: tuple[str, ...], file: Path
-) -> tuple[list[LoggedRun], list[str]]:
-    """Read the runs of an SQLite store, and the names of those that were deleted.
-
-    Raises:
-        LogError: if it is damaged, no store of MLflow's, or still being written.
-    """
-    journal = file.with_name(f"{file.name}-wal")
+def read_database(source: LogSource) -> list[LoggedRun]:
+    """Read the runs of an SQLite store, those that were deleted among them."""
+    journal = source.path.with_name(f"{source.path.name}-wal")
     if journal.is_file() and journal.stat().st_size:
         raise LogError(
-            name,
+            source.name,
             f"found an open write-ahead log, {journal.name}; expected a closed database. Stop "
             "MLflow, or copy the database with 'sqlite3 FILE .backup'.",
         )
-    address = f"file:{quote(str(file.resolve()))}?mode=ro&immutable=1"
+    address = f"file:{quote(str(source.path.resolve()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
             stop = time.monotonic() + MAX_QUERY_SECONDS
             database.set_progress_handler(lambda: int(time.monotonic() > stop), 100_000)
             database.execute("PRAGMA trusted_schema = OFF")
             database.text_factory = lambda data: data.decode("utf-8", errors="replace")
-            runs = _database_runs(name, parts, file, database)
-            gone = "SELECT name, run_uuid FROM runs WHERE lifecycle_stage != 'active'"
-            deleted = database.execute(f"{gone} ORDER BY start_time, run_uuid").fetchall()
-            return runs, [f"{name}/{title or run_id}" for title, run_id in deleted]
+            return _database_runs(source, database)
     except sqlite3.Error as error:
         raise LogError(
-            name, f"found a database that cannot be read ({error}); expected an MLflow store."
+            source.name,
+            f"found a database that cannot be read ({error}); expected MLflow's.",
         ) from None
 
 
-def _database_runs(
-    name: str, parts: tuple[str, ...], file: Path, database: sqlite3.Connection
-) -> list[LoggedRun]:
+def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[LoggedRun]:
     kinds = dict(database.execute("SELECT name, type FROM sqlite_master").fetchall())
     for table in ("runs", "metrics", "params"):
         if kinds.get(table) != "table":  # a view could compute anything
             raise LogError(
-                name, f"found no table '{table}'; expected an MLflow store. Leave the file out."
+                source.name,
+                f"found no table '{table}'; expected an MLflow store. Leave the file out.",
             )
-    columns = ("name", "status", "start_time", "end_time", "user_id")
-    query = f"SELECT run_uuid, {', '.join(columns)} FROM runs WHERE lifecycle_stage = 'active'"
+    columns = ("name", "status", "start_time", "end_time", "lifecycle_stage")
+    query = f"SELECT run_uuid, {', '.join(columns)} FROM runs ORDER BY start_time, run_uuid"
     found: dict[str, LoggedRun] = {}
-    for run_id, *values in database.execute(f"{query} ORDER BY start_time, run_uuid").fetchall():
+    for run_id, *values in database.execute(query).fetchall():
         meta = dict(zip(columns, values, strict=True))
-        builder = CurveBuilder(f"{name}, run {run_id}")
+        builder = CurveBuilder(f"{source.name}, run {run_id}")
         points = database.execute(
             "SELECT key, value, step, is_nan FROM metrics WHERE run_uuid = ? "
             "ORDER BY key, step, timestamp",
@@ -203,16 +181,16 @@ def _database_runs(
         )
         for key, value, step, is_nan in points:
             if not isinstance(step, int) or not isinstance(value, int | float):
-                raise LogError(name, f"found the metric '{key}' of {value!r} at step {step!r}.")
+                raise LogError(
+                    source.name, f"found the metric '{key}' of {value!r} at step {step!r}."
+                )
             infinite = float("inf") if value >= _INFINITE else float("-inf")
             number = float(value) if abs(value) < _INFINITE else infinite
             builder.add(str(key), step, float("nan") if is_nan else number)
-        config = dict(
-            database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run_id,))
-        )
+        params = database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run_id,))
         title = str(meta["name"] or run_id)
-        place = f"{name}/{title}"
-        if place in found:
-            place = f"{place} ({str(run_id)[:12]})"
-        found[place] = _run(place, (*parts, title), [file], builder, config, meta)
+        name = f"{source.name}/{title}"
+        name = f"{name} ({str(run_id)[:12]})" if name in found else name
+        named = LogSource(source.path, name, (*source.parts[:-1], title))
+        found[name] = _run(named, [source.path], builder, dict(params), meta)
     return list(found.values())

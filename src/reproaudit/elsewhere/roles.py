@@ -18,11 +18,12 @@ from typing import Any, Literal
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.audit.rules.values import kind_of, same, shown
-from reproaudit.cell import Scalar, SettingValue, canonical_settings
-from reproaudit.elsewhere.configurations import STATED_BY_TRAINER, alike, normal, seed_of
+from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.elsewhere.configurations import alike, normal, seed_of
 from reproaudit.elsewhere.logged import LogError, LoggedRun, number_of
 from reproaudit.elsewhere.mapping import MappingFile, RunRule
 from reproaudit.elsewhere.scope import Scope, role_words
+from reproaudit.elsewhere.tables import STATED_BY_TRAINER
 from reproaudit.errors import UsageError, did_you_mean
 
 
@@ -57,27 +58,28 @@ def place_runs(
     mapping: MappingFile,
     seeds: Mapping[str, int],
 ) -> tuple[PlacedRun, ...]:
-    """Give every run that is not ignored its role and seed.
-
-    Args:
-        audit: the audit.
-        scope: what is asked for.
-        runs: the runs, with their configurations.
-        mapping: the mapping file.
-        seeds: a run's name, or a pattern of names -> its seed.
-
-    Raises:
-        LogError: if a role or a seed cannot be told, two runs have the same, or the runs of one
-            role differ in more than their seed.
-    """
-    _refuse_unmatched(runs, mapping, seeds)
+    """Give every run that is not ignored its role and seed."""
+    _refuse_unmatched(audit, runs, mapping, seeds)
     placed: dict[tuple[Batch, int], PlacedRun] = {}
     first: dict[Batch, PlacedRun] = {}
     for run in runs:
-        rule = mapping.rule(run.name)
-        if rule is not None and rule.ignore:
+        rule = mapping.rule(run.name) or RunRule(match="*")
+        if rule.ignore:
             continue
-        one = _place(audit, scope, run, rule, mapping, seeds)
+        experiment = _experiment(scope, run, rule)
+        batches = [batch for batch in scope.batches if batch.experiment == experiment]
+        stated = _stated(audit, experiment, run, mapping)
+        told = [seed for pattern, seed in seeds.items() if fnmatchcase(run.name, pattern)]
+        seed = told[0] if told else rule.seed
+        one = PlacedRun(
+            run=run,
+            batch=_of_stated(audit, stated, batches, run)
+            if rule.settings is None
+            else _of_settings(rule.settings, batches, run),
+            seed=seed_of(run) if seed is None else seed,
+            diverged=rule.status == "diverged",
+            stated=stated,
+        )
         other = placed.setdefault((one.batch, one.seed), one)
         if other is not one:
             raise LogError(
@@ -92,32 +94,24 @@ def place_runs(
 
 
 def _refuse_unmatched(
-    runs: Sequence[LoggedRun], mapping: MappingFile, seeds: Mapping[str, int]
+    audit: Audit, runs: Sequence[LoggedRun], mapping: MappingFile, seeds: Mapping[str, int]
 ) -> None:
-    """Refuse rules and seeds for runs that are not there."""
+    """Refuse rules and seeds for runs that are not there, and settings that the audit lacks."""
     names = [run.name for run in runs]
-
-    def hint(pattern: str) -> str:
-        wider = next((n for n in names if pattern in n), None)
-        return f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
-
-    for one in mapping.runs:
-        if not any(fnmatchcase(name, one.match) for name in names):
-            raise LogError(f"runs: match '{one.match}'", f"found no such run. {hint(one.match)}")
-    for pattern in seeds:
+    patterns = {one.match: f"runs: match '{one.match}'" for one in mapping.runs}
+    for pattern, place in [*patterns.items(), *((one, f"--seed '{one}'") for one in seeds)]:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"--seed: no run '{pattern}'. {hint(pattern)}")
+            wider = any(pattern in name for name in names)
+            hint = f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
+            raise UsageError(f"{place}: found no such run. {hint}")
+    known = {name for one in audit.experiments for name in audit.settings_of(one)}
+    for name in mapping.configuration:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise LogError("configuration", f"found the unknown setting '{name}'. {hint}")
 
 
-def _place(
-    audit: Audit,
-    scope: Scope,
-    run: LoggedRun,
-    rule: RunRule | None,
-    mapping: MappingFile,
-    seeds: Mapping[str, int],
-) -> PlacedRun:
-    rule = rule or RunRule(match="*")
+def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
     experiments = list(dict.fromkeys(batch.experiment for batch in scope.batches))
     if rule.experiment is None and len(experiments) > 1:
         raise LogError(
@@ -132,19 +126,7 @@ def _place(
             f"experiment: found '{experiment}'; expected one that is asked for. "
             f"{did_you_mean(experiment, experiments)}",
         )
-    stated = _stated(audit, experiment, run, mapping)
-    batches = [batch for batch in scope.batches if batch.experiment == experiment]
-    pattern = next((one for one in seeds if fnmatchcase(run.name, one)), None)
-    seed = rule.seed if pattern is None else seeds[pattern]
-    return PlacedRun(
-        run=run,
-        batch=_of_stated(audit, stated, batches, run)
-        if rule.settings is None
-        else _of_settings(rule.settings, batches, run),
-        seed=seed_of(run) if seed is None else seed,
-        diverged=rule.status == "diverged",
-        stated=stated,
-    )
+    return experiment
 
 
 def _of_settings(
@@ -172,14 +154,12 @@ def _of_stated(
         ):
             return batch
     found = ", ".join(f"{name} = {shown(stated[name].value)}" for name in sorted(telling))
-    if found or any(not batch.overrides for batch in batches):
-        text = (
-            f"found {found} in its configuration, which neither the experiment nor a control has."
-        )
-    else:
-        listed = " or ".join(role_words(batch) for batch in batches)
-        text = f"found nothing in its configuration that tells what it is; expected {listed}."
-    raise LogError(run.name, f"{text} Say under 'settings' in the mapping's 'runs' what it is.")
+    raise LogError(
+        run.name,
+        f"found {found or 'nothing'} in its configuration, which neither the experiment nor a "
+        f"control has; expected {' or '.join(role_words(batch) for batch in batches)}. Say under "
+        "'settings' in the mapping's 'runs' what it is.",
+    )
 
 
 # --- what a configuration says of the audit's settings --------------------------------------------
@@ -188,16 +168,9 @@ def _of_stated(
 def _stated(
     audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
 ) -> dict[str, Stated]:
-    settings = audit.settings_of(experiment)
-    for name in mapping.configuration:
-        if not any(name in audit.settings_of(one) for one in audit.experiments):
-            raise LogError(
-                "configuration",
-                f"found the unknown setting '{name}'. {did_you_mean(name, settings)}",
-            )
     found: dict[str, Stated] = {}
-    for name, setting in settings.items():
-        called = _key(name, run, mapping)
+    for name, setting in audit.settings_of(experiment).items():
+        called = _called(name, run, mapping)
         if called is None or run.config[called] is None:
             continue
         value = _as_setting(run.config[called], setting.value)
@@ -212,11 +185,11 @@ def _stated(
     return found
 
 
-def _key(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
+def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     """Return the name of a setting in a configuration: as the mapping says, else its own."""
     if name in mapping.configuration:
         said = mapping.configuration[name]
-        return said if said is not None and said in run.config else None
+        return said if said in run.config else None
     candidates = [key for key in run.config if normal(key.rpartition(".")[2]) == name]
     candidates = [key for key in candidates if normal(key) == name] or candidates
     if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
@@ -237,8 +210,7 @@ def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
             value = tuple(part.strip().strip("'\"") for part in inner.split(",") if part.strip())
         if not isinstance(value, tuple):
             return None
-        template: Scalar = model[0] if model else ""
-        converted = [_as_setting(one, template) for one in value]
+        converted = [_as_setting(one, model[0] if model else "") for one in value]
         plain = tuple(one for one in converted if one is not None and not isinstance(one, tuple))
         return plain if len(plain) == len(converted) else None
     if isinstance(model, bool):
@@ -297,12 +269,7 @@ def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> tuple[Compare
 
 
 def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
-    """Return the settings that the logs state of every run of an experiment, for a manifest.
-
-    Raises:
-        LogError: if the experiment and a control of it state different values, which a manifest
-            cannot hold.
-    """
+    """Return the settings that the logs state of every run of an experiment, for a manifest."""
     found: dict[str, SettingValue] = {}
     for one in compared:  # the experiments come first
         name = f"{one.batch.experiment}.{one.name}"
@@ -335,26 +302,23 @@ _OWN = re.compile(
 def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) -> None:
     """Refuse two runs of one role that differ in more than their seed."""
     a, b = one.run.config, other.run.config
-    absent = object()
     settings = {stated.name for run in (one, other) for stated in run.stated.values()}
     for key in sorted({*a, *b}):
-        left, right = a.get(key, absent), b.get(key, absent)
-        own = _OWN.search(normal(key)) or _differ_by_seed(left, one, right, other)
-        if (
-            alike(left, right)
-            or (own and key not in settings)
-            or any(fnmatchcase(key, pattern) for pattern in mapping.vary)
-        ):
-            continue
-        said = ["nothing" if value is absent else repr(value)[:60] for value in (left, right)]
-        raise LogError(
-            other.run.name,
-            f"found {key} = {said[1]}, where '{one.run.name}', of the same "
-            f"{role_words(one.batch)}, has {said[0]}; expected runs that differ in their seed "
-            "alone. Say in the mapping's 'runs' what they are, or list the name under 'vary'.",
-        )
+        left, right = a.get(key, "nothing"), b.get(key, "nothing")
+        own = key not in settings and _OWN.search(normal(key))
+        varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
+        by_seed = alike(_unseeded(left, one), _unseeded(right, other))
+        if not (own or varies or by_seed or alike(left, right)):
+            raise LogError(
+                other.run.name,
+                f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same "
+                f"{role_words(one.batch)}, has {repr(left)[:60]}; expected runs that differ in "
+                "their seed alone. Say in the mapping's 'runs' what they are, or list the name "
+                "under 'vary'.",
+            )
+    stems = {re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in (one, other)}
     named_only = not (a.keys() | b.keys()) - set(STATED_BY_TRAINER)
-    if named_only and _stem(one) != _stem(other) and mapping.rule(other.run.name) is None:
+    if named_only and len(stems) > 1 and mapping.rule(other.run.name) is None:
         raise LogError(
             other.run.name,
             f"found a run without configuration whose name differs from '{one.run.name}' in more "
@@ -363,12 +327,7 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) ->
         )
 
 
-def _differ_by_seed(left: object, one: PlacedRun, right: object, other: PlacedRun) -> bool:
-    """Return True if two texts, which are no numbers, differ in the runs' seeds alone."""
-    if not isinstance(left, str) or not isinstance(right, str) or number_of(left) is not None:
-        return False
-    return left.replace(str(one.seed), "#") == right.replace(str(other.seed), "#")
-
-
-def _stem(placed: PlacedRun) -> str:
-    return re.sub(r"\d+", "#", "/".join(placed.run.parts))
+def _unseeded(value: Any, placed: PlacedRun) -> Any:
+    """Return a value with the seed taken out of a text that is no number: "out/seed_3"."""
+    is_text = isinstance(value, str) and number_of(value) is None
+    return value.replace(str(placed.seed), "#") if is_text else value

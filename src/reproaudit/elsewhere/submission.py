@@ -1,9 +1,10 @@
 """Measurements made elsewhere: the authors' own logs, another framework's runs.
 
-A folder holds a manifest (their origin, and the files of each run) and the files. Here they are
-checked against the audit's declarations, and made into records that carry their origin, so that
-they are judged as ours are and never passed off as ours. Every fault is told, all at once, each
-with its place.
+A folder holds a manifest (their origin, and the files of each run) and the files: CSV, JSON or NPZ.
+Here they are checked against the audit's declarations, and made into records that carry their
+origin, so that they are judged as ours are and never passed off as ours. Sizes are checked before
+content, and nothing is unpickled. Every fault is told, all at once, each with its place; of a file
+the first one.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
@@ -14,38 +15,56 @@ tested.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import math
 import os
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.rules.values import fits, kind_of, shown
-from reproaudit.cell import canonical_settings
-from reproaudit.declarations import MeasurementKind, misfit
-from reproaudit.elsewhere.files import Block, FileReader, Wanted, refuse_misfit
-from reproaudit.elsewhere.logged import LogError, on_one_line
-from reproaudit.elsewhere.manifest import (
-    NAMES,
-    PROTOCOL,
-    Manifest,
-    Placed,
-    Run,
-    read_manifest,
-    settings_for,
+from reproaudit.bounded import read_regular
+from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.declarations import Declaration, MeasurementKind, misfit
+from reproaudit.elsewhere.logged import (
+    MAX_STEP,
+    Curve,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    LogSource,
+    decode,
+    on_one_line,
+    parse_json,
 )
-from reproaudit.elsewhere.scope import role_words, some
-from reproaudit.elsewhere.training_length import end_beside, stated_length
+from reproaudit.elsewhere.manifest import NAMES, PROTOCOL, Manifest, Placed, Run, read_manifest
+from reproaudit.elsewhere.mapping import LoggedQuantity
+from reproaudit.elsewhere.measuring import Measured, RunMeasurer
+from reproaudit.elsewhere.scope import end_beside, role_words, some, stated_length
+from reproaudit.elsewhere.tables import TableForm, csv_rows, group_rows
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.judge import Records
-from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, Series
+from reproaudit.records import (
+    CellStatus,
+    Environment,
+    Measurements,
+    Origin,
+    Record,
+    Series,
+    is_finite,
+)
 
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
@@ -55,6 +74,19 @@ MOST_BELOW = 10_000
 """Of the files in a folder, so many are looked at."""
 MOST_LINES_SAID = 1_000
 """The number of faults that are told; the rest is counted."""
+MOST_TEXT_BYTES = 2**23
+"""Of one CSV or JSON file. Larger measurements come as NPZ."""
+MOST_ARRAY_BYTES = 2**26
+"""Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
+MOST_BYTES = 2**30
+"""Of all files together, unpacked."""
+MOST_MEASUREMENTS = 1_000
+"""Of one JSON or NPZ file."""
+
+_Key = tuple[str, str]
+"""Experiment and settings of a batch."""
+_Table = Mapping[int | None, LoggedRun]
+"""The rows of a table by seed; None without a column of seeds."""
 
 
 @dataclass(frozen=True)
@@ -81,35 +113,6 @@ class Submission:
     found: Records
 
 
-_Key = tuple[str, str]
-"""Experiment and settings of a batch."""
-
-
-class _Faults:
-    """Gathers the faults of a folder, each once, so that they can be told at once."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, None] = {}
-
-    def add(self, place: str, text: str) -> None:
-        self.take(LogError(place, text))
-
-    def take(self, error: LogError) -> None:
-        self._found[str(error)] = None
-
-    def raise_if_any(self) -> None:
-        """Tell all faults.
-
-        Raises:
-            SpecError: if there are any.
-        """
-        lines = list(self._found)
-        if len(lines) > MOST_LINES_SAID:
-            lines[MOST_LINES_SAID:] = [f"and {len(lines) - MOST_LINES_SAID:,} more faults."]
-        if lines:
-            raise SpecError("\n".join(lines))
-
-
 def read_submission(audit: Audit, folder: Path) -> Submission:
     """Read the measurements in a folder.
 
@@ -118,40 +121,51 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         SpecError: listing everything that does not fit.
     """
     manifest, placed = read_manifest(folder)
-    faults = _Faults()
-    reader = _Reader(audit, folder.resolve(), manifest, placed, faults, FileReader())
-    _check_manifest(audit, manifest, placed, faults)
-    batches: dict[_Key, tuple[Role, Batch]] = {}
+    reader = _Reader(audit, folder.resolve(), manifest, placed)
+    reader.check_manifest()
+    planned: dict[_Key, tuple[Role, Batch]] = {}
     for role, batch in plan(audit, manifest.tier):  # the experiments come first
-        batches.setdefault(_key(batch), (role, batch))
+        planned.setdefault(_key(batch), (role, batch))
     found: dict[_Key, dict[int, Record]] = {}
     for index, run in enumerate(manifest.runs):
         key = run.experiment, canonical_settings(run.settings)
-        if key not in batches:
-            reader.refuse_role(run, index, [batch for _, batch in batches.values()])
+        if key not in planned:
+            reader.refuse_role(run, index, [batch for _, batch in planned.values()])
             continue
-        role, batch = batches[key]
         records = found.setdefault(key, {})
         for number, seed in enumerate(run.seeds):
             if seed in records:
-                faults.add(
+                reader.fault(
                     placed("runs", index, "seeds", number),
                     f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
                 )
-            records[seed] = reader.record(run, index, batch, seed)
+            records[seed] = reader.record(run, index, seed)
+        role, batch = planned[key]
         if role is not Role.CONSTRUCTED:
-            _refuse_copies(role_words(batch), records, placed("runs", index), faults)
-    faults.raise_if_any()
-    remarks = [*manifest.noted, *_unread(folder.resolve(), reader.files)]
+            reader.refuse_copies(role_words(batch), records, placed("runs", index))
+    reader.raise_if_any()
+    remarks = [*manifest.noted, *reader.unread()]
     for key, records in found.items():
-        if batches[key][0] is not Role.CONSTRUCTED:  # a constructed solution is one point
-            remarks += _ends(audit, batches[key][1], records)
+        if planned[key][0] is not Role.CONSTRUCTED:  # a constructed solution is one point
+            remarks += _ends(audit, planned[key][1], records)
     return Submission(
         audit=audit,
         tier=manifest.tier,
         records=tuple(record for records in found.values() for record in records.values()),
-        unstated=_unstated(audit, manifest, found),
-        absent=_absent(audit, manifest.tier, found),
+        unstated=tuple(
+            f"{experiment}.{name}"
+            for experiment in sorted({one for one, _ in found})
+            for name in audit.settings_of(experiment)
+            if name not in manifest.settings_of(experiment)
+        ),
+        absent=tuple(
+            dict.fromkeys(
+                f"{role} {role_words(batch)}"
+                for claim in audit.claims
+                for role, batch in claim_batches(audit, claim, manifest.tier)
+                if _key(batch) not in found
+            )
+        ),
         remarks=tuple(remarks),
         found={
             (batch.experiment, canonical_settings(batch.settings(audit))): found[_key(batch)]
@@ -163,51 +177,6 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
 
 def _key(batch: Batch) -> _Key:
     return batch.experiment, canonical_settings(dict(batch.overrides))
-
-
-def _unstated(audit: Audit, manifest: Manifest, found: Mapping[_Key, object]) -> tuple[str, ...]:
-    return tuple(
-        f"{experiment}.{name}"
-        for experiment in sorted({one for one, _ in found})
-        for name in audit.settings_of(experiment)
-        if name not in settings_for(manifest.settings, experiment)
-    )
-
-
-def _absent(audit: Audit, tier: TierName, found: Mapping[_Key, object]) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(
-            f"{role} {role_words(batch)}"
-            for claim in audit.claims
-            for role, batch in claim_batches(audit, claim, tier)
-            if _key(batch) not in found
-        )
-    )
-
-
-# --- what a reader is to know ---------------------------------------------------------------------
-
-
-def _refuse_copies(which: str, records: Mapping[int, Record], place: str, faults: _Faults) -> None:
-    """Add a fault for runs that equal another seed's where a third seed of theirs differs.
-
-    Runs that all agree may be a closed form, and few numbers may agree by chance.
-    """
-    alike: dict[str, list[int]] = {}
-    for seed, record in records.items():
-        measured = record.measurements
-        arrays = [*(one.values for one in measured.series.values()), *measured.arrays.values()]
-        many = any(np.unique(one).size >= DISTINCT for one in arrays)
-        if many and record.status is CellStatus.COMPLETED:
-            alike.setdefault(measured.model_dump_json(), []).append(seed)
-    for first, *others in alike.values():
-        if others and len(others) + 1 < len(records):
-            faults.add(
-                place,
-                f"found the same numbers for seeds {some(list(map(str, others)))} as for seed "
-                f"{first} of {which}; expected runs of their own, since the other seeds differ. "
-                "Leave out what is a copy.",
-            )
 
 
 def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator[str]:
@@ -225,104 +194,158 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
         )
 
 
-def _unread(folder: Path, files: FileReader) -> Iterator[str]:
-    """Yield sentences on rows and files beside the manifest that it does not name."""
-    if left := list(files.rows_left()):
-        yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
-    below = (Path(at) / name for at, _, names in os.walk(folder) for name in sorted(names))
-    unread = [
-        one.relative_to(folder).as_posix()
-        for one in islice(below, MOST_BELOW)
-        if one.name not in (*NAMES, PROTOCOL) and one not in files.taken
-    ]
-    if unread:
-        yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
-
-
-# --- the manifest against the audit ---------------------------------------------------------------
-
-
-def _check_manifest(audit: Audit, manifest: Manifest, placed: Placed, faults: _Faults) -> None:
-    if manifest.paper not in (None, audit.paper.slug):
-        faults.add(
-            placed("paper"), f"found '{manifest.paper}'; expected '{audit.paper.slug}' or nothing."
-        )
-    if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
-        faults.add(
-            placed("who"),
-            f"found '{manifest.who}', under which our own measurements stand; expected who made "
-            "these.",
-        )
-    for name, value in manifest.settings.items():
-        place = placed("settings", name)
-        experiment, _, plain = name.rpartition(".")
-        if experiment and experiment not in audit.experiments:
-            hint = did_you_mean(experiment, audit.experiments)
-            faults.add(place, f"found the unknown experiment '{experiment}'. {hint}")
-            continue
-        searched = [experiment] if experiment else list(audit.experiments)
-        known = {n: s for e in searched for n, s in audit.settings_of(e).items()}
-        if plain not in known:
-            faults.add(place, f"found the unknown setting '{plain}'. {did_you_mean(plain, known)}")
-        elif not fits(value, known[plain].value):
-            expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
-            faults.add(place, f"found {shown(value)}; expected {expected}.")
-    units: dict[str, set[str]] = {}
-    for experiment in audit.experiments:
-        for name, declaration in audit.measurements_of(experiment).items():
-            units.setdefault(name, set()).add(declaration.unit)
-    for name, unit in manifest.units.items():
-        place = placed("units", name)
-        if name not in units:
-            faults.add(
-                place, f"found the unknown measurement '{name}'. {did_you_mean(name, units)}"
-            )
-        elif unit not in units[name]:
-            expected = " or ".join(f"'{one}'" for one in sorted(units[name]))
-            faults.add(place, f"found the unit '{unit}' of '{name}'; expected {expected}.")
-
-
-# --- runs -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
+class _Wanted:
+    """One seed of a run of the manifest, as the audit declares it; `alone`: in files of its own."""
+
+    declared: Mapping[str, Declaration]
+    settings: Mapping[str, SettingValue]
+    seed: int
+    alone: bool
+    diverged: bool
+
+
+@dataclass
 class _Reader:
-    """Reads the runs of one manifest; faults are gathered."""
+    """Reads the runs of one manifest; faults are gathered, each once.
+
+    Attributes:
+        left: the bytes that may still be read.
+        taken: the files that were read, each with the seeds that were taken from it.
+    """
 
     audit: Audit
     folder: Path
     manifest: Manifest
     placed: Placed
-    faults: _Faults
-    files: FileReader
+    left: int = field(default_factory=lambda: MOST_BYTES)
+    taken: dict[Path, set[int]] = field(default_factory=dict)
+    _tables: dict[Path, _Table | LogError] = field(default_factory=dict)
+    _faults: dict[str, None] = field(default_factory=dict)
+
+    def fault(self, place: str, text: str) -> None:
+        """Note a fault."""
+        self._faults[str(LogError(place, text))] = None
+
+    def raise_if_any(self) -> None:
+        """Tell all faults.
+
+        Raises:
+            SpecError: if there are any.
+        """
+        lines = list(self._faults)
+        if len(lines) > MOST_LINES_SAID:
+            lines[MOST_LINES_SAID:] = [f"and {len(lines) - MOST_LINES_SAID:,} more faults."]
+        if lines:
+            raise SpecError("\n".join(lines))
+
+    # --- the manifest against the audit -----------------------------------------------------------
+
+    def check_manifest(self) -> None:
+        """Note what in the manifest's head does not fit the audit."""
+        audit, manifest, placed = self.audit, self.manifest, self.placed
+        slug = audit.paper.slug
+        if manifest.paper not in (None, slug):
+            self.fault(placed("paper"), f"found '{manifest.paper}'; expected '{slug}' or nothing.")
+        if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
+            self.fault(
+                placed("who"),
+                f"found '{manifest.who}', under which our own measurements stand; expected who "
+                "made these.",
+            )
+        for name, value in manifest.settings.items():
+            place = placed("settings", name)
+            experiment, _, plain = name.rpartition(".")
+            searched = [experiment] if experiment in audit.experiments else list(audit.experiments)
+            known = {n: s for one in searched for n, s in audit.settings_of(one).items()}
+            if experiment and experiment not in audit.experiments:
+                hint = did_you_mean(experiment, audit.experiments)
+                self.fault(place, f"found the unknown experiment '{experiment}'. {hint}")
+            elif plain not in known:
+                hint = did_you_mean(plain, known)
+                self.fault(place, f"found the unknown setting '{plain}'. {hint}")
+            elif not fits(value, known[plain].value):
+                expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
+                self.fault(place, f"found {shown(value)}; expected {expected}.")
+        units: dict[str, set[str]] = {}
+        for experiment in audit.experiments:
+            for name, declaration in audit.measurements_of(experiment).items():
+                units.setdefault(name, set()).add(declaration.unit)
+        for name, unit in manifest.units.items():
+            if unit not in units.get(name, ()):
+                expected = " or ".join(f"'{one}'" for one in sorted(units.get(name, ())))
+                self.fault(
+                    placed("units", name),
+                    f"found the unit '{unit}' of '{name}'; expected "
+                    f"{expected or f'a measurement of the audit. {did_you_mean(name, units)}'}.",
+                )
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
-        """Add a fault for a run that belongs to no batch of the plan."""
-        if run.experiment not in self.audit.experiments:
+        """Note a run that belongs to no batch of the plan."""
+        roles = [role_words(one) for one in batches if one.experiment == run.experiment]
+        if roles:
+            self.fault(
+                self.placed("runs", index, "settings"),
+                f"found settings that no arm of '{run.experiment}' has; expected "
+                f"{' or '.join(roles)}. What differs in every run belongs under the manifest's own "
+                "'settings'.",
+            )
+        else:
             hint = did_you_mean(run.experiment, self.audit.experiments)
             place = self.placed("runs", index, "experiment")
-            self.faults.add(place, f"found the unknown experiment '{run.experiment}'. {hint}")
-            return
-        arms = [
-            "{" + ", ".join(f"{name}: {shown(value)}" for name, value in one.overrides) + "}"
-            for one in batches
-            if one.experiment == run.experiment and one.overrides
-        ]
-        self.faults.add(
-            self.placed("runs", index, "settings"),
-            f"found settings that no arm of '{run.experiment}' has; expected none, or "
-            f"{' or '.join(arms) or 'nothing else'}. What differs in every run belongs "
-            "under the manifest's own 'settings'.",
-        )
+            self.fault(place, f"found the unknown experiment '{run.experiment}'. {hint}")
 
-    def record(self, run: Run, index: int, batch: Batch, seed: int) -> Record:
+    def refuse_copies(self, which: str, records: Mapping[int, Record], place: str) -> None:
+        """Note runs that equal another seed's where a third seed of theirs differs.
+
+        Runs that all agree may be a closed form, and few numbers may agree by chance.
+        """
+        alike: dict[str, list[int]] = {}
+        for seed, record in records.items():
+            measured = record.measurements
+            arrays = [*(one.values for one in measured.series.values()), *measured.arrays.values()]
+            many = any(np.unique(one).size >= DISTINCT for one in arrays)
+            if many and record.status is CellStatus.COMPLETED:
+                alike.setdefault(measured.model_dump_json(), []).append(seed)
+        for first, *others in alike.values():
+            if others and len(others) + 1 < len(records):
+                self.fault(
+                    place,
+                    f"found the same numbers for seeds {some(list(map(str, others)))} as for seed "
+                    f"{first} of {which}; expected runs of their own, since the other seeds "
+                    "differ. Leave out what is a copy.",
+                )
+
+    def unread(self) -> Iterator[str]:
+        """Yield sentences on rows and files beside the manifest that it does not name."""
+        left = []
+        for path, table in self._tables.items():
+            seeds = [] if isinstance(table, LogError) else [one for one in table if one is not None]
+            if rest := sorted(set(seeds) - self.taken[path]):
+                where = path.relative_to(self.folder).as_posix()
+                left.append(f"{where} (seeds {', '.join(map(str, rest))})")
+        if left:
+            yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
+        below = (Path(at) / name for at, _, names in os.walk(self.folder) for name in sorted(names))
+        unread = [
+            one.relative_to(self.folder).as_posix()
+            for one in islice(below, MOST_BELOW)
+            if one.name not in (*NAMES, PROTOCOL) and one not in self.taken
+        ]
+        if unread:
+            yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    def record(self, run: Run, index: int, seed: int) -> Record:
         """Return one seed of a run with its measurements that fit."""
         manifest, slug = self.manifest, self.audit.paper.slug
-        stated = {**settings_for(manifest.settings, run.experiment), **run.settings}
-        settings = self.audit.values_of(run.experiment, batch.tier, stated)
+        stated = {**manifest.settings_of(run.experiment), **run.settings}
+        settings = self.audit.values_of(run.experiment, manifest.tier, stated)
         declared = self.audit.measurements_of(run.experiment)
-        alone = len(run.seeds) == 1
-        measured = self._measured(run, index, Wanted(declared, settings, seed, alone))
+        diverged = run.status == "diverged"
+        wanted = _Wanted(declared, settings, seed, len(run.seeds) == 1, diverged)
+        measured = self._measured(run, index, wanted)
         origin = Origin(
             who=manifest.who,
             source=manifest.source,
@@ -333,12 +356,12 @@ class _Reader:
         identity += [one.model_dump_json() for one in (origin, measured)]
         return Record(
             paper=slug,
-            tier=batch.tier,
+            tier=manifest.tier,
             experiment=run.experiment,
             settings=settings,
             seed=seed,
             status=CellStatus(run.status),
-            error="as its manifest says" if run.status == "diverged" else None,
+            error="as its manifest says" if diverged else None,
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
@@ -349,54 +372,51 @@ class _Reader:
             measurements=measured,
         )
 
-    def _measured(self, run: Run, index: int, wanted: Wanted) -> Measurements:
-        """Return the measurements of one seed that fit their declarations."""
-        diverged = run.status == "diverged"
-        scalars, series, arrays = {}, {}, {}
+    def _measured(self, run: Run, index: int, wanted: _Wanted) -> Measurements:
+        """Return the measurements of one seed, out of all its files, that fit."""
         places: dict[str, str] = {}
-        for name, block in self._blocks(run, index, wanted):
-            declaration = wanted.declared[name]
-            try:
-                if name in places:
-                    text = f"found '{name}', which {places[name]} has already; expected it once."
-                    raise LogError(block.place, text)
-                refuse_misfit(name, block, declaration, wanted.settings, diverged)
-            except LogError as error:
-                self.faults.take(error)
-                continue
-            places[name] = block.place
-            if declaration.kind is MeasurementKind.SCALAR:
-                scalars[name] = float(block.values)
-            elif declaration.kind is MeasurementKind.ARRAY:
-                arrays[name] = block.values
-            else:
-                steps = tuple(map(int, block.steps or ()))
-                series[name] = Series(steps=steps, values=block.values)
-        measured = Measurements(scalars=scalars, series=series, arrays=arrays)
-        if diverged:
-            return measured.finite_part()
-        for name, place in places.items():
-            if fault := misfit(name, wanted.declared[name], measured, wanted.settings):
-                self.faults.add(place, f"{fault}.")
-        return measured
-
-    def _blocks(self, run: Run, index: int, wanted: Wanted) -> Iterator[tuple[str, Block]]:
-        """Yield the numbers in the files of one seed, by name."""
+        scalars, series, arrays = {}, {}, {}
         for number, written in enumerate(run.files):
             path = self._path(written, wanted.seed, self.placed("runs", index, "files", number))
             if path is None:
                 continue
+            place = path.relative_to(self.folder).as_posix()
             one = replace(wanted, alone=wanted.alone or "{seed}" in written)
-            try:
-                yield from self.files.read(path, str(path.relative_to(self.folder)), one).items()
-            except LogError as error:
-                self.faults.take(error)
+            with self._gathered():
+                for name, measured in self._read(path, place, one).items():
+                    here = f"{place}: {on_one_line(name, 80)}"
+                    with self._gathered():
+                        kind = _refuse_misfit(name, measured, here, one)
+                        if name in places:
+                            raise LogError(here, f"found it in {places[name]}, too; expected once.")
+                        places[name] = here
+                        if kind is MeasurementKind.SCALAR:
+                            scalars[name] = float(measured.values)
+                        elif kind is MeasurementKind.ARRAY:
+                            arrays[name] = measured.values
+                        else:
+                            steps = tuple(map(int, measured.steps or ()))
+                            series[name] = Series(steps=steps, values=measured.values)
+        found = Measurements(scalars=scalars, series=series, arrays=arrays)
+        if wanted.diverged:
+            return found.finite_part()
+        for name, here in places.items():
+            if fault := misfit(name, wanted.declared[name], found, wanted.settings):
+                self.fault(here, f"{fault}.")
+        return found
+
+    @contextmanager
+    def _gathered(self) -> Iterator[None]:
+        """Note what is raised inside."""
+        try:
+            yield
+        except LogError as error:
+            self._faults[str(error)] = None
 
     def _path(self, written: str, seed: int, place: str) -> Path | None:
         """Return a file beside the manifest; nothing outside its folder is read."""
         name = written.replace("{seed}", str(seed))
         pure = PurePosixPath(name)
-        fault = None
         try:
             if pure.is_absolute() or ".." in pure.parts or "\0" in name:
                 fault = f"found '{written}'; expected a file inside the manifest's folder."
@@ -404,12 +424,220 @@ class _Reader:
                 path = (self.folder / pure).resolve()
                 if not path.is_relative_to(self.folder):
                     fault = f"found '{written}', which leads out of the folder; expected one in it."
-                elif not path.exists():
+                elif path.exists():
+                    return path
+                else:
                     fault = f"found no file '{name}'; expected one beside the manifest."
         except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
             reason = getattr(error, "strerror", None) or "no path, or a loop of links"
             fault = f"found '{on_one_line(written, 80)}', which is {reason}."
-        if fault is None:
-            return path
-        self.faults.add(place, fault)
+        self.fault(place, fault)
         return None
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _read(self, path: Path, place: str, wanted: _Wanted) -> Mapping[str, Measured]:
+        """Return the numbers of one seed in a file by name."""
+        self.taken.setdefault(path, set()).add(wanted.seed)
+        kind = path.suffix.lower()
+        if kind == ".csv":
+            return _of_table(self._table(path, place), place, wanted)
+        if kind not in (".json", ".npz"):
+            raise LogError(place, f"found '{kind}'; expected one of .csv, .json, .npz.")
+        if not wanted.alone:
+            text = (
+                "found one file for several seeds; expected one for each, with {seed} in its name."
+            )
+            raise LogError(place, text)
+        if kind == ".json":
+            tree = _json_arrays(self._data(path, place, MOST_TEXT_BYTES), place)
+        else:
+            tree = self._npz_arrays(self._data(path, place, MOST_ARRAY_BYTES), place)
+        found: dict[str, Measured] = {}
+        for name, values in tree.items():
+            if name == "steps" or name.endswith(".steps"):
+                continue
+            steps = tree.get(f"{name}.steps", tree.get("steps"))
+            if steps is not None and steps.ndim != 1:
+                text = f"found steps of {steps.ndim} dimensions; expected one dimension."
+                raise LogError(f"{place}: steps of {name}", text)
+            found[name] = Measured(None if steps is None else tuple(steps.tolist()), values)
+        return found
+
+    def _data(self, path: Path, place: str, most: int) -> bytes:
+        try:
+            data = read_regular(path, most)
+        except OSError as error:
+            raise LogError(place, f"cannot be read: {error.strerror or error}.") from None
+        self._spend(len(data))
+        return data
+
+    def _spend(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise LogError(
+                "files", f"found more than {MOST_BYTES:,} bytes in all files; expected fewer."
+            )
+
+    def _table(self, path: Path, place: str) -> _Table:
+        """Return a table, which is read once however many seeds it holds."""
+        if path not in self._tables:
+            try:
+                data = self._data(path, place, MOST_TEXT_BYTES)
+                self._tables[path] = self._parsed(data, path, place)
+            except LogError as error:
+                self._tables[path] = error
+        table = self._tables[path]
+        if isinstance(table, LogError):
+            raise table
+        return table
+
+    def _parsed(self, data: bytes, path: Path, place: str) -> _Table:
+        columns, rows = csv_rows(decode(data, place), place)
+        if "" in columns:
+            raise LogError(f"{place}:1", "found a column without a name; expected names.")
+        declared = [self.audit.measurements_of(one) for one in self.audit.experiments]
+        axes = {a.name for each in declared for one in each.values() for a in one.axes}
+        form = TableForm(
+            step="step" if "step" in columns else None,
+            seed="seed" if "seed" in columns else None,
+            axes=frozenset(axes & set(columns)),
+            only_value="value" if "value" in columns else None,
+        )
+        source = LogSource(path, place)
+        return {
+            seed: source.run("table", {tag: _in_order(at) for tag, at in curves.items()})
+            for (_, seed), curves in group_rows(rows, place, path.stem, form).items()
+        }
+
+    def _npz_arrays(self, data: bytes, place: str) -> dict[str, NDArray[np.float64]]:
+        try:
+            count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
+            if count > MOST_MEASUREMENTS:
+                raise ValueError(f"found {count:,} arrays; expected at most {MOST_MEASUREMENTS:,}")
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                members = archive.infolist()
+            size = sum(one.file_size for one in members)
+            if size > MOST_ARRAY_BYTES:
+                text = f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
+                raise ValueError(text)
+            if len({one.filename for one in members}) < len(members):
+                raise ValueError("an array stands twice in it")
+            self._spend(size)
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                found = {name: arrays[name] for name in arrays.files}
+            for name, values in found.items():
+                if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+                    raise ValueError(f"'{name[:40]}' holds something else than numbers")
+            with np.errstate(over="ignore"):  # of extended precision; told as not finite
+                return {name: values.astype(np.float64) for name, values in found.items()}
+        except LogError:
+            raise
+        except Exception as error:  # what zipfile and NumPy raise over damaged files has no end
+            reason = str(error) or type(error).__name__
+            raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
+
+
+def _in_order(curves: Mapping[LoggedCoordinates, Curve]) -> Mapping[LoggedCoordinates, Curve]:
+    """Return curves in the order of their steps: the rows of a table may have any."""
+    found = {}
+    for at, one in curves.items():
+        order = (
+            slice(None) if one.steps is None or one.fault else np.argsort(one.steps, kind="stable")
+        )
+        steps = None if one.steps is None else one.steps[order]
+        found[at] = replace(one, steps=steps, values=one.values[order])
+    return found
+
+
+def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]:
+    if not wanted.alone and None in table:
+        raise LogError(
+            f"{place}:1",
+            "found one table for several seeds without a column 'seed'; expected the column, "
+            "or {seed} in the file's name.",
+        )
+    run = table.get(None, table.get(wanted.seed))
+    if run is None or not run.curves:
+        raise LogError(place, f"found no number of seed {wanted.seed}; expected its rows.")
+    measurer = RunMeasurer(run, wanted.settings, attested=True, finite_only=False)
+    found: dict[str, Measured] = {}
+    for name, at in run.curves.items():
+        declaration = _declared(name, f"{place}: {on_one_line(name, 80)}", wanted)
+        measured = measurer.measure(name, declaration, LoggedQuantity(tag=name))
+        if measured is None or len(at) > math.prod(declaration.shape(wanted.settings)):
+            axes = [
+                f"{axis.name} {', '.join(map(str, axis.coordinates(wanted.settings)[:8]))}"
+                for axis in declaration.axes
+            ]
+            raise LogError(
+                f"{place}: {name}",
+                "found numbers at other coordinates than the declared ones; expected "
+                f"{'; '.join(axes) or 'none'}.",
+            )
+        found[name] = measured
+    return found
+
+
+def _json_arrays(data: bytes, place: str) -> dict[str, NDArray[np.float64]]:
+    tree = parse_json(data, place)
+    if not isinstance(tree, dict) or len(tree) > MOST_MEASUREMENTS:
+        text = f"expected measurements by name, at most {MOST_MEASUREMENTS:,}."
+        raise LogError(place, f"found no such object; {text}")
+    found: dict[str, NDArray[np.float64]] = {}
+    for name, node in tree.items():
+        here = f"{place}: {name}"
+        if isinstance(node, dict):
+            if set(node) != {"steps", "values"}:
+                text = "found an object; expected lists 'steps' and 'values' of a series."
+                raise LogError(here, text)
+            found[f"{name}.steps"] = _numbers(node["steps"], here)
+        found[name] = _numbers(node["values"] if isinstance(node, dict) else node, here)
+    return found
+
+
+def _numbers(node: Any, place: str) -> NDArray[np.float64]:
+    try:
+        array = np.array(node, dtype=object)
+        if array.ndim > 32 or not set(map(type, array.flat)) <= {int, float}:
+            raise ValueError  # truth values and text are no numbers
+        return array.astype(np.float64)
+    except (OverflowError, ValueError):
+        text = "found something else than numbers, or lists of different lengths; expected numbers."
+        raise LogError(place, text) from None
+
+
+def _declared(name: str, place: str, wanted: _Wanted) -> Declaration:
+    if name not in wanted.declared:
+        hint = did_you_mean(on_one_line(name, 80), wanted.declared)
+        raise LogError(place, f"found a measurement which the experiment does not declare. {hint}")
+    return wanted.declared[name]
+
+
+def _refuse_misfit(name: str, measured: Measured, place: str, wanted: _Wanted) -> MeasurementKind:
+    """Return the kind of a measurement, once its steps, shape and numbers are as declared."""
+    declaration = _declared(name, place, wanted)
+    is_series = declaration.kind is MeasurementKind.SERIES
+    if is_series and not measured.steps:
+        raise LogError(place, "found no steps; expected a series over steps.")
+    steps = np.array(measured.steps if is_series else (), dtype=np.float64)
+    shape = declaration.shape(wanted.settings)
+    expected = (len(steps), *shape) if is_series else shape
+    if measured.values.shape != expected:
+        axes = [*(["step"] if is_series else []), *(axis.name for axis in declaration.axes)]
+        words = " by ".join(axes) or "a single number"
+        raise LogError(place, f"found shape {measured.values.shape}; expected {expected}: {words}.")
+    wrong = (steps != np.floor(steps)) | (np.diff(steps, prepend=-1) <= 0) | (steps > MAX_STEP)
+    if wrong.any():
+        first = int(wrong.argmax())
+        after = f" after {steps[first - 1]}" if first else ""
+        text = f"found the step {steps[first]}{after}; expected whole ones to 2^53 that increase."
+        raise LogError(place, text)
+    if not wanted.diverged and not is_finite(measured.values).all():
+        index = np.argwhere(~is_finite(measured.values))[0].tolist()
+        raise LogError(
+            place,
+            f"found a number that is not finite, or too large, at {index}; expected finite ones. "
+            "If the run diverged, write 'status: diverged'.",
+        )
+    return declaration.kind

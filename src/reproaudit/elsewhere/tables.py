@@ -1,28 +1,29 @@
-"""Tables: loose CSV in wide or long form, JSON lines, exports, and what trainers write as such.
+"""Tables: CSV in wide or long form, JSON lines, exports, and what trainers write as such.
 
 A wide table has one column for each quantity. A long one has a column of names (`name`, `metric`,
 `tag` …) and a column `value`. Either may have columns of steps, seeds and runs, and one for each
 axis that the audit declares. Lightning's `metrics.csv` is a table; Hugging Face's
-`trainer_state.json` holds a list of rows.
+`trainer_state.json` holds a list of rows. Submitted tables are read here, too.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reproaudit.elsewhere.configurations import STATED_BY_TRAINER
 from reproaudit.elsewhere.logged import (
     CurveBuilder,
+    Curves,
     LogError,
-    LoggedCoordinates,
     LoggedRun,
+    LogSource,
+    flat,
     number_of,
     parse_json,
     read_log_text,
@@ -43,8 +44,9 @@ _TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quan
 _SEED_COLUMNS = ("seed", "random_seed")
 _RUN_COLUMNS = ("run", "run_name", "run_id")
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
+STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
+"""Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
 MAX_COLUMNS = 20_000
-MAX_GROUPS = 10_000
 WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
 RESERVOIR = 1000
@@ -96,98 +98,61 @@ class TableForm:
         )
 
 
-def read_table(
-    name: str, parts: tuple[str, ...], file: Path, axes: frozenset[str], step: str | None
-) -> list[LoggedRun]:
-    """Read the runs in a table: one for each seed and run that its columns tell apart.
-
-    Args:
-        name: what messages call the file.
-        parts: names in which a seed may be written.
-        file: CSV, TSV or JSON lines.
-        axes: columns that hold coordinates.
-        step: the column of steps, where the mapping names one.
-
-    Raises:
-        LogError: if it is no table, or has rows of different lengths.
-    """
+def read_table(source: LogSource) -> list[LoggedRun]:
+    """Read CSV, TSV or JSON lines: a run for each seed and run that columns tell apart."""
+    file, name = source.path, source.name
     text = read_log_text(file, name)
-    if file.suffix == ".jsonl":
+    if file.suffix.lower() == ".jsonl":
         columns, rows = _json_lines(text, name)
     else:
-        columns, cells = csv_rows(text, name, "\t" if file.suffix == ".tsv" else ",")
-        rows = ((line, dict(zip(columns, row, strict=True))) for line, row in cells)
-    form = TableForm.of(columns, axes, step)
-    builders, steps = _groups(rows, name, file.stem, form)
+        columns, rows = csv_rows(text, name, "\t" if file.suffix.lower() == ".tsv" else ",")
+    form = TableForm.of(columns, source.axes, source.step)
+    groups = group_rows(rows, name, file.stem, form)
     is_wandb = "_step" in columns or any(column.endswith("__MIN") for column in columns)
-    not_whole = _sampled(columns, steps)
-    return [
-        LoggedRun(
-            name=name + _words(run, seed),
-            source="W&B export" if is_wandb else "table",
-            folder=file.parent,
-            parts=parts if run is None else (*parts, run),
-            files=(file,),
-            curves=builder.curves(),
-            seed=seed,
-            not_whole=not_whole,
-            step=form.step,
+    not_whole = _sampled(columns, groups.values())
+    runs = []
+    for (run, seed), curves in groups.items():
+        said = [f"run {run}"] if run else []
+        said += [] if seed is None else [f"seed {seed}"]
+        named = replace(
+            source,
+            name=f"{name} ({', '.join(said)})" if said else name,
+            parts=source.parts if run is None else (*source.parts, run),
         )
-        for (run, seed), builder in builders.items()
-    ]
+        logger = "W&B export" if is_wandb else "table"
+        runs.append(named.run(logger, curves, seed=seed, not_whole=not_whole, step=form.step))
+    return runs
 
 
-def _words(run: str | None, seed: int | None) -> str:
-    said = [*([f"run {run}"] if run else []), *([f"seed {seed}"] if seed is not None else [])]
-    return f" ({', '.join(said)})" if said else ""
-
-
-def _groups(
-    rows: _Rows, name: str, stem: str, form: TableForm
-) -> tuple[dict[_Key, CurveBuilder], dict[_Key, list[int]]]:
-    """Take all rows by run and seed; return the points and the steps of each group."""
+def group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key, Curves]:
+    """Return the curves of a table by run and seed."""
     builders: dict[_Key, CurveBuilder] = {}
-    steps: dict[_Key, list[int]] = {}
     for line, row in rows:
         place = f"{name}:{line}"
         run = str(row.get(form.run, "")).strip() if form.run is not None else None
-        key = run, _seed(place, row, form)
+        key = run, None if form.seed is None else _seed(place, row, form.seed)
         if key not in builders:
-            if len(builders) == MAX_GROUPS:
-                raise LogError(name, f"found more than {MAX_GROUPS} runs; expected fewer.")
             builders[key] = CurveBuilder(name)
-        if form.only_value is not None:  # the only column of values is called as the file is
+        if form.only_value is not None:
             row = {stem if n == form.only_value else n: cell for n, cell in row.items()}
-        step = take_row(builders[key], form, place, row)
-        if step is not None:
-            steps.setdefault(key, []).append(step)
-    return builders, steps
+        take_row(builders[key], form, place, row)
+    return {key: builder.curves() for key, builder in builders.items()}
 
 
-def _seed(place: str, row: Mapping[str, Any], form: TableForm) -> int | None:
-    if form.seed is None:
-        return None
-    number = number_of(row.get(form.seed))
+def _seed(place: str, row: Mapping[str, Any], column: str) -> int:
+    number = number_of(row.get(column))
     if number is None or not number.is_integer() or not 0 <= number < 2**32:
-        found = str(row.get(form.seed))[:40]
+        found = str(row.get(column))[:40]
         raise LogError(
-            place, f"column {form.seed}: found {found!r}; expected a whole number below 2^32."
+            place, f"column {column}: found {found!r}; expected a whole number below 2^32."
         )
     return int(number)
 
 
-def take_row(
-    builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]
-) -> int | None:
-    """Take the numbers of one row; return its step. An empty cell was not observed.
-
-    Raises:
-        LogError: if the step is no whole number.
-    """
-    step = _step(place, row, form.step) if form.step is not None else None
-    at: LoggedCoordinates = tuple(
-        sorted((axis, str(row[axis]).strip()) for axis in form.axes & row.keys())
-    )
+def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]) -> None:
+    """Take the numbers of one row. An empty cell was not observed."""
+    step = None if form.step is None else _step(place, row.get(form.step), form.step)
+    at = tuple(sorted((axis, str(row[axis]).strip()) for axis in form.axes & row.keys()))
     for tag, value in _cells(row, form):
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
@@ -198,11 +163,9 @@ def take_row(
             builder.spoil(tag, f"{place} holds {str(value)[:40]!r}, no number", at)
         else:
             builder.add(tag, step, number, at)
-    return step
 
 
-def _step(place: str, row: Mapping[str, Any], column: str) -> int | None:
-    value = row.get(column)
+def _step(place: str, value: Any, column: str) -> int | None:
     if value is None or value == "":
         return None
     number = number_of(value)
@@ -220,39 +183,22 @@ def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]
     skipped = {form.step, form.seed, form.run, *form.axes, *_NO_TAGS}
     for name, value in row.items():
         if name not in skipped:
-            yield from _flat(name, value)
+            yield from flat(name, value)
 
 
-def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield nested quantities one by one: {"loss": {"train": 1}} is loss.train."""
-    if isinstance(value, Mapping) and depth < 8:
-        for below, one in value.items():
-            yield from _flat(f"{name}.{below}", one, depth + 1)
-    else:
-        yield name, value
-
-
-# --- forms of files -------------------------------------------------------------------------------
-
-
-def csv_rows(
-    text: str, name: str, delimiter: str
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return a table's header, and each row with its line; empty rows are left out.
-
-    Args:
-        text: the table.
-        name: its place, for messages.
-        delimiter: what stands between cells.
-
-    Raises:
-        LogError: if it has no header of different names, or, later, a row does not fit it.
-    """
+def csv_rows(text: str, name: str, delimiter: str = ",") -> tuple[list[str], _Rows]:
+    """Return a table's header, and each row by column with its line; empty rows are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        header = [cell.strip() for cell in next(reader, [])]
-    except csv.Error as error:
-        raise LogError(f"{name}:1", f"found no CSV table ({error}); expected one.") from None
+
+    def rows() -> Iterator[list[str]]:
+        try:
+            yield from reader
+        except csv.Error as error:
+            place = f"{name}:{max(1, reader.line_num)}"
+            raise LogError(place, f"found no CSV row ({error}); expected one.") from None
+
+    cells = rows()
+    header = [cell.strip() for cell in next(cells, [])]
     if not header or len(header) > MAX_COLUMNS:
         raise LogError(
             f"{name}:1",
@@ -261,23 +207,19 @@ def csv_rows(
     if twice := next((one for one in header if one and header.count(one) > 1), None):
         raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
 
-    def rows() -> Iterator[tuple[int, list[str]]]:
-        try:
-            for cells in reader:
-                if not any(cell.strip() for cell in cells):
-                    continue
-                if len(cells) != len(header):
-                    raise LogError(
-                        f"{name}:{reader.line_num}",
-                        f"found {len(cells)} cells; expected {len(header)}, as in the header. The "
-                        "file may be cut off: copy it again.",
-                    )
-                yield reader.line_num, cells
-        except csv.Error as error:
-            place = f"{name}:{reader.line_num}"
-            raise LogError(place, f"found no CSV row ({error}); expected one.") from None
+    def by_column() -> _Rows:
+        for row in cells:
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != len(header):
+                raise LogError(
+                    f"{name}:{reader.line_num}",
+                    f"found {len(row)} cells; expected {len(header)}, as in the header. The "
+                    "file may be cut off: copy it again.",
+                )
+            yield reader.line_num, dict(zip(header, row, strict=True))
 
-    return header, rows()
+    return header, by_column()
 
 
 def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
@@ -291,74 +233,63 @@ def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
             raise LogError(f"{name}:{line}", "found no JSON object; expected one on each line.")
         rows.append((line, row))
         columns.update(dict.fromkeys(row))
-        if len(columns) > MAX_COLUMNS:
-            raise LogError(f"{name}:{line}", f"found more than {MAX_COLUMNS} names.")
     if not rows:
         raise LogError(name, "found no row; expected one JSON object on each line.")
     return list(columns), iter(rows)
 
 
-def _sampled(columns: list[str], steps: Mapping[_Key, list[int]]) -> tuple[str, ...]:
+def _sampled(columns: list[str], groups: Iterable[Curves]) -> tuple[str, ...]:
     """Tell why the rows of an export are not all that was logged."""
     if any(column.endswith(("__MIN", "__MAX")) for column in columns):
         return (
             "exported from W&B's page, which sums several steps up in one row (columns __MIN, "
             "__MAX): export run.scan_history(), or import the run's own .wandb file",
         )
-    longest = max(steps.values(), key=len, default=[])
+    if "Wall time" not in columns and "_step" not in columns:
+        return ()
+    longest = max(map(_steps, groups), key=len, default=np.array([], dtype=np.int64))
     if "Wall time" in columns and len(longest) >= RESERVOIR:
         return (
             f"exported from TensorBoard's page, which keeps a random {RESERVOIR} points of "
             "a series (its reservoir): import the event files themselves",
         )
-    if "_step" in columns:
-        gaps = np.unique(np.diff(sorted(longest)))
-        whole = len(gaps) <= 1 and (len(longest) != WANDB_SAMPLES or gaps.tolist() == [1])
-        if not whole:
-            return (
-                f"its {len(longest)} rows up to step {max(longest)} have gaps in _step, as the "
-                "sample has that W&B's run.history() draws: export run.scan_history(), or import "
-                "the run's own .wandb file",
-            )
+    gaps = np.unique(np.diff(longest)).tolist()
+    if "_step" in columns and (len(gaps) > 1 or (len(longest) == WANDB_SAMPLES and gaps != [1])):
+        return (
+            f"its {len(longest)} rows up to step {max(longest)} have gaps in _step, as the "
+            "sample has that W&B's run.history() draws: export run.scan_history(), or import "
+            "the run's own .wandb file",
+        )
     return ()
 
 
-# --- Hugging Face ---------------------------------------------------------------------------------
+def _steps(curves: Curves) -> NDArray[np.int64]:
+    """Return every step of a run that any of its curves has, in order."""
+    each = [c.steps for at in curves.values() for c in at.values() if c.steps is not None]
+    return np.unique(np.concatenate(each)) if each else np.array([], dtype=np.int64)
 
 
-def read_trainer_state(
-    name: str, parts: tuple[str, ...], file: Path, step: str | None, place: str
-) -> LoggedRun:
-    """Read the run of a `trainer_state.json`.
+def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
+    """Read the run of Hugging Face's `trainer_state.json`.
 
     Args:
-        name: what the run is called.
-        parts: the names in which a seed may be written.
-        file: the state; a checkpoint's may lie below the run's folder.
-        step: what counts the steps, where the mapping names it.
+        source: the state, named as its run; it may lie in a checkpoint below the run's folder.
         place: what messages call the file.
-
-    Raises:
-        LogError: if it is none.
     """
-    state = parse_json(read_log_text(file, place), place)
+    state = parse_json(read_log_text(source.path, place), place)
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):
         raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")
-    builder, form = CurveBuilder(place), TableForm(step or "step")
+    builder, form = CurveBuilder(place), TableForm(source.step or "step")
     for index, row in enumerate(history):
         if not isinstance(row, dict):
             raise LogError(f"{place}: log_history[{index}]", "found no object; expected one.")
         take_row(builder, form, f"{place}: log_history[{index}]", row)
     reached, most = state.get("global_step"), state.get("max_steps")
     cut = isinstance(reached, int) and isinstance(most, int) and reached < most
-    return LoggedRun(
-        name=name,
-        source="Hugging Face",
-        folder=file.parent,
-        parts=parts,
-        files=(file,),
-        curves=builder.curves(),
+    return source.run(
+        "Hugging Face",
+        builder.curves(),
         config={one: state[one] for one in STATED_BY_TRAINER if state.get(one) is not None},
         not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
     )

@@ -1,25 +1,41 @@
-"""Writes a folder of measurements that `read_submission` reads: runs in memory, or out of logs.
+"""Writes folders of measurements that `read_submission` reads: of runs in memory or out of logs.
 
-So they are held against the audit's declarations by the same code as files from anywhere else.
+So they are held against the audit's declarations by the same code as files from anywhere else. What
+became of every log is told in the manifest, in sentences, and in a file of data beside it. A
+template is such a folder with every number left open.
 """
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
+import itertools
+import json
 import re
+import textwrap
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, Role, arms_of, batch_of
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import MeasurementKind
+from reproaudit.declarations import Axis, MeasurementKind
+from reproaudit.elsewhere.finding import FoundLogs
+from reproaudit.elsewhere.manifest import PROTOCOL
+from reproaudit.elsewhere.mapping import MappingFile
+from reproaudit.elsewhere.measuring import ImportedRole
+from reproaudit.elsewhere.roles import ComparedSetting
+from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
 from reproaudit.elsewhere.submission import Submission, read_submission
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.folders import new_folder
@@ -80,14 +96,9 @@ def write_submission(
     *,
     replace: bool = False,
 ) -> Submission:
-    """Write a folder of measurements, whole or not at all; return what is read from it.
+    """Write a new folder of measurements, whole or not at all; return what is read from it.
 
-    Args:
-        folder: the new folder.
-        audit: declares the measurements.
-        runs: the experiments and controls that were run.
-        header: what holds of all runs.
-        replace: whether a folder of measurements that is there already is replaced.
+    A folder of measurements that is there already is replaced if `replace` says so.
 
     Raises:
         UsageError: if the folder exists, or something is no number.
@@ -108,25 +119,32 @@ def fill_folder(
         UsageError: if something is no number.
         SpecError: listing everything that does not fit the audit.
     """
-    manifest = _manifest(audit, header)
+    entries: list[dict[str, Any]] = []
     places = {}
     for index, run in enumerate(runs):
         stem = f"{index}-{re.sub(r'[^a-z0-9_]', '_', run.experiment)[:60]}"
-        manifest["runs"] += _entries(run, stem)
+        entries += _entries(run, stem)
         for seed, measured in run.seeds.items():
-            place = f"runs[{index}] ({run.experiment}), seed {seed}"
-            places[f"{stem}-seed-{seed}.npz"] = place
-            arrays = dict(_arrays(audit, run.experiment, measured, place))
-            _write_npz(folder / f"{stem}-seed-{seed}.npz", arrays)
+            file = f"{stem}-seed-{seed}.npz"
+            places[file] = f"runs[{index}] ({run.experiment}), seed {seed}"
+            arrays = _arrays(audit, run.experiment, measured, places[file])
+            with zipfile.ZipFile(folder / file, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, array in arrays:  # np.savez takes names as keywords, and so not "file"
+                    with archive.open(f"{name}.npy", "w") as member:
+                        np.lib.format.write_array(member, array, allow_pickle=False)
+    manifest = {**_head(audit, header), "runs": entries}
     text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     try:
         return read_submission(audit, folder)
-    except SpecError as error:
-        raise SpecError(_in_memory(str(error), places)) from None
+    except SpecError as error:  # tell places in what the caller passed, not in files
+        faults = re.sub(rf"(?m)^{MANIFEST}:\d+:\d+: ", "", str(error))
+        for file, place in places.items():
+            faults = faults.replace(f"{file}: ", f"{place}: ")
+        raise SpecError(faults) from None
 
 
-def _manifest(audit: Audit, header: Header) -> dict[str, Any]:
+def _head(audit: Audit, header: Header) -> dict[str, Any]:
     today = datetime.now(UTC).date()
     unstated = Origin(who="not stated", source="not stated", framework="not stated", made=today)
     origin = header.origin or unstated
@@ -139,13 +157,14 @@ def _manifest(audit: Audit, header: Header) -> dict[str, Any]:
         "paper": audit.paper.slug,
         "tier": header.tier,
         "proxy": header.proxy,
-        "settings": _plain(header.settings),
+        "settings": plain_settings(header.settings),
         "noted": list(header.noted),
     }
-    return {**{name: one for name, one in stated.items() if one not in (None, {}, [])}, "runs": []}
+    return {name: one for name, one in stated.items() if one not in (None, {}, [])}
 
 
-def _plain(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
+def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
+    """Return settings as YAML writes them."""
     return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
 
 
@@ -158,7 +177,7 @@ def _entries(run: MeasuredRuns, stem: str) -> Iterator[dict[str, Any]]:
             yield {
                 "experiment": run.experiment,
                 "seeds": seeds,
-                "settings": _plain(run.settings),
+                "settings": plain_settings(run.settings),
                 "status": status,
                 "files": [f"{stem}-seed-{{seed}}.npz"],
             }
@@ -170,29 +189,17 @@ def _arrays(
     """Yield the arrays of one seed by their names in the file."""
     for name, value in measured.items():
         declared = audit.declaration(experiment, name)
-        steps, values = _parts(value, None if declared is None else declared.kind)
+        is_series = declared is not None and declared.kind is MeasurementKind.SERIES
+        steps = None
+        if isinstance(value, Series):
+            steps, value = value.steps, value.values
+        elif isinstance(value, Mapping) and set(value) == {"steps", "values"}:
+            steps, value = value["steps"], value["values"]
+        elif is_series and isinstance(value, tuple | list) and len(value) == 2:
+            steps, value = value
         if steps is not None:
             yield f"{name}.steps", _numbers(steps, f"{place}: the steps of '{name}'")
-        yield name, _numbers(values, f"{place}: '{name}'")
-
-
-def _write_npz(file: Path, arrays: Mapping[str, NDArray[np.float64]]) -> None:
-    """Write arrays by name; `np.savez` takes names as keywords, and so not the name "file"."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def _parts(value: Any, kind: MeasurementKind | None) -> tuple[Any, Any]:
-    """Return the steps, or None, and the values of a measurement."""
-    if isinstance(value, Series):
-        return value.steps, value.values
-    if isinstance(value, Mapping) and set(value) == {"steps", "values"}:
-        return value["steps"], value["values"]
-    if kind is MeasurementKind.SERIES and isinstance(value, tuple | list) and len(value) == 2:
-        return value[0], value[1]
-    return None, value
+        yield name, _numbers(value, f"{place}: '{name}'")
 
 
 def _numbers(value: Any, what: str) -> NDArray[np.float64]:
@@ -206,8 +213,199 @@ def _numbers(value: Any, what: str) -> NDArray[np.float64]:
         raise UsageError(f"{what}: found no plain numbers ({reason}); expected them.") from error
 
 
-def _in_memory(faults: str, places: Mapping[str, str]) -> str:
-    """Return faults with places in what the caller passed, in place of those in files."""
-    for file, place in places.items():
-        faults = faults.replace(f"{file}: ", f"{place}: ")
-    return re.sub(rf"(?m)^{MANIFEST}:\d+:\d+: ", "", faults)
+# --- out of logs ----------------------------------------------------------------------------------
+
+
+def ignored_runs(found: FoundLogs, roles: Sequence[ImportedRole]) -> list[str]:
+    """Return the names of the runs that the mapping leaves out."""
+    placed = {one.run.name for role in roles for one in role.runs.values()}
+    return sorted({run.name for run in found.runs} - placed)
+
+
+def notes_on(
+    mapping: MappingFile, found: FoundLogs, roles: Sequence[ImportedRole]
+) -> Iterator[str]:
+    """Yield what a reader of the measurements is to know, in sentences for the manifest."""
+    if ignored := ignored_runs(found, roles):
+        yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
+    if found.skipped:
+        yield f"Among the logs were not read: {some(list(map(_within, found.skipped)))}."
+    if mapping.complete is not None:
+        reason = mapping.complete.rstrip(".")
+        yield f"Curves that may look cut are said to be all that was logged: {reason}."
+    if mapping.step is not None:
+        yield f"Steps were counted by '{mapping.step}'."
+    for name, quantity in mapping.mapping.items():
+        if quantity.words != name:
+            yield f"'{name}' was taken from the logs as {quantity.words}."
+
+
+def _within(run: str) -> str:
+    """Return a run's file and its folder: where that folder lies is nobody else's affair."""
+    return "/".join(PurePath(run).parts[-2:])
+
+
+def protocol_of(
+    audit: Audit,
+    found: FoundLogs,
+    roles: Sequence[ImportedRole],
+    compared: Sequence[ComparedSetting],
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """Return what became of every log and setting, as data."""
+    settings = [
+        {
+            "role": role_words(one.batch),
+            "setting": one.name,
+            "audit": one.audit,
+            "source": one.source,
+            "found": one.found,
+            "status": one.status,
+        }
+        for one in compared
+    ]
+    return {
+        "paper": audit.paper.slug,
+        "roles": [_of_role(role, found) for role in roles],
+        "ignored_runs": ignored_runs(found, roles),
+        "skipped": found.skipped,
+        "settings": settings,
+        "notes": list(notes),
+    }
+
+
+def _of_role(role: ImportedRole, found: FoundLogs) -> dict[str, Any]:
+    runs = [
+        {
+            "name": one.run.name,
+            "logger": one.run.source,
+            "seed": seed,
+            "step": one.run.step,
+            "status": "diverged" if one.diverged else "completed",
+            "files": {file.name: digest_of(file) for file in one.run.files},
+            "configurations": [file.name for file in found.configs[one.run.name]],
+        }
+        for seed, one in role.runs.items()
+    ]
+    lists = {name: list(getattr(role, name)) for name in ("measured", "absent", "ignored")}
+    withheld = {name: list(reasons) for name, reasons in role.withheld.items()}
+    return {"role": role_words(role.batch), "runs": runs, "withheld": withheld, **lists}
+
+
+def measured_runs_of(role: ImportedRole) -> MeasuredRuns:
+    """Return the runs of a role as they are written to a folder."""
+    seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
+    for name, by_seed in role.measured.items():
+        for seed, one in by_seed.items():
+            series = {"steps": one.steps, "values": one.values}
+            seeds[seed][name] = one.values if one.steps is None else series
+    diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
+    return MeasuredRuns(role.batch.experiment, seeds, dict(role.batch.overrides), diverged)
+
+
+def write_protocol(folder: Path, protocol: Mapping[str, Any]) -> None:
+    """Write the file of data."""
+    said = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / PROTOCOL).write_text(said + "\n", encoding="utf-8")
+
+
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+# --- a template -----------------------------------------------------------------------------------
+
+_HEAD = """\
+# To be filled in: every TODO here, and every empty cell of the tables. The seeds may be
+# any numbers, but as many as these. docs/measurements.md says what each field means.
+schema_version: 1
+who: {todo}
+source: {todo}
+framework: {todo}
+date: {todo}
+paper: {slug}
+tier: {tier}
+# Uncomment what the runs were made with, and correct it. What is not stated is
+# taken to be as here, and the evidence on it is assumed at best.
+# settings:
+"""
+
+
+def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[str, str]:
+    """Return the files of a submission that is still to be filled in, by name.
+
+    One run for each experiment and arm that the claims (none: all) rest on, with the seeds of the
+    tier; one table for each shape of measurement, with a row for each seed and coordinate. Of a
+    series the step is open: repeat its rows for each observed step.
+
+    Raises:
+        UsageError: if a claim is unknown.
+    """
+    scope = scope_of(audit, tier, claims)
+    manifest = _HEAD.format(todo=TODO, slug=audit.paper.slug, tier=tier)
+    for experiment in dict.fromkeys(batch.experiment for batch in scope.batches):
+        for name, value in plain_settings(audit.values_of(experiment, tier)).items():
+            manifest += f"#   {_yaml({f'{experiment}.{name}': value})}"
+    manifest += "runs:\n"
+    tables: dict[str, str] = {}
+    for number, batch in enumerate(scope.batches, start=1):
+        own = dict(_tables(audit, batch, scope.measurements[batch.experiment]))
+        stem = f"{number}-{batch.experiment}"
+        names = [f"{stem}-{kind}.csv" if len(own) > 1 else f"{stem}.csv" for kind in own]
+        tables.update(zip(names, own.values(), strict=True))
+        run: dict[str, Any] = {"experiment": batch.experiment, "seeds": list(batch.seeds)}
+        if batch.overrides:
+            run["settings"] = plain_settings(dict(batch.overrides))
+        comments = "".join(f"# {line}\n" for line in _comments(audit, tier, scope, batch))
+        manifest += textwrap.indent(comments + _yaml([{**run, "files": names}]), "  ")
+    return {MANIFEST: manifest, **tables}
+
+
+def _yaml(data: Any) -> str:
+    text: str = yaml.safe_dump(
+        data, sort_keys=False, allow_unicode=True, width=96, default_flow_style=None
+    )
+    return text.strip("{}\n") + "\n" if isinstance(data, dict) else text
+
+
+def _comments(audit: Audit, tier: TierName, scope: Scope, batch: Batch) -> Iterator[str]:
+    """Yield for whom a run is, and what an arm is."""
+    title = " ".join(audit.experiments[batch.experiment].title.split())
+    said = set()
+    for claim in scope.claims:
+        for arm in arms_of(audit, claim):
+            if batch_of(audit, claim, arm, tier) != batch:
+                continue
+            if arm.role is Role.OWN:
+                said.add(f"{claim.id}: its own runs ({title})")
+            else:
+                shared = audit.arms.get(arm.name)
+                why = f". {' '.join(shared.why.split())}" if shared is not None else ""
+                said.add(f"{claim.id}: {arm.role.value} {arm.name}{why}")
+    for text in sorted(said) or [title]:
+        yield from textwrap.wrap(text, 92, subsequent_indent="  ")
+
+
+def _tables(audit: Audit, batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each table's kind and text; measurements of one shape share a table."""
+    settings = batch.settings(audit)
+    shapes: dict[tuple[bool, tuple[Axis, ...]], list[str]] = {}
+    for name in names:
+        one = audit.measurements_of(batch.experiment)[name]
+        shapes.setdefault((one.kind is MeasurementKind.SERIES, one.axes), []).append(name)
+    kinds: set[str] = set()
+    for (is_series, axes), columns in shapes.items():
+        coordinates = [axis.coordinates(settings) for axis in axes]
+        head = ["seed", *(["step"] if is_series else []), *(axis.name for axis in axes)]
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow([*head, *columns])
+        for seed, *at in itertools.product(batch.seeds, *coordinates):
+            table.writerow([seed, *([""] if is_series else []), *at, *("" for _ in columns)])
+        kind = "series" if is_series else "arrays" if axes else "numbers"
+        kind = "-by-".join([kind, *(axis.name for axis in axes)])
+        kind = columns[0] if kind in kinds else kind  # axes of one name, of several lengths
+        kinds.add(kind)
+        yield kind, text.getvalue()

@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from reproaudit.elsewhere.archives import SUFFIXES, unpack
 from reproaudit.elsewhere.logged import LogError, on_one_line
-from reproaudit.elsewhere.protocol import digest_of
+from reproaudit.elsewhere.writing import digest_of
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
 

@@ -19,7 +19,7 @@ from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.elsewhere.mapping import LoggedQuantity
 from reproaudit.elsewhere.measuring import Measured, RunMeasurer
-from reproaudit.elsewhere.training_length import stated_length
+from reproaudit.elsewhere.scope import stated_length
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements, Series

@@ -20,8 +20,7 @@ from reproaudit.audit.rules import RULES, Loc
 from reproaudit.audit.rules.values import same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration, Name, OneComplaint, StrictModel
-from reproaudit.elsewhere.expressions import ExpressionError, parse_expression
-from reproaudit.elsewhere.mapping import LoggedQuantity
+from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, check_expression
 from reproaudit.errors import SpecError, did_you_mean
 
 SEED = "seed"
@@ -308,7 +307,7 @@ def _faults_of_quantity(
                 message = f"found the axis {{{axis}}}; expected an axis of '{loc[-1]}'"
                 yield loc, False, "RA085", message, did_you_mean(axis, axes)
     try:
-        parse_expression(quantity.expression or "0")
+        check_expression(quantity.expression or "0")
     except ExpressionError as error:
         message = f"found {str(error).rstrip('.')}; expected a formula"
         yield (*loc, "expression"), False, "RA086", message, ""
