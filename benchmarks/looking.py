@@ -32,8 +32,7 @@ from reproaudit.cell import Cell
 from reproaudit.commands.answers import cells_of_tier
 from reproaudit.declarations import Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
-from reproaudit.running.code import closure_of
-from reproaudit.running.fingerprint import fingerprint, versions
+from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.store import Store
 
 PAPERS = 50
@@ -111,7 +110,7 @@ def make_records(
             settings=cell.settings,
             seed=cell.seed,
             status=CellStatus.COMPLETED,
-            fingerprint=fingerprint(cell, closure.digest, made_with),
+            fingerprint=fingerprint(cell, closure.digest, made_with, {}),
             code=closure.digest,
             environment=environment,
             started=datetime(2026, 1, 1, tzinfo=UTC),

@@ -43,7 +43,7 @@ def show_multiverse(
         cells,
         papers,
         how,
-        may_start=lambda _cells: until is None or time.monotonic() < until,
+        may_start=lambda _cell: until is None or time.monotonic() < until,
         roles=roles_of(papers, tier),
     )
     card = scorecard_of_store(entry, audit, tier, how.store)

@@ -90,14 +90,14 @@ class _Watcher:
             else:
                 self._say(f"{event.total} cells, {event.done} have records already")
         elif isinstance(event, CellStarted):
-            self._bar.update(self._task, description=self._name(event.cells[0]))
+            self._bar.update(self._task, description=self._name(event.cell))
         elif isinstance(event, Advance):
             self._advance(event)
         elif isinstance(event, CellPrinted):
-            name = self._name(event.cells[0])
+            name = self._name(event.cell)
             self._say("\n".join(f"{name} | {line}" for line in event.text.split("\n")))
         elif isinstance(event, CellAgain):
-            self._say(f"{self._name(event.cells[0])}: run again: {event.error}")
+            self._say(f"{self._name(event.cell)}: run again: {event.error}")
         elif isinstance(event, CellFinished):
             self._finished += 1
             if event.record.status is not CellStatus.COMPLETED:
@@ -117,13 +117,13 @@ class _Watcher:
         self._bar.update(self._task, cells=cells)
 
     def _advance(self, event: Advance) -> None:
-        key = (event.cells[0].paper, *event.cells[0].key, event.phase)
+        key = (event.cell.paper, *event.cell.key, event.phase)
         before = self._done.get(key, 0)
         self._done[key] = event.done
         self._bar.update(
             self._task,
             advance=event.done - before,
-            description=f"{self._name(event.cells[0])}, {event.phase}",
+            description=f"{self._name(event.cell)}, {event.phase}",
         )
 
     def _say(self, text: str) -> None:

@@ -180,7 +180,7 @@ def run_now(
     cells: Sequence[Cell],
     papers: Papers,
     how: How,
-    may_start: MayStart = lambda _cells: True,
+    may_start: MayStart = lambda _cell: True,
     roles: Roles = MappingProxyType({}),
 ) -> Summary:
     """Runs the cells that have no record, with live progress; arguments as `run_cells`.
@@ -203,7 +203,6 @@ def run_now(
             limits=how.limits,
             fresh=how.fresh,
             on_event=on_event,
-            rules={},
             declared=declared,
             executor=how.executor(),
             may_start=may_start,

@@ -76,7 +76,7 @@ def _recomputed(
     catalog: Catalog, papers: Collection[str], store: Store, count: int
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measures a sample of the records that today's code made again, and compares every bit."""
-    from reproaudit.running.queue import Plan
+    from reproaudit.running.jobs import plan_jobs
     from reproaudit.running.run import run_cells
 
     records: list[Record] = []
@@ -94,10 +94,10 @@ def _recomputed(
             device = record.environment.device.split(" ")[0]
             form, again = record.environment.form, Store(folder)
             try:
-                (task,) = Plan([cell], catalog.locate, again, device, form).tasks
+                (job,) = plan_jobs([cell], catalog.locate, again, device, form)
             except SpecError:
                 continue  # of an experiment that today's code does not have
-            if task.fingerprint != record.fingerprint:
+            if job.fingerprint != record.fingerprint:
                 continue  # made by other code or versions
             count -= 1
             run_cells([cell], catalog.locate, again, device=device, form=form)

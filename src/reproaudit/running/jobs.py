@@ -1,317 +1,165 @@
-"""One job: what it needs, how it is computed in this process, and how it ended.
-
-A job is one call of an experiment's ``measure``, as plain picklable data. Whatever the experiment
-does short of ending the process becomes an outcome; where a job is computed is for `executors`.
-"""
+"""From cells to jobs: every fault of an audit is found here, before anything runs."""
 
 from __future__ import annotations
 
-import os
-import platform
+import inspect
 import sys
-import time
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
-from reproaudit import __version__
 from reproaudit.audit.paper_module import Module, one_line
-from reproaudit.cell import RunForm, SettingValue
-from reproaudit.errors import AuditError, SpecError
-from reproaudit.lab.experiment import Experiment
+from reproaudit.cell import Cell, RunForm, canonical_settings
+from reproaudit.declarations import Declaration
+from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.lab.settings import build_settings
-from reproaudit.records import Environment, Measurements
-from reproaudit.running.code import closure_of
-from reproaudit.running.devices import use_threads
-from reproaudit.running.files import write_whole
-from reproaudit.running.fingerprint import package_versions
-from reproaudit.running.partial import Clock, Partial
+from reproaudit.running.code import closure_of, fingerprint, versions
+from reproaudit.running.store import Store
 
-PROGRESS_SECONDS = 0.1
-"""Progress of a phase is told no more often than this, but for its end."""
-
-LONGEST_TRACE = 20_000
-"""Characters of a traceback that are kept: its end."""
+Declarations = Mapping[str, Mapping[str, Mapping[str, Declaration]]]
+"""By paper and experiment, its measurements by name."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """The arguments of one call of an experiment's ``measure``, as plain data.
+    """A cell that is ready to run, as plain data that can be sent to a worker.
 
     Attributes:
-        key: the caller's number for it.
+        number: the caller's name for it.
+        cell: the experiment, its settings and its seed.
         module: the paper's module.
-        code: the hash of its code, as it was planned.
-        experiment: the experiment's name.
-        settings: every setting, by name.
-        seeds: the seeds to measure together.
-        device: ``"cpu"`` or ``"cuda"``.
-        threads: how many threads the numerical libraries get.
-        partial: the folder for checkpoints.
+        code: the digest of its code, as it was planned.
+        versions: of what computes it, as they were planned.
+        data: checksum of each data file, by name.
+        proxy: what stands in for the paper's data or method, or None.
+        phases: the steps of each phase.
         blocked: why it cannot be measured at all, for instance for want of its data.
+        device: ``"cpu"`` or ``"cuda"``.
         form: how the experiment computes.
+        declared: its measurements by name, to which it is held; None if to nothing.
+        fingerprint: what identifies it, and names its record.
+        partial: the folder for checkpoints.
     """
 
-    key: int
+    number: int
+    cell: Cell
     module: Module
     code: str
-    experiment: str
-    settings: Mapping[str, SettingValue]
-    seeds: tuple[int, ...]
+    versions: Mapping[str, str]
+    data: Mapping[str, str]
+    proxy: str | None
+    phases: Mapping[str, int]
+    blocked: str | None
     device: str
-    threads: int
-    partial: Path
-    blocked: str | None = None
-    form: RunForm = "fast"
+    form: RunForm
+    declared: Mapping[str, Declaration] | None
+    fingerprint: str = ""
+    partial: Path = Path()
 
 
-@dataclass(frozen=True)
-class Advanced:
-    """A phase of a job went on: ``done`` of ``total`` steps."""
+def plan_jobs(
+    cells: Iterable[Cell],
+    locate: Callable[[str], Module],
+    store: Store,
+    device: str,
+    form: RunForm = "fast",
+    declared: Declarations = MappingProxyType({}),
+) -> list[Job]:
+    """A job for each cell, in their order; a cell that is named twice has one.
 
-    key: int
-    phase: str
-    done: int
-    total: int
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A job printed these lines, or the process that computes it did, or what that started."""
-
-    key: int
-    text: str
-
-
-@dataclass(frozen=True)
-class JobOutcome:
-    """The outcome of a job.
-
-    Attributes:
-        job: which job.
-        environment: where it ran.
-        started: when it was first started, resumed parts included.
-        seconds: wall-clock time of ``measure`` for all seeds, resumed parts added up.
-        steps: how many steps its phases reported together.
-        measurements: by seed, whatever came back; not checked.
-        error: why there are no (more) measurements; one line.
-        trace: the traceback of what the experiment raised, if it raised something; of a process
-            that has ended, its last words.
-        fault: the store could not be written to; nothing else can go on.
-        is_final: whether the job reached a limit or was run twice, and is not run again.
+    Raises:
+        SpecError: naming every unknown experiment and ill-fitting setting.
     """
-
-    job: Job
-    environment: Environment
-    started: datetime
-    seconds: float
-    steps: int = 0
-    measurements: Mapping[int, Measurements] = field(default_factory=dict)
-    error: str | None = None
-    trace: str | None = None
-    fault: AuditError | None = None
-    is_final: bool = False
-
-
-OnAdvance = Callable[[Advanced], None]
-OnNews = Callable[[Advanced | Printed], None]
-
-
-def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> JobOutcome:
-    """The outcome of a job whose process has ended; its time is that of its checkpoints."""
-    clock = Partial(job.partial).clock()
-    return JobOutcome(
-        job=job,
-        environment=describe_environment(job.device, job.threads, job.form),
-        started=clock.started,
-        seconds=clock.seconds,
-        error=error,
-        trace=last_words or None,
-        is_final=is_final,
-    )
+    papers: dict[str, _Paper] = {}
+    jobs: dict[tuple[str, str, str], Job] = {}
+    faults: dict[str, None] = {}
+    with redirect_stdout(sys.stderr):  # what a paper's module prints is no output of ours
+        for cell in cells:
+            try:
+                if cell.paper not in papers:
+                    known = declared.get(cell.paper, {})
+                    papers[cell.paper] = _Paper(locate(cell.paper), device, form, known)
+                like = papers[cell.paper].job_like(cell)
+            except SpecError as error:
+                faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
+                continue
+            name = fingerprint(cell, like.code, like.versions, like.data)
+            partial = store.partial(cell, name).folder
+            job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=partial)
+            jobs.setdefault((cell.paper, cell.tier, name), job)
+    if faults:
+        raise SpecError("\n".join(faults))
+    return list(jobs.values())
 
 
-# ------------------------------------------------------------------------------- one job, here
+class _Paper:
+    """A paper's module and its code, looked at once for all of its cells."""
 
+    def __init__(
+        self,
+        module: Module,
+        device: str,
+        form: RunForm,
+        declared: Mapping[str, Mapping[str, Declaration]],
+    ) -> None:
+        self._module, self._device, self._form = module, device, form
+        self._declared = declared
+        self._experiments = module.load()
+        self._code = closure_of(module)
+        self._versions = versions(device, self._code.packages, form)
+        self._prepared: dict[tuple[str, str], Job] = {}
 
-class JobSession:
-    """The `reproaudit.lab.experiment.Session` of a job."""
+    def job_like(self, cell: Cell) -> Job:
+        """A job with what all cells of an experiment and of these settings share.
 
-    def __init__(self, job: Job, on_advance: OnAdvance) -> None:
-        self._job = job
-        self._on_advance = on_advance
-        self._partial = Partial(job.partial)
-        self._earlier = self._partial.clock()
-        self._began = time.monotonic()
-        self._told: dict[str, float] = {}
-        self._steps: dict[str, int] = {}
-        self.fault: AuditError | None = None
+        Raises:
+            SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
+                form and that is asked for.
+        """
+        key = (cell.experiment, canonical_settings(cell.settings))
+        if key not in self._prepared:
+            self._prepared[key] = self._prepare(cell)
+        return self._prepared[key]
 
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds to measure together."""
-        return self._job.seeds
-
-    @property
-    def device(self) -> str:
-        """``"cpu"`` or ``"cuda"``."""
-        return self._job.device
-
-    @property
-    def form(self) -> RunForm:
-        """``"fast"`` or ``"plain"``."""
-        return self._job.form
-
-    def begin(self) -> None:
-        """Starts the clock: what came before was importing, not measuring."""
-        self._began = time.monotonic()
-
-    @property
-    def clock(self) -> Clock:
-        """When the work began, and how long it has taken, resumed parts included."""
-        seconds = self._earlier.seconds + time.monotonic() - self._began
-        return Clock(self._earlier.started, seconds)
-
-    @property
-    def steps(self) -> int:
-        """The steps of all phases that reported any, together."""
-        return sum(self._steps.values())
-
-    def load(self, phase: str) -> bytes | None:
-        """The last checkpoint of a phase."""
-        with self._noting_faults():
-            return self._partial.load(phase)
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        """Keeps a checkpoint in place of the phase's last one."""
-        with self._noting_faults():
-            self._partial.save(phase, checkpoint, self.clock)
-
-    def keep_output(self, name: str, text: bytes) -> str:
-        """Keeps what a program printed, beside the cell's record; returns the file's path."""
-        file = self._job.partial.with_suffix(f".{name}.txt")
-        with self._noting_faults():
-            write_whole(file, text, durable=False)
-        here = Path.cwd()
-        return str(file.relative_to(here) if file.is_relative_to(here) else file)
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        """Tells how far the phase is."""
-        self._steps[phase] = max(total, self._steps.get(phase, 0))
-        now = time.monotonic()
-        if done >= total > 0 or now - self._told.get(phase, -PROGRESS_SECONDS) >= PROGRESS_SECONDS:
-            self._told[phase] = now
-            self._on_advance(Advanced(self._job.key, phase, done, total))
-
-    @contextmanager
-    def _noting_faults(self) -> Iterator[None]:
+    def _prepare(self, cell: Cell) -> Job:
+        experiment = self._experiments.get(cell.experiment)
+        if experiment is None:
+            remedy = did_you_mean(cell.experiment, self._experiments)
+            raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
+        if self._form == "plain" and not experiment.has_plain_form:
+            raise SpecError("it has no plain form beside its own. Run it without --form plain.")
         try:
-            yield
-        except AuditError as error:
-            self.fault = error
-            raise
+            settings = build_settings(experiment.settings, cell.settings)
+        except SpecError as error:
+            place = _place_of(experiment.settings, self._module.file)
+            raise SpecError(f"the settings do not fit {place}: {error}") from error
+        data: Mapping[str, str] = {}
+        blocked = None
+        try:
+            data = dict(experiment.data(settings))
+        except Exception as error:  # for instance a download that failed: this cell's failure
+            blocked = one_line(error, self._module.file.resolve().parent)
+        return Job(
+            number=-1,
+            cell=cell,
+            module=self._module,
+            code=self._code.digest,
+            versions=self._versions,
+            data=data,
+            proxy=experiment.proxy(settings),
+            phases=dict(experiment.phases(settings)),
+            blocked=blocked,
+            device=self._device,
+            form=self._form,
+            declared=self._declared.get(cell.experiment),
+        )
 
 
-@cache
-def _platform() -> str:
-    return platform.platform()
-
-
-def _device_name(device: str) -> str:
-    if device != "cuda":
-        return device
-    import torch
-
-    return f"cuda ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else device
-
-
-def describe_environment(device: str, threads: int, form: RunForm = "fast") -> Environment:
-    """This process's environment; the git revision is the caller's to add."""
-    return Environment(
-        python=platform.python_version(),
-        platform=_platform(),
-        device=_device_name(device),
-        threads=threads,
-        packages={"reproaudit": __version__, **package_versions()},
-        form=form,
-    )
-
-
-def compute(
-    job: Job, on_advance: OnAdvance, is_ending: Callable[[], bool] = lambda: False
-) -> JobOutcome:
-    """Runs a job in this process; whatever its experiment raises becomes the outcome's error.
-
-    Args:
-        job: the job.
-        on_advance: told how far it is.
-        is_ending: whether this process was asked to end; what is raised then is not the
-            experiment's, and leaves this function. The last checkpoint stays.
-    """
-    use_threads(job.threads)
-    folder = os.getcwd()
-    measurements: Mapping[int, Measurements] = {}
-    error, trace = job.blocked, None
-    session = JobSession(job, on_advance)
+def _place_of(kind: type, module: Path) -> str:
+    """The place of the class of an experiment's settings; of one that was made, the module."""
     try:
-        if error is None:
-            measurements = _measure(job, session)
-    except BaseException as raised:
-        if is_ending():
-            raise
-        plain = isinstance(raised, AuditError)  # its text says all, on one line
-        error = str(raised) if plain else one_line(raised, job.module.file.absolute().parent)
-        trace = "".join(traceback.format_exception(raised))[-LONGEST_TRACE:]
-        trace = trace.encode(errors="backslashreplace").decode()
-    finally:
-        os.chdir(folder)
-    return JobOutcome(
-        job=job,
-        environment=describe_environment(job.device, job.threads, job.form),
-        started=session.clock.started,
-        seconds=session.clock.seconds,
-        steps=session.steps,
-        measurements=measurements,
-        error=error,
-        trace=trace,
-        fault=session.fault if error else None,
-    )
-
-
-@cache
-def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
-    """A module's experiments, once it is sure that its code is what was planned."""
-    if not module.importable and "numba" in sys.modules:
-        # compiled code that lies in the user's folder need not be of these sources
-        import numba
-
-        numba.config.CACHE_DIR = str(  # type: ignore[attr-defined]
-            Path.home() / ".cache" / "reproaudit" / "numba" / code
-        )
-    experiments = module.load()
-    if closure_of(module).digest != code:
-        raise SpecError(f"{module.file}: the code was changed while the run went on. Run it again.")
-    return experiments
-
-
-def _measure(job: Job, session: JobSession) -> Mapping[int, Measurements]:
-    experiment = _loaded(job.module, job.code)[job.experiment]
-    job.module.find_siblings()
-    settings = build_settings(experiment.settings, job.settings)
-    session.begin()
-    result: object = experiment.measure(settings, session)
-    if not isinstance(result, Mapping) or not all(
-        isinstance(one, Measurements) for one in result.values()
-    ):
-        raise TypeError(
-            "measure returned something other than a mapping from each seed to its Measurements"
-        )
-    if set(result) != set(job.seeds):
-        raise ValueError(
-            f"measure returned seeds {sorted(result)}, and was given {sorted(job.seeds)}"
-        )
-    return result
+        return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):
+        return str(module)
