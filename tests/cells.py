@@ -17,10 +17,9 @@ from reproaudit.cell import Cell
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
 from reproaudit.running.events import Event, OnEvent
-from reproaudit.running.jobs import Job
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store, Unreadable
-from reproaudit.running.worker import JobOutcome, compute
+from reproaudit.running.worker import Job, JobOutcome, compute
 
 TOY = Path(__file__).parent / "toy" / "toy2020.py"
 SETTINGS: dict[str, Any] = {"steps": 40, "rate": 0.1, "sizes": [3], "pause": 0.0}

@@ -163,7 +163,7 @@ def test_other_code_on_the_worker_is_refused(
 ) -> None:
     cluster.worker("one", "--nthreads", "1")
     other = CodeClosure(digest="0" * 32, packages=frozenset())
-    monkeypatch.setattr("reproaudit.running.jobs.closure_of", lambda *_: other)
+    monkeypatch.setattr("reproaudit.running.run.closure_of", lambda *_: other)
     store = Store(tmp_path / "runs")
     assert run(store, cluster, cell()).failed == 1
     assert "other code" in str(records(store)["descent", 0].error)

@@ -62,7 +62,8 @@ def test_missing_cells_run_and_finished_ones_do_not(store: Store) -> None:
     assert sorted(records(store)) == [("descent", seed) for seed in range(3)]
 
 
-def test_a_record_stands_alone(store: Store) -> None:
+def test_a_record_stands_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "_revision", lambda file: f"that of {file.name}")
     run(store, cell("proxied", seed=3))
     record = records(store)["proxied", 3]
     assert record.status is CellStatus.COMPLETED
@@ -70,6 +71,7 @@ def test_a_record_stands_alone(store: Store) -> None:
     assert record.proxy == "made-up data"
     assert record.data == {"digits": "sha256:40"}
     assert record.environment.threads == 1
+    assert record.environment.revision == "that of __init__.py"
     packages = {"reproaudit", "torch", "numpy", "scipy", "numba", "llvmlite"}
     assert record.environment.packages.keys() == packages
     assert 0 < record.seconds < 10
@@ -95,12 +97,6 @@ def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     assert run_module._revision(file) == git("rev-parse", "HEAD")
     file.write_text("x = 2\n")
     assert run_module._revision(file) == git("rev-parse", "HEAD") + "+dirty"
-
-
-def test_a_record_names_the_revision(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "_revision", lambda file: f"that of {file.name}")
-    run(store, cell(steps=0), executor=InProcess())
-    assert records(store)["descent", 0].environment.revision == "that of __init__.py"
 
 
 def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:

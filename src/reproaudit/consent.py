@@ -15,7 +15,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from reproaudit.audit.command_module import CommandModule
@@ -23,8 +22,6 @@ from reproaudit.audit.paper_module import Module
 from reproaudit.errors import StoreError, UsageError
 
 TRUST_FILE_VARIABLE = "REPROAUDIT_TRUST_FILE"
-MOST_CODE_FILES = 2_000
-"""Python files in a folder of audits; more than that is a whole environment, and no such folder."""
 
 
 class ConsentError(UsageError):
@@ -44,7 +41,7 @@ def foreign_code(module: Module) -> ForeignCode | None:
     """Returns the foreign code that importing a paper's module would run; None for a shipped one.
 
     Raises:
-        UsageError: if the folder holds too many Python files, or one that cannot be read.
+        UsageError: if the folder holds a Python file that cannot be read.
     """
     if module.importable:
         return None
@@ -54,18 +51,13 @@ def foreign_code(module: Module) -> ForeignCode | None:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
             more = f" with its commands ({module.described()})"
         else:
-            files = sorted(islice(_code_files(folder), MOST_CODE_FILES + 1))
+            files = sorted(_code_files(folder))
             whole = hashlib.sha256()
             for file in files:
                 content = hashlib.sha256(file.read_bytes()).hexdigest()
                 whole.update(f"{content}  {file.relative_to(folder).as_posix()}\n".encode())
             digest, others = whole.hexdigest(), len(files) - 1
             more = f" with {others} other Python file{'s'[: others > 1]} beside it" * (others > 0)
-            if others >= MOST_CODE_FILES:
-                raise UsageError(
-                    f"{folder}: holds more than {MOST_CODE_FILES} Python files. Keep audits and "
-                    "their modules in a folder of their own."
-                )
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror}).") from error
     return ForeignCode(module.file, digest, f"{module.file}{more} (sha256 {digest[:16]}…)")
@@ -105,12 +97,14 @@ def require_consent(
 
 
 def _code_files(folder: Path) -> Iterator[Path]:
-    """Yields the Python files under a folder; links to folders are followed."""
+    """Yields the Python files under a folder, links to folders followed, each folder once."""
+    seen: set[str] = set()
     for root, folders, files in os.walk(folder, followlinks=True):
-        folders[:] = [one for one in folders if one != "__pycache__" and not one.startswith(".")]
-        yield from (
-            Path(root, one) for one in files if one.endswith((".py", ".pyc", ".pyd", ".so"))
-        )
+        is_new = os.path.realpath(root) not in seen
+        seen.add(os.path.realpath(root))
+        folders[:] = [one for one in folders if is_new and one[0] != "." and one != "__pycache__"]
+        code = [one for one in files if is_new and one.endswith((".py", ".pyc", ".pyd", ".so"))]
+        yield from (Path(root, one) for one in code)
 
 
 def _trust_file() -> Path:

@@ -76,8 +76,7 @@ def _recomputed(
     catalog: Catalog, papers: Collection[str], store: Store, count: int
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measures a sample of the records that today's code made again, and compares every bit."""
-    from reproaudit.running.jobs import plan_jobs
-    from reproaudit.running.run import run_cells
+    from reproaudit.running.run import plan_jobs, run_cells
 
     records: list[Record] = []
     for paper in papers:

@@ -25,8 +25,7 @@ from urllib.parse import urlsplit
 from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.running.events import Event, OnEvent, Progress
 from reproaudit.running.executors import STOP_SECONDS
-from reproaudit.running.jobs import Job
-from reproaudit.running.worker import JobOutcome, compute, lost
+from reproaudit.running.worker import Job, JobOutcome, compute, lost
 
 CONNECT_SECONDS = 30.0
 """The seconds to wait for the scheduler, and for a first worker."""

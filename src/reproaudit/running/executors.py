@@ -35,8 +35,7 @@ import psutil
 
 from reproaudit.running.devices import THREAD_VARIABLES
 from reproaudit.running.events import CellPrinted, Event, OnEvent, Progress
-from reproaudit.running.jobs import Job
-from reproaudit.running.worker import CELL_THREADS, LONGEST_TRACE, JobOutcome, compute, lost
+from reproaudit.running.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 
 STOP_SECONDS = 10.0
 """The seconds in which a worker must reach a border and save, before it is killed."""

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from reproaudit import __version__
 from reproaudit.audit.paper_module import Module, one_line
-from reproaudit.cell import RunForm
-from reproaudit.declarations import misfit
+from reproaudit.cell import Cell, RunForm
+from reproaudit.declarations import Declaration, misfit
 from reproaudit.errors import AuditError, SpecError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
@@ -35,7 +35,6 @@ from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
 from reproaudit.running.devices import use_threads
 from reproaudit.running.events import OnEvent, Progress
 from reproaudit.running.files import write_whole
-from reproaudit.running.jobs import Job
 from reproaudit.running.store import Clock, Partial
 
 CELL_THREADS = 1
@@ -46,6 +45,43 @@ PROGRESS_SECONDS = 0.1
 
 LONGEST_TRACE = 20_000
 """Characters of a traceback that are kept: its end."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell that is ready to run, as plain data that can be sent to a worker.
+
+    Attributes:
+        number: the caller's name for it.
+        cell: the experiment, its settings and its seed.
+        module: the paper's module.
+        code: the digest of its code, as it was planned.
+        versions: of what computes it, as they were planned.
+        data: checksum of each data file, by name.
+        proxy: what stands in for the paper's data or method, or None.
+        phases: the steps of each phase.
+        blocked: why it cannot be measured at all, for instance for want of its data.
+        device: ``"cpu"`` or ``"cuda"``.
+        form: how the experiment computes.
+        declared: its measurements by name, to which it is held; None if to nothing.
+        fingerprint: what identifies it, and names its record.
+        partial: the folder for checkpoints.
+    """
+
+    number: int
+    cell: Cell
+    module: Module
+    code: str
+    versions: Mapping[str, str]
+    data: Mapping[str, str]
+    proxy: str | None
+    phases: Mapping[str, int]
+    blocked: str | None
+    device: str
+    form: RunForm
+    declared: Mapping[str, Declaration] | None
+    fingerprint: str = ""
+    partial: Path = Path()
 
 
 @dataclass(frozen=True)
