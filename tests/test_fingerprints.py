@@ -8,7 +8,7 @@ import pytest
 from cells import cell
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.running.code import fingerprint, versions
+from reproaudit.running.code import COMPUTING_NOTHING, fingerprint, versions
 
 BASE: dict[str, Any] = {"code": "abc", "versions": {"numpy": "2.0"}, "data": {"digits": "1"}}
 
@@ -57,15 +57,7 @@ def test_a_package_is_named_as_it_is_installed() -> None:
 
 
 def test_packages_that_compute_nothing_have_no_version() -> None:
-    nothing = [
-        "reproaudit",
-        "jaxtyping",
-        "pydantic",
-        "typing_extensions",
-        "beartype",
-        "threadpoolctl",
-    ]
-    assert versions("cpu", nothing) == versions("cpu")
+    assert versions("cpu", COMPUTING_NOTHING) == versions("cpu")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object()])
