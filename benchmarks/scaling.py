@@ -93,7 +93,7 @@ def overhead_seconds(root: Path) -> float:
         if isinstance(event, PlanReady):
             began.append(time.perf_counter())
 
-    run_cells(cells(EMPTY), locate, Store(root), threads=1, on_event=note)
+    run_cells(cells(EMPTY), locate, Store(root), on_event=note)
     return (time.perf_counter() - began[0]) / EMPTY
 
 
@@ -106,7 +106,7 @@ def throughput(root: Path, workers: int) -> tuple[float, float]:
             times.append(time.perf_counter())
 
     wanted = cells(WAITING * workers, CELL_SECONDS)
-    run_cells(wanted, locate, Store(root), jobs=workers, threads=workers, on_event=note)
+    run_cells(wanted, locate, Store(root), jobs=workers, on_event=note)
     started = WAITING * workers // 2  # by then the slowest worker has begun
     rate = (len(times) - 1 - started) / (times[-1] - times[started])
     return times[1] - times[0], rate
@@ -126,10 +126,10 @@ def growth_bytes(root: Path) -> float:
         elif isinstance(event, PlanReady):
             tracemalloc.reset_peak()
 
-    run_cells(cells(1), locate, Store(root / "warm"), threads=1)
+    run_cells(cells(1), locate, Store(root / "warm"))
     tracemalloc.start()
     try:
-        run_cells(cells(HELD), locate, Store(root / "held"), threads=1, on_event=note)
+        run_cells(cells(HELD), locate, Store(root / "held"), on_event=note)
     finally:
         tracemalloc.stop()
     first, second = peaks

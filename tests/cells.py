@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,10 +16,10 @@ from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
-from reproaudit.running.events import Event
-from reproaudit.running.jobs import Job, JobOutcome, OnAdvance, compute
+from reproaudit.running.events import Event, OnEvent
 from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.running.store import Store, Unreadable
+from reproaudit.running.worker import Job, JobOutcome, compute
 
 TOY = Path(__file__).parent / "toy" / "toy2020.py"
 SETTINGS: dict[str, Any] = {"steps": 40, "rate": 0.1, "sizes": [3], "pause": 0.0}
@@ -51,6 +52,13 @@ def records(store: Store) -> dict[tuple[str, int], Record]:
     return {(one.experiment, one.seed): one for one in store.records("toy2020", "quick")}
 
 
+def unreadable(store: Store) -> list[Unreadable]:
+    """What is in the place of a record and cannot be used."""
+    found: list[Unreadable] = []
+    list(store.records("toy2020", "quick", found.append))
+    return found
+
+
 def same_numbers(one: Record) -> dict[str, Any]:
     """A record less what differs between two runs of the same cell."""
     plain = one.model_dump(mode="json")
@@ -63,15 +71,13 @@ def same_numbers(one: Record) -> dict[str, Any]:
 class InProcess:
     """Computes jobs in this process, where a test can reach into them."""
 
-    threads = 1
-
     def __enter__(self) -> InProcess:
         return self
 
     def __exit__(self, *_error: object) -> None:
         return None
 
-    def run(self, jobs: Iterable[Job], on_advance: OnAdvance) -> Iterator[JobOutcome]:
+    def run(self, jobs: Iterable[Job], on_advance: OnEvent) -> Iterator[JobOutcome]:
         for job in jobs:
             yield compute(job, on_advance, raised_by_the_test)
 
@@ -114,7 +120,8 @@ def main() -> int:
         from reproaudit.running.dask_cluster import DaskCluster
 
         executor = DaskCluster(arguments.dask, "cpu")
-    how: dict[str, Any] = {"jobs": arguments.jobs, "threads": 1, "executor": executor}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command line does
+    how: dict[str, Any] = {"jobs": arguments.jobs, "executor": executor}
     try:
         run_cells(wanted, locate, Store(arguments.store), on_event=tell, **how)
     except KeyboardInterrupt:

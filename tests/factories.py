@@ -19,7 +19,7 @@ from reproaudit.records import CellStatus, Environment, Measurements, Record, Se
 from reproaudit.report.answers import cells_of_alternatives, cells_of_tier
 from reproaudit.report.build import build
 from reproaudit.report.model import Scorecard
-from reproaudit.running.fingerprint import fingerprint_of
+from reproaudit.running.code import fingerprint_of
 
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 STEPS = tuple(range(0, 41, 2))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import InProcess, cell, declare, locate
+from cells import InProcess, cell, declare, locate, unreadable
 from miniatures import write_paper
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cli import run_command
@@ -86,7 +86,7 @@ def test_nesting_is_a_fault_of_the_text() -> None:
 @pytest.mark.parametrize(
     ("put", "says"),
     [
-        (put_nest, "nested too deeply"),
+        (put_nest, "not a whole record"),
         (put_pipe, "not a record, but a pipe"),
         (put_large, "not a record, but 1,099,511,627,776 bytes"),
     ],
@@ -100,7 +100,7 @@ def test_such_a_record_is_set_aside(
     (path,) = store.files("toy2020", "quick")
     assert callable(put)
     put(path)
-    (found,) = store.unreadable("toy2020", "quick")
+    (found,) = unreadable(store)
     assert says in found.reason
     where = ["--store", str(store.root)]
     assert run_command(["verify", "toy2020", *where]) == 3
@@ -108,7 +108,7 @@ def test_such_a_record_is_set_aside(
     assert run_command(["verify", "toy2020", *where, "--repair"]) == 0
     assert not path.exists()
     run_cells([cell()], locate, store, executor=InProcess(), declared=declared)
-    assert store.unreadable("toy2020", "quick") == []
+    assert unreadable(store) == []
 
 
 @pytest.mark.parametrize("put", [put_pipe, put_large])

@@ -12,7 +12,7 @@ import pytest
 
 from reproaudit.audit.paper_module import Module
 from reproaudit.lab.compiling import machine_code_folder
-from reproaudit.running import jobs
+from reproaudit.running import worker
 from reproaudit.running.code import closure_of
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
@@ -84,7 +84,7 @@ def test_machine_code_of_a_users_module_lies_by_the_hash_of_its_code(
     monkeypatch.setattr(numba.config, "CACHE_DIR", "as it was")
     module = Module(name, tmp_path / f"{name}.py", importable=importable)
     code = closure_of(module).digest
-    jobs._loaded(module, code)
+    worker._loaded(module, code)
     own = Path.home() / ".cache" / "reproaudit" / "numba" / code
     found = numba.config.CACHE_DIR
     assert found == ("as it was" if importable else str(own))

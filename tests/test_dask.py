@@ -107,14 +107,14 @@ def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
 def test_same_results_here_in_processes_and_on_a_cluster(tmp_path: Path, cluster: Cluster) -> None:
     for name in ("one", "two"):
         cluster.worker(name, "--nthreads", "1")
-    wanted = [cell(seed=seed) for seed in range(4)] + [cell("together", seed=s) for s in range(3)]
+    wanted = [cell(seed=seed) for seed in range(4)]
     stores = {name: Store(tmp_path / name) for name in ("here", "processes", "cluster")}
     run(stores["here"], None, *wanted)
     run(stores["processes"], None, *wanted, jobs=2)
     summary = run(stores["cluster"], cluster, *wanted)
-    assert (summary.completed, summary.failed) == (7, 0)
+    assert (summary.completed, summary.failed) == (4, 0)
     assert numbers(stores["here"]) == numbers(stores["processes"]) == numbers(stores["cluster"])
-    assert run(stores["cluster"], cluster, *wanted).present == 7
+    assert run(stores["cluster"], cluster, *wanted).present == 4
 
 
 @pytest.mark.slow
@@ -130,9 +130,9 @@ def test_a_worker_killed_in_mid_run_costs_its_unfinished_part(
 
     def watch(event: Event) -> None:
         if isinstance(event, Progress):
-            seen.setdefault(event.cells[0].seed, []).append(event.done)
+            seen.setdefault(event.cell.seed, []).append(event.done)
             if event.done > 100 and not killed:
-                killed.append(event.cells[0].seed)
+                killed.append(event.cell.seed)
                 cluster.processes[worker_of(executor, killed[0])].kill()
 
     store, undisturbed = Store(tmp_path / "runs"), Store(tmp_path / "undisturbed")
@@ -148,7 +148,7 @@ def test_a_worker_killed_in_mid_run_costs_its_unfinished_part(
 
 def worker_of(executor: DaskCluster, seed: int) -> str:
     workers = executor._client.scheduler_info(n_workers=-1)["workers"]
-    places = [place for job, place in executor._running.values() if job.seeds == (seed,)]
+    places = [place for job, place in executor._running.values() if job.cell.seed == seed]
     return str(workers[places[0]]["id"])
 
 
@@ -158,33 +158,12 @@ def after_a_drop(done: list[int]) -> int:
 
 
 @pytest.mark.slow
-def test_a_cell_gets_one_thread_however_many_the_worker_has(
-    tmp_path: Path, cluster: Cluster
-) -> None:
-    cluster.worker("one", "--nthreads", "2")
-    store = Store(tmp_path / "runs")
-    run(store, cluster, cell())
-    assert records(store)["descent", 0].environment.threads == 1
-
-
-@pytest.mark.slow
-def test_failures_are_the_cells_own(tmp_path: Path, cluster: Cluster) -> None:
-    cluster.worker("one", "--nthreads", "1")
-    store = Store(tmp_path / "runs")
-    summary = run(store, cluster, cell("broken"), cell("no_data"), cell())
-    assert (summary.completed, summary.failed) == (1, 2)
-    found = records(store)
-    assert "RuntimeError: no good for seed 0" in str(found["broken", 0].error)
-    assert "digits" in str(found["no_data", 0].error)
-
-
-@pytest.mark.slow
 def test_other_code_on_the_worker_is_refused(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.worker("one", "--nthreads", "1")
     other = CodeClosure(digest="0" * 32, packages=frozenset())
-    monkeypatch.setattr("reproaudit.running.dask_cluster.closure_of", lambda *_: other)
+    monkeypatch.setattr("reproaudit.running.run.closure_of", lambda *_: other)
     store = Store(tmp_path / "runs")
     assert run(store, cluster, cell()).failed == 1
     assert "other code" in str(records(store)["descent", 0].error)

@@ -8,7 +8,7 @@ import pytest
 from cells import cell
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.running.fingerprint import fingerprint, package_versions, versions
+from reproaudit.running.code import COMPUTING_NOTHING, fingerprint, versions
 
 BASE: dict[str, Any] = {"code": "abc", "versions": {"numpy": "2.0"}, "data": {"digits": "1"}}
 
@@ -20,7 +20,7 @@ BASE: dict[str, Any] = {"code": "abc", "versions": {"numpy": "2.0"}, "data": {"d
         ((cell(rate=0.1), BASE), (cell(rate=0.2), BASE)),
         ((cell(sizes=[1, 2]), BASE), (cell(sizes=[2, 1]), BASE)),
         ((cell(flag=True), BASE), (cell(flag=1), BASE)),
-        ((cell("descent"), BASE), (cell("together"), BASE)),
+        ((cell("descent"), BASE), (cell("broken"), BASE)),
         ((cell(), BASE), (cell(), {**BASE, "code": "abd"})),
         ((cell(), BASE), (cell(), {**BASE, "versions": {"numpy": "2.1"}})),
         ((cell(), BASE), (cell(), {**BASE, "data": {"digits": "2"}})),
@@ -50,24 +50,14 @@ def test_versions_hold_what_the_paper_imports_beside() -> None:
     assert more["no_such_package"] == "absent"
 
 
-@pytest.mark.parametrize(
-    ("imported", "installed"),
-    [("sklearn", "scikit-learn"), ("PIL", "pillow"), ("cv2", "opencv-python")],
-)
-def test_a_package_is_named_as_it_is_installed(imported: str, installed: str) -> None:
-    assert package_versions([imported]).keys() - package_versions().keys() == {installed}
+def test_a_package_is_named_as_it_is_installed() -> None:
+    imported = ["sklearn", "PIL", "cv2"]
+    more = versions("cpu", imported).keys() - versions("cpu").keys()
+    assert more == {"scikit-learn", "pillow", "opencv-python"}
 
 
 def test_packages_that_compute_nothing_have_no_version() -> None:
-    nothing = [
-        "reproaudit",
-        "jaxtyping",
-        "pydantic",
-        "typing_extensions",
-        "beartype",
-        "threadpoolctl",
-    ]
-    assert package_versions(nothing) == package_versions()
+    assert versions("cpu", COMPUTING_NOTHING) == versions("cpu")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object()])

@@ -189,9 +189,3 @@ def test_an_audit_that_was_not_committed_costs_certainty(
     command("export", "--to", "records", "--tier", "paper", "--out", str(file))
     shutil.rmtree(tmp_path / "runs")
     assert "rule" in reasons(command("report", "--tier", "paper"), "supported"), "by the log"
-
-
-def test_a_run_of_the_paper_tier_is_logged_once(audits: Path, command: Command) -> None:
-    for arguments in ([], [], ["--jobs", "2"]):
-        command("run", "--tier", "paper", *arguments)
-    assert len((audits / "mini.results.jsonl").read_text().splitlines()) == 1

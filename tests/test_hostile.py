@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import py_compile
-import re
 import signal
 import subprocess
 import sys
@@ -16,11 +15,9 @@ from typing import Any
 import pytest
 
 from miniatures import write_paper
-from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.paper_module import Module
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.consent import foreign_code
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Record
 from reproaudit.running import executors
@@ -37,9 +34,9 @@ DECLARED = {
     ),
 }
 WHY = {
-    "leaves": "twice, the worker process ended with exit code 0",
-    "segfaults": "twice, the worker process was killed by signal 11 (SIGSEGV)",
-    "aborts": "twice, the worker process was killed by signal 6 (SIGABRT)",
+    "leaves": "the worker process ended with exit code 0",
+    "segfaults": "the worker process was killed by signal 11 (SIGSEGV)",
+    "aborts": "the worker process was killed by signal 6 (SIGABRT)",
     "loops": "it took longer than 20 s (--cell-timeout)",
     "eats": "it took more than 700,000,000 bytes of memory (--memory)",
     "interrupts": "KeyboardInterrupt (hostile.py:",
@@ -47,7 +44,7 @@ WHY = {
     "raises_other": "OtherError: other (hostile.py:",
     "raises_silent": "SilentError: its text cannot be made (RuntimeError) (hostile.py:",
     "raises_surrogate": "ValueError: \\ud800 (hostile.py:",
-    "closes_pipes": "twice, the worker process ",
+    "closes_pipes": "the worker process ",
     "text": "a number is expected, and this is text",
     "complex": "real numbers are expected, and these are of type complex128",
     "objects": "real numbers are expected, and these are of type object",
@@ -55,7 +52,7 @@ WHY = {
     "kind": "it has 'a', but not as the declared array",
     "series": "it has 'a', but not as the declared array",
     "unbuilt": "AttributeError",
-    "unsendable": "what measure returned cannot be passed on: ",
+    "unsendable": "TypeError",
 }
 LIMITS = {"eats": Limits(memory=700_000_000), "loops": Limits(seconds=20.0)}
 FINE = ("good", "scatters")
@@ -109,23 +106,14 @@ def test_every_misdeed_is_one_failed_cell(
     assert again == Summary(present=1, failed=1)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_batch_that_dies_is_tried_seed_by_seed(tmp_path: Path, jobs: int) -> None:
-    store = Store(tmp_path / "runs")
-    cells = [cell("one_dies", seed) for seed in range(3)]
-    summary, found = run(store, *cells, jobs=jobs)
-    assert summary == Summary(completed=2, failed=1)
-    assert {seed for (_, seed), one in found.items() if one.status is CellStatus.FAILED} == {1}
-
-
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
     """The processes of the workers that are started from here on."""
     started: list[BaseProcess] = []
     start = executors._Worker.__init__
 
-    def note(self: Any, threads: int) -> None:
-        start(self, threads)
+    def note(self: Any) -> None:
+        start(self)
         started.append(self.process)
 
     monkeypatch.setattr(executors._Worker, "__init__", note)
@@ -135,16 +123,9 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
 def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BaseProcess]) -> None:
     """Processes are started for jobs that die, not for each job."""
     run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))
-    assert len(workers) == 1
+    assert [one.exitcode for one in workers] == [0], "without a job, it ends by itself"
     run(Store(tmp_path / "more"), cell("leaves"), cell("good"))
-    assert len(workers) == 4  # one, its heir that dies too, and the heir's heir
-
-
-def test_workers_without_a_job_end_by_themselves(
-    tmp_path: Path, workers: list[BaseProcess]
-) -> None:
-    run(Store(tmp_path / "runs"), cell("good"))
-    assert [one.exitcode for one in workers] == [0]
+    assert len(workers) == 3  # one; another, and its heir that dies too
 
 
 def test_a_worker_that_is_deaf_to_its_end_is_killed(
@@ -254,10 +235,6 @@ def test_foreign_code_is_announced_and_needs_consent(
     errors = " ".join(capsys.readouterr().err.split())
     assert f"the code of {(audits / 'mini.py').resolve()} will run " in errors
     assert "pass --trust" in errors
-    trusted = foreign_code(entry_of(audits / "mini.yaml").module)
-    assert trusted is not None
-    hashes = set(re.findall(r"\b[0-9a-f]{12,}", errors))
-    assert hashes == {trusted.digest, trusted.digest[:16]}
     assert not (tmp_path / "runs").exists()
     assert run_command([*command, "--trust"]) == 0
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -268,8 +245,6 @@ def test_foreign_code_is_announced_and_needs_consent(
         assert run_command(command) == code
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert run_command(command) == 0, "a yes is kept for this hash"
-    (audits / "mini.py").write_text((audits / "mini.py").read_text() + "\nOTHER = 1\n")
-    assert run_command(command) == 2, "a changed file asks again"
 
 
 def _said_by(code: str) -> tuple[int, str]:
@@ -282,7 +257,7 @@ def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
     code = (
         "from multiprocessing import resource_tracker as tracker\n"
         "from reproaudit.running import executors\n"
-        "with executors._for_children(1):\n"
+        "with executors._for_children():\n"
         "    tracker.register('/reproaudit-none', 'semaphore')\n"
     )
     assert _said_by(code) == (0, "")

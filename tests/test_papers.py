@@ -85,11 +85,11 @@ def _run(entry: Entry, audit: Audit, first: Store, second: Store, other: Store) 
             for name in audit.experiments
         ]
 
-    run_cells(own(OTHER_SEED), Catalog().locate, other, threads=1)
+    run_cells(own(OTHER_SEED), Catalog().locate, other)
     began = time.process_time()
-    run_cells(cells_of_tier(audit, "smoke"), Catalog().locate, first, threads=1)
+    run_cells(cells_of_tier(audit, "smoke"), Catalog().locate, first)
     seconds = time.process_time() - began
-    run_cells(own(0), Catalog().locate, second, threads=1)
+    run_cells(own(0), Catalog().locate, second)
     return seconds
 
 

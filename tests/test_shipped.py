@@ -51,8 +51,6 @@ def test_unpacked_records_are_those_that_were_packed(store: Store, tmp_path: Pat
     assert theirs == ours
     assert len(ours) == 2
     assert found.manifest.root() == store.manifest.root()
-    assert unpack_records(file, tmp_path / "cache").root == found.root
-    assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 def test_the_same_records_make_the_same_bytes(store: Store, tmp_path: Path) -> None:
@@ -89,7 +87,7 @@ def test_a_cut_file_leaves_nothing(store: Store, tmp_path: Path) -> None:
         file.write_bytes(whole[:length])
         with pytest.raises(StoreError, match="cannot be unpacked"):
             unpack_records(file, tmp_path / "cache")
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert not (tmp_path / "cache").exists()
 
 
 def _archive(*members: tarfile.TarInfo) -> bytes:

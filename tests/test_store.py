@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import stat
@@ -13,18 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from filelock import Timeout
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cells import cell
+from cells import cell, unreadable
 from reproaudit.cell import Cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
-from reproaudit.running import store as store_module
-from reproaudit.running.fingerprint import fingerprint_of
-from reproaudit.running.partial import Clock
-from reproaudit.running.store import Store
+from reproaudit.running.code import fingerprint_of
+from reproaudit.running.files import set_aside, sha256
+from reproaudit.running.store import Clock, Store
 
 ENVIRONMENT = Environment(
     python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
@@ -142,22 +139,25 @@ def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
     assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
 
 
+def sealed(body: bytes) -> bytes:
+    return b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
+
+
+BODY = record().model_dump_json().encode()
 BAD = {
-    "empty": (b"", "an empty file"),
-    "half": (record().model_dump_json().encode()[:200], "not a whole record"),
-    "binary": (b"\xff\xfe\x00", "not a whole record"),
-    "list": (b"[1, 2]", "JSON, but not a record"),
-    "foreign": (b'{"name": "package"}', "JSON, but not a record"),
-    "newer": (b'{"version": 99, "paper": "toy2020"}', "format 99; .* reads 1"),
-    "other": (record(1).model_dump_json().encode(), "the record of another cell"),
+    "empty": (b"", "not a whole record"),
+    "half": (sealed(BODY)[:200], "not a whole record"),
+    "unsealed": (BODY, "not a whole record"),
+    "edited": (sealed(BODY).replace(b"1.5", b"2.5"), "does not have the SHA-256 that it states"),
+    "list": (sealed(b"[1, 2]"), r"not a record of this version of reproaudit \(as a whole: "),
+    "foreign": (sealed(b'{"name": "package"}'), r"not a record .* \(paper: Field required\)"),
+    "newer": (sealed(BODY.replace(b'"version":1', b'"version":99')), "format 99; expected 1"),
+    "other": (sealed(record(1).model_dump_json().encode()), "the record of another cell"),
     "settings": (
-        record().model_dump_json().replace('"steps":3', '"steps":4').encode(),
+        sealed(BODY.replace(b'"steps":3', b'"steps":4')),
         "its fingerprint does not follow from the settings, seed, code, data and versions in it",
     ),
-    "nan": (
-        record().model_dump_json().replace("0.30000000000000004", "NaN").encode(),
-        "not a record",
-    ),
+    "nan": (sealed(BODY.replace(b"0.30000000000000004", b"NaN")), "not a record"),
 }
 
 
@@ -174,7 +174,7 @@ def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kin
     assert "\n" not in str(caught.value)
     with pytest.raises(StoreError, match=reason):
         list(store.records("toy2020", "quick"))
-    assert [one.path for one in store.unreadable("toy2020", "quick")] == [path]
+    assert [one.path for one in unreadable(store)] == [path]
     readable = store.records("toy2020", "quick", on_unreadable=lambda _one: None)
     assert [one.seed for one in readable] == [7]
 
@@ -185,12 +185,12 @@ def test_unreadable_files_are_moved_aside_without_losing_any(tmp_path: Path) -> 
     kept = []
     for text in ("first", "second"):
         place(store).write_text(text)
-        aside = store.set_aside(place(store))
+        aside = set_aside(place(store))
         assert aside is not None
         kept.append(aside)
     assert [one.read_text() for one in kept] == ["first", "second"]
-    assert store.set_aside(place(store)) is None
-    assert store.unreadable("toy2020", "quick") == []
+    assert set_aside(place(store)) is None
+    assert unreadable(store) == []
 
 
 FAULTS = [
@@ -284,31 +284,6 @@ def test_a_store_that_changes_while_the_run_goes_on_is_said(
         assert store.find(CELL, NAME) == record(), "put back, it holds what it held"
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
-def test_a_store_without_write_permission(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(StoreError, match="permission denied"):
-            Store(tmp_path).write(record())
-    finally:
-        tmp_path.chmod(0o700)
-
-
-def test_only_old_temporary_files_are_swept(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.write(record())
-    folder = place(store).parent
-    old, new = folder / "a.json.tmp", folder / "b.json.tmp"
-    for path in (old, new):
-        path.write_text("half")
-    os.utime(old, (0, 0))
-    store.sweep("toy2020", "quick")
-    assert not old.exists()
-    assert new.exists()
-    assert store.unreadable("toy2020", "quick") == []
-    assert len(list(store.records("toy2020", "quick"))) == 1
-
-
 def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> None:
     store = Store(tmp_path)
     program = (
@@ -328,16 +303,16 @@ def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> Non
         assert store.try_lock(CELL, NAME) is None
         free = store.try_lock(cell(), "e" * 32)
         assert free is not None
-        free.release(finished=False)
+        free.give_back(finished=False)
         other.kill()
     mine = store.try_lock(CELL, NAME)
     assert mine is not None
-    mine.release(finished=True)
+    mine.give_back(finished=True)
     assert not list(tmp_path.rglob(f"{NAME}.lock"))
 
 
 def test_checkpoints_and_their_clock(tmp_path: Path) -> None:
-    partial = Store(tmp_path).partial(cell(), ["f" * 32])
+    partial = Store(tmp_path).partial(cell(), "f" * 32)
     assert partial.load("a/b") is None
     assert partial.clock().seconds == 0.0
     clock = Clock(datetime(2026, 1, 2, tzinfo=UTC), 12.5)
@@ -350,27 +325,6 @@ def test_checkpoints_and_their_clock(tmp_path: Path) -> None:
     assert partial.clock().seconds == 0.0
     partial.clear()
     assert not partial.folder.exists()
-
-
-def test_cells_measured_together_have_work_of_their_own(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    folders = {
-        store.partial(cell(), names).folder for names in (["a"], ["b"], ["a", "b"], ["a", "c"])
-    }
-    assert len(folders) == 4
-    assert store.partial(cell(), [NAME]).folder.name == f"{NAME}.partial"
-
-
-def test_records_hold_no_nan_as_json(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    path = store.write(record(status=CellStatus.DIVERGED, error="diverged"))
-    json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
-
-
-def test_the_store_needs_no_torch() -> None:
-    program = "import sys, reproaudit.running.store; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
-    assert store_module.__doc__ is not None
 
 
 # --- power cuts and locks -----------------------------------------------------------------------
@@ -407,7 +361,7 @@ def test_a_checkpoint_does_not_wait_for_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = synced(monkeypatch)
-    partial = Store(tmp_path).partial(CELL, [NAME])
+    partial = Store(tmp_path).partial(CELL, NAME)
     partial.save("a", b"one", Clock(datetime(2026, 1, 2, tzinfo=UTC), 1.0))
     assert told == ["replace", "replace"]
 
@@ -416,26 +370,19 @@ def test_a_checkpoint_does_not_wait_for_the_disk(
 def test_only_a_file_system_without_folder_syncs_is_forgiven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fails: bool
 ) -> None:
-    fsync, closed = os.fsync, []
-    close = os.close
+    fsync = os.fsync
 
     def fail_on_folders(descriptor: int) -> None:
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise OSError(number, os.strerror(number))
         fsync(descriptor)
 
-    def note_close(descriptor: int) -> None:
-        closed.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
-        close(descriptor)
-
     monkeypatch.setattr(os, "fsync", fail_on_folders)
-    monkeypatch.setattr(os, "close", note_close)
     if fails:
         with pytest.raises(TechnicalError):
             Store(tmp_path).write(record())
     else:
         Store(tmp_path).write(record())
-    assert True in closed, "the folder's descriptor was left open"
 
 
 @pytest.mark.parametrize("finished", [True, False])
@@ -454,31 +401,8 @@ def test_a_locks_file_goes_only_with_a_finished_cell_and_under_the_lock(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", unlink_held)
-        lock.release(finished=finished)
+        lock.give_back(finished=finished)
     assert path.exists() is not finished
     again = store.try_lock(CELL, NAME)
     assert again is not None
-    again.release(finished=False)
-
-
-def test_a_lock_that_is_gone_can_still_be_released(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    lock = store.try_lock(CELL, NAME)
-    assert lock is not None
-    store.path(CELL, NAME).with_suffix(".lock").unlink()
-    lock.release(finished=True)
-    assert store.try_lock(CELL, NAME) is not None
-
-
-def test_a_lock_that_is_held_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waited: list[float] = []
-
-    def acquire(_self: Any, timeout: float) -> None:
-        waited.append(timeout)
-        raise Timeout("held")
-
-    monkeypatch.setattr("filelock.FileLock.acquire", acquire)
-    assert Store(tmp_path).try_lock(CELL, NAME) is None
-    assert waited == [0]
+    again.give_back(finished=False)

@@ -15,8 +15,7 @@ import pytest
 from miniatures import finish, program, setting, write_paper
 from reproaudit.report.printable import printable
 from reproaudit.running.events import CellPrinted, Event, Summary
-from reproaudit.running.executors import Limits
-from reproaudit.running.printout import MOST_PRINTED
+from reproaudit.running.executors import MOST_PRINTED, Limits
 from reproaudit.running.store import Store
 from test_hostile import cell, run
 
@@ -30,7 +29,7 @@ def printed_by(tmp_path: Path, *names: str, **how: Any) -> tuple[Summary, dict[s
 
     def note(event: Event) -> None:
         if isinstance(event, CellPrinted):
-            found.setdefault(event.cells[0].experiment, []).append(event.text)
+            found.setdefault(event.cell.experiment, []).append(event.text)
 
     summary, _ = run(Store(tmp_path), *map(cell, names), on_event=note, **how)
     return summary, {name: "\n".join(texts) for name, texts in found.items()}
@@ -133,8 +132,8 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     noted: list[int] = []
     start = executors._Worker.__init__
 
-    def note(self: Any, threads: int) -> None:
-        start(self, threads)
+    def note(self: Any) -> None:
+        start(self)
         noted.append(self.process.pid)
 
     monkeypatch.setattr(executors._Worker, "__init__", note)

@@ -141,13 +141,6 @@ def _measure(name: str) -> Callable[[Settings, Session], Mapping[int, Measuremen
     return measure
 
 
-def _one_dies(_settings: Settings, session: Session) -> Mapping[int, Measurements]:
-    """Measured together, or alone, seed 1 ends the process."""
-    if 1 in session.seeds:
-        os.abort()
-    return {seed: good() for seed in session.seeds}
-
-
 def _deaf(_settings: Settings, session: Session) -> Mapping[int, Measurements]:
     """Hears no request to end, and says when it has begun."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -157,6 +150,5 @@ def _deaf(_settings: Settings, session: Session) -> Mapping[int, Measurements]:
 
 
 EXPERIMENTS = {name: Experiment(Settings, _measure(name)) for name in (*DEEDS, *RESULTS)} | {
-    "one_dies": Experiment(Settings, _one_dies, seeds_together=frozenset({"cpu"})),
     "deaf": Experiment(Settings, _deaf),
 }

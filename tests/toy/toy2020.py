@@ -103,25 +103,9 @@ def wrong_seeds(settings: Settings, session: Session) -> dict[int, Measurements]
     return {seed + 1: one for seed, one in descent(settings, session).items()}
 
 
-def one_wrong(settings: Settings, session: Session) -> dict[int, Measurements]:
-    """Seed 1 measures something that is not declared."""
-    found = descent(settings, session)
-    if 1 in found:
-        found[1] = found[1].model_copy(update={"scalars": {"other": 1.0}})
-    return found
-
-
 def place(_settings: Settings, session: Session) -> dict[int, Measurements]:
     """Tells which process computes it."""
     return {seed: Measurements(scalars={"process": os.getpid()}) for seed in session.seeds}
-
-
-def singly(settings: Settings, session: Session) -> dict[int, Measurements]:
-    """Fails for several seeds together; the work up to then is kept. Alone, seed 2 fails."""
-    found = descent(settings, session)
-    if len(session.seeds) > 1 or session.seeds == (2,):
-        raise RuntimeError("one at a time")
-    return found
 
 
 def no_data(settings: Settings) -> dict[str, str]:
@@ -132,9 +116,6 @@ EXPERIMENTS = {
     "descent": Experiment(
         Settings, descent, phases=lambda s: {"descent": s.steps}, has_plain_form=True
     ),
-    "together": Experiment(Settings, descent, seeds_together=frozenset({"cpu"})),
-    "one_wrong": Experiment(Settings, one_wrong, seeds_together=frozenset({"cpu"})),
-    "singly": Experiment(Settings, singly, seeds_together=frozenset({"cpu"})),
     "place": Experiment(Settings, place),
     "broken": Experiment(Settings, broken),
     "fails_once": Experiment(Settings, fails_once),

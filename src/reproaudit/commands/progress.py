@@ -79,18 +79,18 @@ class _Watcher:
                 self._bar.update(self._task, total=max(steps, 1))
                 cells = f"all {total} cells" if done == total else f"{total} cells, {done}"
                 self._say(f"{cells} have records already")
-            case events.CellStarted((cell, *_)):
+            case events.CellStarted(cell):
                 self._bar.update(self._task, description=self._name(cell))
-            case events.Progress((cell, *_), phase, done):
+            case events.Progress(cell, phase, done):
                 key = (cell.paper, *cell.key, phase)
                 advance = done - self._done.get(key, 0)
                 self._done[key] = done
                 words = f"{self._name(cell)}, {phase}"
                 self._bar.update(self._task, advance=advance, description=words)
-            case events.CellPrinted((cell, *_), text):
+            case events.CellPrinted(cell, text):
                 name = self._name(cell)
                 self._say("\n".join(f"{name} | {line}" for line in text.split("\n")))
-            case events.CellAgain((cell, *_), error):
+            case events.CellAgain(cell, error):
                 self._say(f"{self._name(cell)}: run again: {error}")
             case events.CellFinished(cell, record):
                 self._finished += 1

@@ -100,7 +100,7 @@ class How:
         cells: Sequence[Cell],
         papers: Papers,
         tier: TierName,
-        may_start: MayStart = lambda _cells: True,
+        may_start: MayStart = lambda _cell: True,
     ) -> Summary:
         """Run the cells that have no record, with live progress.
 
@@ -197,7 +197,7 @@ def run_multiverse(
     """
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
     until = math.inf if budget is None else time.monotonic() + budget
-    summary = how.run(cells, [(entry, audit)], tier, lambda _cells: time.monotonic() < until)
+    summary = how.run(cells, [(entry, audit)], tier, lambda _cell: time.monotonic() < until)
     return scorecard_of_store(entry, audit, tier, how.store), summary.failed
 
 

@@ -50,8 +50,7 @@ def measure_again(
     Yields:
         The file of each record, and what is wrong with it, if anything.
     """
-    from reproaudit.running.queue import Plan
-    from reproaudit.running.run import run_cells
+    from reproaudit.running.run import plan_jobs, run_cells
 
     places = [(paper, tier.name) for paper in papers for tier in listing(store.root / paper)]
     records = [one for place in places for one in store.records(*place, lambda _damaged: None)]
@@ -66,16 +65,16 @@ def measure_again(
             device = record.environment.device.split(" ")[0]
             form, again = record.environment.form, Store(folder)
             try:
-                (task,) = Plan([cell], catalog.locate, again, device, form).tasks
+                (job,) = plan_jobs([cell], catalog.locate, again, device, form)
             except SpecError:
                 continue  # of an experiment that today's code does not have
-            if task.fingerprint != record.fingerprint:
+            if job.fingerprint != record.fingerprint:
                 continue  # made by other code or versions
             count -= 1
             run_cells([cell], catalog.locate, again, device=device, form=form)
             path, measured = (
                 store.path(cell, record.fingerprint),
-                again.find(cell, task.fingerprint),
+                again.find(cell, job.fingerprint),
             )
             what = "measured again, its cell fails"
             if measured is not None:

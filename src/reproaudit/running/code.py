@@ -1,23 +1,43 @@
-"""A digest of the code that a paper computes with, which comments, docstrings and layout leave.
+"""What makes a cell's numbers: its code, its settings and seed, its data and its versions.
 
-It covers every module of the paper, all of `reproaudit.lab`, and `reproaudit.records`. A user's
-paper is its own file or package, and what that imports from the folder in which it lies. Code is
-read and never run, so an import by a computed name is not seen.
+A paper's code is digested without comments, docstrings and layout. The digest covers every module
+of the paper, all of `reproaudit.lab`, and `reproaudit.records`. A user's paper is its own file or
+package, and what that imports from the folder in which it lies. Code is read and never run, so an
+import by a computed name is not seen.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import metadata
 from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE
 from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.paper_module import Module
+from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
+from reproaudit.records import Environment, Record
+
+COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
+"""The packages whose version can change a number of any paper."""
+
+NOT_PACKAGES = frozenset({"python", "device", "form"})
+"""The keys of `versions` that name no package."""
+
+COMPUTING_NOTHING = frozenset(
+    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype", "threadpoolctl"}
+)
+"""Packages that a paper may import and whose version changes no number; ours counts by its code."""
+
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python"}
+"""Under which name a package is installed, where it is imported by another."""
 
 
 @dataclass(frozen=True)
@@ -113,3 +133,66 @@ def _is_idle(statement: ast.stmt) -> bool:
         case ast.Expr(ast.Constant()) | ast.Pass():
             return True
     return False
+
+
+# --- versions and fingerprints ------------------------------------------------------------------
+
+
+def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
+    """The versions that a fingerprint holds, without importing any package.
+
+    Args:
+        device: ``"cpu"`` or ``"cuda"``.
+        imported: packages that the paper's code uses, from `closure_of`.
+        form: how the experiments compute; it is named only where it is the plain one.
+
+    Returns:
+        Python's minor version, the device, each package that computes, and the form.
+    """
+    others = {DISTRIBUTIONS.get(one, one) for one in imported if one not in COMPUTING_NOTHING}
+    packages = {one: _version(one) for one in (*COMPUTING_PACKAGES, *sorted(others))}
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"python": python, "device": device, **packages, **_named(form)}
+
+
+def _named(form: RunForm) -> dict[str, str]:
+    return {} if form == "fast" else {"form": form}
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "absent"
+
+
+def versions_of(environment: Environment) -> dict[str, str]:
+    """The result of `versions` on the machine that made a record."""
+    python = ".".join(environment.python.split(".")[:2])
+    device = environment.device.split(" ")[0]
+    packages = {k: v for k, v in environment.packages.items() if k != "reproaudit"}
+    return {"python": python, "device": device, **packages, **_named(environment.form)}
+
+
+def fingerprint(cell: Cell, code: str, versions: Mapping[str, str], data: Mapping[str, str]) -> str:
+    """The cell's id: equal for the same settings, seed, code, versions and data, in any tier.
+
+    Args:
+        cell: what is to run.
+        code: the digest of the paper's code, from `closure_of`.
+        versions: from `versions`.
+        data: checksum of each data file, by name.
+
+    Returns:
+        32 hexadecimal digits.
+    """
+    settings = canonical_settings(cell.settings)
+    parts = [cell.paper, cell.experiment, settings, cell.seed, code, dict(versions), dict(data)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def fingerprint_of(record: Record) -> str:
+    """The fingerprint that follows from what a record says of itself."""
+    cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
+    return fingerprint(cell, record.code, versions_of(record.environment), record.data)

@@ -10,14 +10,7 @@ from typing import Any
 
 from reproaudit.errors import UsageError
 
-
-def _torch() -> Any:
-    """torch, or None where it is not installed: a command of another repository needs none here."""
-    try:
-        import torch
-    except ImportError:
-        return None
-    return torch
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def has_driver() -> bool:
@@ -49,9 +42,6 @@ def pick_device(wish: str) -> str:
     return "cuda" if present else "cpu"
 
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-
 def use_threads(count: int) -> None:
     """Gives torch and numba ``count`` threads here, and every numerical library in new processes.
 
@@ -72,3 +62,12 @@ def use_threads(count: int) -> None:
         numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
     else:  # read when numba is first imported, which costs too much to do here in vain
         os.environ["NUMBA_NUM_THREADS"] = str(count)
+
+
+def _torch() -> Any:
+    """torch, or None where it is not installed: a command of another repository needs none here."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch

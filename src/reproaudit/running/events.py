@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,17 +22,16 @@ class PlanReady:
 
 @dataclass(frozen=True)
 class CellStarted:
-    """Cells measured together have started; ``phases`` has the steps of each phase."""
+    """A cell has started."""
 
-    cells: tuple[Cell, ...]
-    phases: Mapping[str, int]
+    cell: Cell
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A phase of these cells has done ``done`` of ``total`` steps."""
+    """A phase of a cell has done ``done`` of ``total`` steps."""
 
-    cells: tuple[Cell, ...]
+    cell: Cell
     phase: str
     done: int
     total: int
@@ -40,25 +39,18 @@ class Progress:
 
 @dataclass(frozen=True)
 class CellPrinted:
-    """These lines were printed by what computes these cells; they may hold any character."""
+    """These lines were printed by what computes a cell; they may hold any character."""
 
-    cells: tuple[Cell, ...]
+    cell: Cell
     text: str
 
 
 @dataclass(frozen=True)
 class CellAgain:
-    """Cells crashed, together or alone, and each is run again, once and alone."""
+    """A cell crashed, and is run again once."""
 
-    cells: tuple[Cell, ...]
+    cell: Cell
     error: str
-
-
-@dataclass(frozen=True)
-class CellWaiting:
-    """Another run is at these cells; this one takes their records when they are there."""
-
-    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -84,11 +76,10 @@ class NotRepeated:
 
 @dataclass(frozen=True)
 class CellFinished:
-    """A cell has its record; ``reused`` if another run has made it meanwhile."""
+    """A cell has its record, which this run or meanwhile another one has made."""
 
     cell: Cell
     record: Record
-    reused: bool = False
 
 
 Event = (
@@ -97,27 +88,22 @@ Event = (
     | Progress
     | CellPrinted
     | CellAgain
-    | CellWaiting
     | SetAside
     | NotRepeated
     | CellFinished
 )
 OnEvent = Callable[[Event], None]
-MayStart = Callable[[tuple[Cell, ...]], bool]
+MayStart = Callable[[Cell], bool]
 
 
 @dataclass
 class Summary:
-    """The number of cells that had a record before, and how the others ended.
-
-    ``not_repeated`` counts those among the others that gave other numbers than before.
-    """
+    """The number of cells that had a record before, and how the others ended."""
 
     present: int = 0
     completed: int = 0
     diverged: int = 0
     failed: int = 0
-    not_repeated: int = 0
     planned: dict[str, dict[TierKey, str]] = field(default_factory=dict, compare=False)
     """By paper, the fingerprint of each cell of the plan, with and without a record."""
 

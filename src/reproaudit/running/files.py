@@ -1,6 +1,6 @@
 """Files of the store: written whole, checked when read, moved aside when damaged.
 
-Every error is one line for the user. Nothing in here imports torch.
+Every error is one line for the user. Nothing in here imports NumPy or torch.
 """
 
 from __future__ import annotations
@@ -15,45 +15,36 @@ from pathlib import Path
 from reproaudit.bounded import UnfitFileError
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
-_NO_FOLDER = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR}
+_OR_ELSEWHERE = "or choose another place with --store."
+_MARK = b"reproaudit"
 
 
 class DamagedError(Exception):
     """A file holds something other than what was written to it; the text says how it shows."""
 
 
-def _fault(action: str, path: Path, error: OSError) -> AuditError:
-    """One line for the user: where, what happened, what to do."""
-    where = f"cannot {action} {path}"
-    kept = "Records made so far are kept."
-    if isinstance(error, UnfitFileError):
-        return StoreError(f"{where}: found {error.strerror}. Move it away. {kept}")
-    if error.errno in _FULL:
-        return TechnicalError(
-            f"{where}: no space is left. Free some, or choose another place with --store. {kept}"
-        )
-    if error.errno in _CLOSED:
-        return StoreError(
-            f"{where}: {os.strerror(error.errno or 0).lower()}. "
-            f"Make it accessible, or choose another place with --store. {kept}"
-        )
-    if error.errno in _NO_FOLDER:
-        return StoreError(
-            f"{where}: a file stands where a folder is needed, or the reverse. "
-            f"Move it away, or choose another place with --store. {kept}"
-        )
-    return TechnicalError(f"{where}: {error.strerror or error}. {kept}")
-
-
 @contextmanager
 def explained(action: str, path: Path) -> Iterator[None]:
-    """Turns an OSError into a StoreError or TechnicalError of one line."""
+    """Turns an OSError into a StoreError or TechnicalError: where, what happened, what to do."""
     try:
         yield
     except OSError as error:
-        raise _fault(action, path, error) from error
+        kind, text = _explanation(error)
+        raise kind(f"cannot {action} {path}: {text} Records made so far are kept.") from error
+
+
+def _explanation(error: OSError) -> tuple[type[AuditError], str]:
+    if isinstance(error, UnfitFileError):
+        return StoreError, f"found {error.strerror}. Move it away."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return TechnicalError, f"no space is left. Free some, {_OR_ELSEWHERE}"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        reason = os.strerror(error.errno).lower()
+        return StoreError, f"{reason}. Make it accessible, {_OR_ELSEWHERE}"
+    if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
+        reason = "a file stands where a folder is needed, or the reverse"
+        return StoreError, f"{reason}. Move it away, {_OR_ELSEWHERE}"
+    return TechnicalError, f"{error.strerror or error}."
 
 
 def listing(folder: Path) -> list[Path]:
@@ -61,18 +52,6 @@ def listing(folder: Path) -> list[Path]:
     with explained("read", folder), suppress(FileNotFoundError):
         return sorted(folder.iterdir())
     return []
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder survive a power cut, where the file system can do that."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot sync folders
-            raise
-    finally:
-        os.close(descriptor)
 
 
 def write_whole(path: Path, data: bytes, *, durable: bool) -> None:
@@ -102,7 +81,19 @@ def write_whole(path: Path, data: bytes, *, durable: bool) -> None:
                 temporary.unlink()
             raise
         if durable:
-            sync_folder(path.parent)
+            _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the names in a folder survive a power cut, where the file system can do that."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot sync folders
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def free_name(path: Path, word: str) -> Path:
@@ -113,12 +104,18 @@ def free_name(path: Path, word: str) -> Path:
     return free
 
 
+def set_aside(path: Path) -> Path | None:
+    """Renames a damaged file to a free name that ends in ``.bad``; None if it is gone."""
+    aside = free_name(path, "bad")
+    with explained("move aside", path), suppress(FileNotFoundError):
+        os.replace(path, aside)
+        return aside
+    return None
+
+
 def sha256(data: bytes) -> str:
     """The SHA-256 of some bytes, as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
-
-
-_MARK = b"reproaudit"
 
 
 def seal(body: bytes, place: str) -> bytes:
@@ -138,12 +135,7 @@ def unseal(data: bytes, place: str) -> bytes:
     Raises:
         DamagedError: if anything differs from what `seal` wrote for this place.
     """
-    head, newline, body = data.partition(b"\n")
-    words = head.split(b" ")
-    if len(words) != 3 or words[0] != _MARK or not newline:
-        raise DamagedError("it has no line with length and digest")
-    if words[1] != b"%d" % len(body):
-        raise DamagedError(f"it has {len(body)} bytes, and its header states another number")
+    body = data.partition(b"\n")[2]
     if seal(body, place) != data:
-        raise DamagedError("its content does not have the SHA-256 that it states")
+        raise DamagedError("it does not have the length and the SHA-256 that it states")
     return body

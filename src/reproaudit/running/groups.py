@@ -14,12 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from reproaudit.audit.paper_module import Module
-from reproaudit.cell import CellKey, RunForm
+from reproaudit.cell import CellKey
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.code import closure_of
+from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.files import sha256
-from reproaudit.running.fingerprint import versions, versions_of
 
 TierKey = tuple[str, CellKey]
 """A cell within its paper: tier and cell key."""
@@ -50,15 +49,6 @@ class Group:
         """Eight hexadecimal digits, for ``--group``."""
         return sha256(repr((self.code, self.versions, self.data)).encode())[:8]
 
-    @property
-    def form(self) -> RunForm:
-        """The form in which the experiments computed."""
-        return "plain" if ("form", "plain") in self.versions else "fast"
-
-    def is_one_of(self, fast: Collection[Group]) -> bool:
-        """True if it is one of these groups of the fast form, or the plain form of one."""
-        return Group(self.code, tuple(one for one in self.versions if one[0] != "form")) in fast
-
     def made(self, record: Record) -> bool:
         """True if a record is of this group."""
         is_same = _group_of(record) == replace(self, data=())
@@ -75,9 +65,7 @@ def _group_of(record: Record) -> Group:
     return Group(record.code, tuple(sorted(versions_of(record.environment).items())))
 
 
-def todays_groups(
-    module: Module | None, devices: Iterable[str] = ("cpu", "cuda")
-) -> tuple[Group, ...]:
+def todays_groups(module: Module | None) -> tuple[Group, ...]:
     """The groups whose records today's code would make in the fast form, one for each device.
 
     Without a module there are none.
@@ -88,7 +76,7 @@ def todays_groups(
     if module is None:
         return ()
     code = closure_of(module)
-    found = [versions(device, code.packages) for device in devices]
+    found = [versions(device, code.packages) for device in ("cpu", "cuda")]
     return tuple(Group(code.digest, tuple(sorted(one.items()))) for one in found)
 
 
@@ -124,10 +112,6 @@ class Chosen:
     of_today: bool | None = None
     others: tuple[str, ...] = ()
 
-    def at(self, tier: str) -> dict[CellKey, Record]:
-        """The records of a tier, by cell."""
-        return {key: record for (place, key), record in self.records.items() if place == tier}
-
 
 def planned_only(records: Iterable[Record], planned: Mapping[TierKey, str]) -> Chosen:
     """The records that have the fingerprint which a plan gave to their cell, and no others."""
@@ -138,7 +122,7 @@ def planned_only(records: Iterable[Record], planned: Mapping[TierKey, str]) -> C
 def choose(
     records: Iterable[Record],
     planned: Collection[TierKey],
-    today: Collection[Group] | None = None,
+    today: Collection[Group],
     wanted: str | None = None,
 ) -> Chosen:
     """The group of records to judge: the wanted one, else today's, else the fullest.
@@ -146,7 +130,7 @@ def choose(
     Args:
         records: every record of the tiers in question.
         planned: the cells that are to be judged.
-        today: from `todays_groups`; None if that is not asked for.
+        today: from `todays_groups`.
         wanted: the beginning of a group's id; None for no wish.
 
     Raises:
@@ -157,12 +141,15 @@ def choose(
     cells = {group: groups[group].keys() & set(planned) for group in groups}
 
     def rank(group: Group) -> tuple[bool, bool, int, int]:
+        fast = tuple(one for one in group.versions if one != ("form", "plain"))
         done = sum(groups[group][key].status is not CellStatus.FAILED for key in cells[group])
-        return group.form == "fast", group.is_one_of(today or ()), done, len(cells[group])
+        is_of_today = Group(group.code, fast) in today
+        return fast == group.versions, is_of_today, done, len(cells[group])
 
+    ranks = {group: rank(group) for group in groups}
     if wanted is None:
-        ranks = {group: rank(group) for group in groups if cells[group]}
-        fitting = [group for group in ranks if ranks[group] == max(ranks.values())]
+        best = max((ranks[group] for group in groups if cells[group]), default=None)
+        fitting = [group for group in groups if cells[group] and ranks[group] == best]
     else:
         fitting = [group for group in groups if group.id.startswith(wanted)]
         if len(fitting) != 1:
@@ -178,7 +165,7 @@ def choose(
         )
     (group,) = fitting
     others = tuple(one.id for one in groups if one != group and cells[one])
-    return Chosen(groups[group], group, None if today is None else group.is_one_of(today), others)
+    return Chosen(groups[group], group, ranks[group][1], others)
 
 
 def _by_cell(records: Iterable[Record]) -> dict[TierKey, Record]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -12,10 +11,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from reproaudit.errors import StoreError
-from reproaudit.running.files import DamagedError, explained, free_name, listing
-from reproaudit.running.manifest import RecordManifest
-from reproaudit.running.partial import Partial
-from reproaudit.running.store import Store
+from reproaudit.running.files import DamagedError, explained, listing, set_aside
+from reproaudit.running.store import Partial, Store
 
 
 @dataclass(frozen=True)
@@ -54,15 +51,24 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
     Yields:
         Each fault, once it is mended if it can be.
     """
-    yield from _inspect_manifest(store, repair)
+    try:
+        store.manifest.digests()
+    except StoreError as error:
+        aside = set_aside(store.manifest.file) if repair else None
+        mended = f"kept as {aside.name}; sound records are listed anew" if aside else ""
+        yield StoreFault(store.manifest.file, str(error), mended)
     seen: set[str] = set()
     for folder in _experiments(store, papers):
+        busy = _is_busy(folder)
         for path in listing(folder):
             if path.name.endswith(".json"):
                 seen.add(store.listed_as(path))
                 yield from _inspect_record(store, path, repair)
             elif path.name.endswith(".partial"):
-                yield from _inspect_checkpoints(path, repair)
+                for file, reason in Partial(path).damaged():
+                    aside = set_aside(file) if repair and not busy else None
+                    mended = f"moved to {aside.name}; its phase starts anew" if aside else ""
+                    yield StoreFault(file, f"a damaged checkpoint: {reason}", mended)
     with suppress(StoreError):
         for name in store.manifest.digests():
             if name.split("/")[0] in papers and name not in seen:
@@ -70,51 +76,24 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
                 yield StoreFault(store.root / name, what)
 
 
-def _inspect_manifest(store: Store, repair: bool) -> Iterator[StoreFault]:
-    try:
-        store.manifest.digests()
-    except StoreError as error:
-        mended = ""
-        if repair:
-            aside = free_name(store.manifest.file, "bad")
-            os.replace(store.manifest.file, aside)
-            store.manifest = RecordManifest(store.manifest.file)
-            mended = f"kept as {aside.name}; every sound record is listed anew"
-            for folder in _experiments(
-                store, [path.name for path in listing(store.root) if path.is_dir()]
-            ):
-                for path in listing(folder):
-                    with suppress(DamagedError):
-                        if path.name.endswith(".json") and not path.name.endswith(".failed.json"):
-                            store.read(path)
-                            store.enlist(path)
-        yield StoreFault(store.manifest.file, str(error), mended)
-
-
 def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFault]:
     try:
         store.read(path)
     except DamagedError as error:
-        aside = store.set_aside(path) if repair and not _held(path.with_suffix(".lock")) else None
+        aside = set_aside(path) if repair and not _is_held(path.with_suffix(".lock")) else None
         mended = f"moved to {aside.name}; run the paper again" if aside else ""
         yield StoreFault(path, str(error), mended)
         return
     except StoreError:
-        return  # the manifest's own fault, which is told already
-    if not path.name.endswith(".failed.json") and not store.times_written(path):
+        return  # a fault of the manifest itself, which is named already
+    if (
+        not path.name.endswith(".failed.json")
+        and store.listed_as(path) not in store.manifest.digests()
+    ):
         if repair:
             store.enlist(path)
         what = "a sound record that the manifest does not list: a run was killed, or it was copied"
         yield StoreFault(path, what, "it is listed now" if repair else "")
-
-
-def _inspect_checkpoints(folder: Path, repair: bool) -> Iterator[StoreFault]:
-    for path, reason in Partial(folder).damaged():
-        mended = ""
-        if repair and not _any_held(folder.parent):
-            aside = Partial(folder).set_aside(path)
-            mended = f"moved to {aside.parent.name}; its phase starts anew"
-        yield StoreFault(path, f"a damaged checkpoint: {reason}", mended)
 
 
 def leftovers(store: Store, papers: Collection[str], *, unfinished: bool) -> Iterator[Leftover]:
@@ -127,7 +106,7 @@ def leftovers(store: Store, papers: Collection[str], *, unfinished: bool) -> Ite
             are being computed never do.
     """
     for folder in _experiments(store, papers):
-        busy = _any_held(folder)
+        busy = _is_busy(folder)
         for path in listing(folder):
             what = _leftover(path, busy, unfinished)
             if what:
@@ -138,7 +117,7 @@ def leftovers(store: Store, papers: Collection[str], *, unfinished: bool) -> Ite
 def _leftover(path: Path, busy: bool, unfinished: bool) -> str:
     if path.suffix == ".tmp" and not busy:
         return "a file that a killed process did not finish"
-    if path.suffix == ".lock" and not _held(path):
+    if path.suffix == ".lock" and not _is_held(path):
         return "the lock of a run that has ended"
     if ".bad" in path.suffix:
         return "a damaged file that was moved aside"
@@ -163,22 +142,20 @@ def remove(path: Path) -> None:
 def _experiments(store: Store, papers: Collection[str]) -> Iterator[Path]:
     """The folder of every experiment of every tier of some papers."""
     for paper in sorted(papers):
-        tiers = [one for one in listing(store.root / paper) if one.is_dir()]
-        yield from (folder for tier in tiers for folder in listing(tier) if folder.is_dir())
+        yield from (one for one in sorted((store.root / paper).glob("*/*")) if one.is_dir())
 
 
-def _held(path: Path) -> bool:
+def _is_held(path: Path) -> bool:
     """True if a run holds a lock; a lock's file that does not exist is not made."""
     if not path.exists():
         return False
-    lock = FileLock(path)
     try:
-        lock.acquire(timeout=0)
+        with FileLock(path).acquire(timeout=0):
+            return False
     except (Timeout, OSError):
         return True
-    lock.release()
-    return False
 
 
-def _any_held(folder: Path) -> bool:
-    return any(_held(path) for path in folder.glob("*.lock"))
+def _is_busy(folder: Path) -> bool:
+    """True if a run computes a cell of this experiment."""
+    return any(_is_held(path) for path in folder.glob("*.lock"))

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import io
 import lzma
-import shutil
 import tarfile
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
 from reproaudit.bounded import read_regular
 from reproaudit.errors import StoreError
-from reproaudit.running.files import explained, sha256
-from reproaudit.running.manifest import EMPTY_ROOT
-from reproaudit.running.store import Store
+from reproaudit.running.files import explained
+from reproaudit.running.store import EMPTY_ROOT, Store
 
 FILE_NAME = "records.tar.xz"
 """The file's name in a report folder, beside ``scorecard.json``."""
@@ -76,29 +73,15 @@ def _add(archive: tarfile.TarFile, name: str, file: Path) -> None:
     archive.addfile(entry, io.BytesIO(data))
 
 
-def unpack_records(file: Path, cache: Path) -> Store:
-    """The store in a file that `pack_records` made, unpacked once below a cache folder.
-
-    What is unpacked is named after the file's content, so that another content is another folder.
+def unpack_records(file: Path, folder: Path) -> Store:
+    """The store in a file that `pack_records` made, unpacked into an empty folder.
 
     Raises:
         StoreError: if the file cannot be read, is no such file, or has no list of its records.
     """
     with explained("read", file):
         data = read_regular(file, MAX_BYTES)
-    folder = cache / f"records-{sha256(data)[:32]}"
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(dir=cache))
-        try:
-            _unpack(data, file, new)
-            try:
-                new.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # else somebody else was faster
-                    raise
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
+    _unpack(data, file, folder)
     store = Store(folder)
     if store.manifest.root() == EMPTY_ROOT:
         raise StoreError(

@@ -12,8 +12,7 @@ Layout under the store's root::
 
 A record's file is ``{"sha256": …, "record": …}``. It is read only if the digest fits, if its
 fingerprint follows from what the record says of itself, if it stands in its place, and if the
-manifest lists this digest as the last one written there. Records of earlier versions have no digest
-of their own; those that the manifest lists are held to its digest.
+manifest lists this digest as the last one written there.
 
 Several runs may work on one store at once: a cell's lock lets one of them compute it. Nothing in
 here imports torch.
@@ -21,42 +20,53 @@ here imports torch.
 
 from __future__ import annotations
 
-import hashlib
+import fcntl
+import json
+import logging
 import os
 import re
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from reproaudit.bounded import UnfitFileError, decode_json, read_regular
+from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, TechnicalError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
+from reproaudit.running.code import fingerprint_of
 from reproaudit.running.files import (
     DamagedError,
     explained,
     free_name,
     listing,
+    seal,
+    set_aside,
     sha256,
+    unseal,
     write_whole,
 )
-from reproaudit.running.fingerprint import fingerprint_of
-from reproaudit.running.manifest import RecordManifest
-from reproaudit.running.partial import Partial
-
-STALE_SECONDS = 3600.0
-"""No write takes an hour: a temporary file that old belongs to a process that was killed."""
 
 MOST_RECORD_BYTES = 2**29
 """Of a record's file; the largest so far have a thousandth of it."""
 
+MOST_CHECKPOINT_BYTES = 2**36
+"""Of one checkpoint: more than a machine's memory."""
+
+MOST_LISTED_BYTES = 2**28
+"""Of the manifest: the lines of a million records."""
+
+EMPTY_ROOT = "0" * 64
+"""The root of an empty manifest."""
+
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,7 @@ class Store:
 
     def folder(self, paper: str, tier: str, experiment: str) -> Path:
         """The folder of an experiment's cells."""
-        parts = [_folder_name(part) for part in (paper, tier, experiment)]
+        parts = [quote(part, safe=" ") for part in (paper, tier, experiment)]
         if any(part in ("", ".", "..") for part in parts):
             raise StoreError(f"not a name for a folder: '{paper}', '{tier}' or '{experiment}'")
         return self.root.joinpath(*parts)
@@ -93,34 +103,25 @@ class Store:
         """The file of a cell's finished record, whether it exists or not."""
         return self.folder(cell.paper, cell.tier, cell.experiment) / f"{fingerprint}.json"
 
-    def partial(self, cell: Cell, fingerprints: Sequence[str]) -> Partial:
-        """The checkpoints of a cell, or of cells measured together."""
-        name = fingerprints[0]
-        if len(fingerprints) > 1:
-            name = hashlib.sha256(" ".join(fingerprints).encode()).hexdigest()[:32]
-        folder = self.folder(cell.paper, cell.tier, cell.experiment)
-        return Partial(folder / f"{name}.partial")
+    def partial(self, cell: Cell, fingerprint: str) -> Partial:
+        """The checkpoints of a cell."""
+        return Partial(self.path(cell, fingerprint).with_suffix(".partial"))
+
+    def files(self, paper: str, tier: str) -> Iterator[Path]:
+        """Every file in the place of a record of a paper's tier, sorted by path."""
+        for folder in listing(self.folder(paper, tier, "x").parent):
+            if folder.is_dir():
+                yield from (path for path in listing(folder) if path.name.endswith(".json"))
 
     def listed_as(self, path: Path) -> str:
         """A file's name in the manifest."""
         return path.relative_to(self.root).as_posix()
 
-    def listed(self, paper: str, tier: str | None = None) -> dict[str, bool]:
-        """The records of a tier, or of all, that the list names, each with whether it is there.
-
-        Failures are left out: they are taken away when the cell is run again.
-        """
-        folder = self.folder(paper, tier or "all", "all").parent
-        below = f"{self.listed_as(folder if tier else folder.parent)}/"
-        return {
-            path: (self.root / path).is_file()
-            for path in self.manifest.digests()
-            if path.startswith(below) and not path.endswith(".failed.json")
-        }
-
-    def times_written(self, path: Path) -> int:
-        """The number of finished records that were ever written to a file."""
-        return len(self.manifest.digests().get(self.listed_as(path), ()))
+    def listed(self, paper: str, tier: str) -> dict[str, bool]:
+        """The finished records of a tier that the manifest names, each with whether it is there."""
+        below = f"{self.listed_as(self.folder(paper, tier, 'x').parent)}/"
+        names = [name for name in self.manifest.digests() if name.startswith(below)]
+        return {name: (self.root / name).is_file() for name in names}
 
     # --- reading
 
@@ -132,7 +133,7 @@ class Store:
         """
         path = self.path(cell, fingerprint)
         try:
-            return self.read(path, cell)
+            return self.read(path)
         except FileNotFoundError:
             return None
         except DamagedError as error:
@@ -174,25 +175,8 @@ class Store:
                     raise _unreadable(found) from error
                 on_unreadable(found)
 
-    def unreadable(self, paper: str, tier: str) -> list[Unreadable]:
-        """Every file of a paper's tier that stands in the place of a record and cannot be used."""
-        found: list[Unreadable] = []
-        for _ in self.records(paper, tier, found.append):
-            pass
-        return found
-
-    def files(self, paper: str, tier: str) -> Iterator[Path]:
-        """Every file in the place of a record of a paper's tier, sorted by path."""
-        for folder in listing(self.folder(paper, tier, "x").parent):
-            if folder.is_dir():
-                yield from (path for path in listing(folder) if path.name.endswith(".json"))
-
-    def read(self, path: Path, cell: Cell | None = None) -> Record:
-        """The record in a file.
-
-        Args:
-            path: the file, as `files` or `path` gives it.
-            cell: the cell that it must be of; None if only its place says so.
+    def read(self, path: Path) -> Record:
+        """The record in a file, as `files` or `path` gives it.
 
         Raises:
             FileNotFoundError: if there is no such file.
@@ -209,25 +193,22 @@ class Store:
             with explained("read", path):
                 raise error
         record, digest = open_record(data)
-        self._check_place(path, record, cell)
+        self._check_place(path, record)
         written = self.manifest.digests().get(self.listed_as(path))
         if written and written[-1] != digest:
             earlier = "an earlier record, put back" if digest in written else "another record"
             raise DamagedError(f"{earlier}; the manifest lists one with SHA-256 {written[-1]}")
         return record
 
-    def _check_place(self, path: Path, record: Record, cell: Cell | None) -> None:
+    def _check_place(self, path: Path, record: Record) -> None:
         if fingerprint_of(record) != record.fingerprint:
             raise DamagedError(
                 "its fingerprint does not follow from the settings, seed, code, data and versions "
                 "in it"
             )
-        name = path.name.removesuffix(".json")
-        name = name.removesuffix(".failed") if record.status is CellStatus.FAILED else name
-        place = self.folder(record.paper, record.tier, record.experiment) / name
-        if (place, record.fingerprint) != (path.parent / name, name) or (
-            cell is not None and record.key != cell.key
-        ):
+        ending = ".failed.json" if record.status is CellStatus.FAILED else ".json"
+        folder = self.folder(record.paper, record.tier, record.experiment)
+        if path != folder / f"{record.fingerprint}{ending}":
             raise DamagedError(
                 f"the record of another cell ({record.paper}, {record.tier}, {record.experiment}, "
                 f"seed {record.seed}) under this name"
@@ -288,31 +269,6 @@ class Store:
         if self.listed_as(path) not in self.manifest.digests():
             self.manifest.add(self.listed_as(path), open_record(path.read_bytes())[1])
 
-    def set_aside(self, path: Path) -> Path | None:
-        """Moves a file that is no record out of the way; None if it is gone.
-
-        Whoever calls this for a cell's record holds the cell's lock.
-        """
-        aside = free_name(path, "bad")
-        with explained("move aside", path), suppress(FileNotFoundError):
-            os.replace(path, aside)
-            return aside
-        return None
-
-    def sweep(self, paper: str, tier: str) -> None:
-        """Removes temporary files that killed processes left behind."""
-        oldest = time.time() - STALE_SECONDS
-        for folder in listing(self.folder(paper, tier, "x").parent):
-            if not folder.is_dir():
-                continue
-            for path in listing(folder):
-                if path.name.endswith(".tmp"):
-                    with suppress(OSError):
-                        if path.stat().st_mtime < oldest:
-                            path.unlink()
-
-    # --- locking
-
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
         """Takes the cell for this run, or returns None at once if another run has it.
 
@@ -325,22 +281,18 @@ class Store:
         path = self.path(cell, fingerprint).with_suffix(".lock")
         with explained("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(path)
+            lock = CellLock(path)
             try:
                 lock.acquire(timeout=0)
             except Timeout:
                 return None
-        return CellLock(lock, path)
+        return lock
 
 
-class CellLock:
+class CellLock(FileLock):
     """A cell taken by this run. A killed process loses it."""
 
-    def __init__(self, lock: FileLock, path: Path) -> None:
-        self._lock = lock
-        self._path = path
-
-    def release(self, *, finished: bool) -> None:
+    def give_back(self, *, finished: bool) -> None:
         """Gives the cell back.
 
         Args:
@@ -349,8 +301,8 @@ class CellLock:
         """
         if finished:
             with suppress(OSError):
-                self._path.unlink()
-        self._lock.release()
+                Path(self.lock_file).unlink()
+        self.release()
 
 
 def open_record(data: bytes) -> tuple[Record, str]:
@@ -360,16 +312,20 @@ def open_record(data: bytes) -> tuple[Record, str]:
         DamagedError: with the reason, if it is no whole record with the digest that it states.
     """
     sealed = _SEALED.fullmatch(data)
-    body = sealed[2] if sealed else data.removesuffix(b"\n")
-    digest = sha256(body)
-    if sealed and digest != sealed[1].decode():
+    if sealed is None:
+        raise DamagedError("not a whole record")
+    digest = sha256(sealed[2])
+    if digest != sealed[1].decode():
         raise DamagedError("a damaged record: its content does not have the SHA-256 that it states")
     try:
-        record = Record.model_validate_json(body)
+        record = Record.model_validate_json(sealed[2])
     except ValidationError as error:
-        raise DamagedError(_reason(body, error)) from error
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "as a whole"
+        reason = f"not a record of this version of reproaudit ({place}: {first['msg']})"
+        raise DamagedError(reason) from error
     if record.version != RECORD_VERSION:
-        raise DamagedError(_other_version(record.version))
+        raise DamagedError(f"a record of format {record.version}; expected {RECORD_VERSION}")
     return record, digest
 
 
@@ -381,25 +337,177 @@ def _unreadable(found: Unreadable) -> StoreError:
     )
 
 
-def _folder_name(text: str) -> str:
-    return quote(text, safe=" ")
+# --- the manifest -------------------------------------------------------------------------------
 
 
-def _other_version(version: object) -> str:
-    return f"a record of format {version}; this version of reproaudit reads {RECORD_VERSION}"
+class RecordManifest:
+    """The list of every finished record that a store has ever held.
+
+    One line per record, in the order in which they were written::
+
+        <chain> <SHA-256 of the record> <path of its file below the store>
+
+    Each ``chain`` is the SHA-256 of the line before it and of this line's two other fields. The
+    last one, the *root*, therefore stands for the whole history: a record that is removed, replaced
+    or put back no longer agrees with it. Lines are only ever added.
+
+    Args:
+        file: where it is; it need not exist before something is added.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._forget()
+
+    def _forget(self) -> None:
+        self._read_to = 0
+        self._lines = 0
+        self._root = EMPTY_ROOT
+        self._digests: dict[str, list[str]] = {}
+
+    def digests(self) -> Mapping[str, list[str]]:
+        """By path, the digest of every record that was ever written there, the last one last.
+
+        Raises:
+            StoreError: if a line does not follow from the one before it.
+        """
+        with suppress(OSError):  # lines are only ever added: of the same length, it is the same
+            if self._lines and os.stat(self.file).st_size == self._read_to:
+                return self._digests
+        with explained("read", self.file):
+            try:
+                with open_regular(self.file, MOST_LISTED_BYTES) as file:
+                    self._read(file.fileno())
+            except FileNotFoundError:
+                self._forget()
+        return self._digests
+
+    def root(self) -> str:
+        """The last line's chain, which stands for the whole history."""
+        self.digests()
+        return self._root
+
+    def add(self, path: str, digest: str) -> None:
+        """Adds a line, unless it would repeat the path's last digest.
+
+        Raises:
+            StoreError: if the file cannot be written, or a line of it is damaged.
+            TechnicalError: if the disk is full or failing.
+        """
+        with explained("write", self.file):
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                self._read(descriptor)
+                if self._digests.get(path, [""])[-1] == digest:
+                    return
+                line = f"{_chain(self._root, digest, path)} {digest} {path}\n".encode()
+                os.ftruncate(descriptor, self._read_to)  # a line cut off by a kill or a full disk
+                os.pwrite(descriptor, line, self._read_to)
+                os.fsync(descriptor)
+                self._read(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _read(self, descriptor: int) -> None:
+        """Takes in what was added since the last reading; a last line without its end is left."""
+        size = os.fstat(descriptor).st_size
+        if size < self._read_to:
+            self._forget()
+        new = os.pread(descriptor, size - self._read_to, self._read_to)
+        for line in new.split(b"\n")[:-1]:
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        words = line.decode(errors="replace").split(" ", 2)
+        if len(words) != 3 or _chain(self._root, words[1], words[2]) != words[0]:
+            raise StoreError(
+                f"{self.file}:{self._lines + 1}: this line does not follow from the one before it. "
+                "The list of records was damaged or edited: 'reproaudit verify --repair' keeps "
+                "the damaged list under another name and lists every sound record anew."
+            )
+        self._root, digest, path = words
+        self._digests.setdefault(path, []).append(digest)
+        self._read_to += len(line) + 1
+        self._lines += 1
 
 
-def _reason(text: bytes, error: ValidationError) -> str:
-    if not text.strip():
-        return "an empty file where a record should be"
-    try:
-        content = decode_json(text)
-    except ValueError as fault:
-        return f"not a whole record ({fault})"
-    if not isinstance(content, dict):
-        return "JSON, but not a record"
-    if content.get("version", RECORD_VERSION) != RECORD_VERSION:
-        return _other_version(content["version"])
-    first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"JSON, but not a record ({place or 'as a whole'}: {first['msg']})"
+def _chain(before: str, digest: str, path: str) -> str:
+    return sha256(f"{before} {digest} {path}".encode())
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When unfinished work was started, and how many seconds it took up to its last checkpoint."""
+
+    started: datetime
+    seconds: float
+
+
+class Partial:
+    """The checkpoints of a cell that is not finished, one file per phase, and the time so far.
+
+    Every file states its length and a SHA-256, which also covers the names of the cell and the
+    phase. A file that fails the check is moved aside with a warning, and its phase starts anew:
+    that is cheaper than waiting for the disk at every checkpoint.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self, phase: str) -> bytes | None:
+        """The phase's last checkpoint, or None if there is none that is undamaged."""
+        return self._read(self._file(phase))
+
+    def save(self, phase: str, checkpoint: bytes, clock: Clock) -> None:
+        """Replaces the phase's last checkpoint, and notes the time spent so far."""
+        times = {"started": clock.started.isoformat(), "seconds": clock.seconds}
+        self._write(self._file(phase), checkpoint)
+        self._write(self.folder / "clock", json.dumps(times).encode())
+
+    def clock(self) -> Clock:
+        """The time spent up to the last checkpoint; zero, starting now, if there is none."""
+        with suppress(ValueError, KeyError, TypeError):
+            times = decode_json(self._read(self.folder / "clock") or b"{}")
+            return Clock(datetime.fromisoformat(times["started"]), float(times["seconds"]))
+        return Clock(datetime.now(UTC), 0.0)
+
+    def clear(self) -> None:
+        """Removes all checkpoints."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def damaged(self) -> Iterator[tuple[Path, str]]:
+        """Every file that fails its check, with the reason; nothing is moved."""
+        for path in listing(self.folder):
+            if path.name == "clock" or path.suffix == ".pt":
+                try:
+                    self._open(path)
+                except (OSError, DamagedError) as error:
+                    yield path, str(error)
+
+    def _file(self, phase: str) -> Path:
+        return self.folder / f"{quote(phase, safe=' ')}.pt"
+
+    def _write(self, path: Path, body: bytes) -> None:
+        write_whole(path, seal(body, f"{self.folder.name}/{path.name}"), durable=False)
+
+    def _open(self, path: Path) -> bytes:
+        data = read_regular(path, MOST_CHECKPOINT_BYTES)
+        return unseal(data, f"{self.folder.name}/{path.name}")
+
+    def _read(self, path: Path) -> bytes | None:
+        with explained("read", path):
+            try:
+                return self._open(path)
+            except FileNotFoundError:
+                return None
+            except DamagedError as error:
+                aside = set_aside(path)
+                _log.warning(
+                    "%s is damaged: %s. Moved to %s; its phase starts anew.", path, error, aside
+                )
+                return None

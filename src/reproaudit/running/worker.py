@@ -1,0 +1,357 @@
+"""Computes one job in this process, whatever its experiment does short of ending the process.
+
+Where a job is computed is for `executors`; what becomes of its outcome is for `run`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from reproaudit import __version__
+from reproaudit.audit.paper_module import Module, one_line
+from reproaudit.cell import Cell, RunForm
+from reproaudit.declarations import Declaration, misfit
+from reproaudit.errors import AuditError, SpecError
+from reproaudit.lab.experiment import Experiment
+from reproaudit.lab.settings import build_settings
+from reproaudit.records import (
+    LARGEST_NUMBER,
+    CellStatus,
+    Environment,
+    Measurements,
+    Record,
+    is_finite,
+)
+from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
+from reproaudit.running.devices import use_threads
+from reproaudit.running.events import OnEvent, Progress
+from reproaudit.running.files import write_whole
+from reproaudit.running.store import Clock, Partial
+
+CELL_THREADS = 1
+"""Of each cell, however many run at once: so their number changes no bit of a result."""
+
+PROGRESS_SECONDS = 0.1
+"""The seconds between two reports of a phase's progress, but for its end."""
+
+LONGEST_TRACE = 20_000
+"""Characters of a traceback that are kept: its end."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell that is ready to run, as plain data that can be sent to a worker.
+
+    Attributes:
+        number: the caller's name for it.
+        cell: the experiment, its settings and its seed.
+        module: the paper's module.
+        code: the digest of its code, as it was planned.
+        versions: of what computes it, as they were planned.
+        data: checksum of each data file, by name.
+        proxy: what stands in for the paper's data or method, or None.
+        phases: the steps of each phase.
+        blocked: why it cannot be measured at all, for instance for want of its data.
+        device: ``"cpu"`` or ``"cuda"``.
+        form: how the experiment computes.
+        declared: its measurements by name, to which it is held; None if to nothing.
+        fingerprint: what identifies it, and names its record.
+        partial: the folder for checkpoints.
+    """
+
+    number: int
+    cell: Cell
+    module: Module
+    code: str
+    versions: Mapping[str, str]
+    data: Mapping[str, str]
+    proxy: str | None
+    phases: Mapping[str, int]
+    blocked: str | None
+    device: str
+    form: RunForm
+    declared: Mapping[str, Declaration] | None
+    fingerprint: str = ""
+    partial: Path = Path()
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """The outcome of a job.
+
+    Attributes:
+        number: which job.
+        record: what it measured, or why it failed; the git revision is the caller's to add.
+        fault: the store could not be written to; nothing else can go on.
+        is_final: whether a job that failed is not run again, for instance since it hit a limit.
+    """
+
+    number: int
+    record: Record
+    fault: AuditError | None = None
+    is_final: bool = False
+
+
+def compute(
+    job: Job, on_event: OnEvent, is_ending: Callable[[], bool] = lambda: False
+) -> JobOutcome:
+    """Runs a job in this process; whatever its experiment raises becomes its record's error.
+
+    Args:
+        job: the job.
+        on_event: is called with its progress.
+        is_ending: whether this process was asked to end; what is raised then is not the
+            experiment's, and leaves this function. The last checkpoint stays.
+    """
+    use_threads(CELL_THREADS)
+    folder = os.getcwd()
+    session = JobSession(job, on_event)
+    status, error, trace = CellStatus.FAILED, job.blocked, None
+    kept, is_final = Measurements(), job.blocked is not None
+    try:
+        if job.blocked is None:
+            measured = _measure(job, session)
+            is_final = True
+            kept = measured.finite_part()
+            status, error = _judged(job, measured)
+    except BaseException as raised:
+        if is_ending():
+            raise
+        plain = isinstance(raised, AuditError)  # its text says all, on one line
+        error = str(raised) if plain else one_line(raised, job.module.file.absolute().parent)
+        trace = "".join(traceback.format_exception(raised))[-LONGEST_TRACE:]
+        trace = trace.encode(errors="backslashreplace").decode()
+    finally:
+        os.chdir(folder)
+    kept = Measurements() if status is CellStatus.FAILED else kept
+    record = _record(job, session.clock, status, error, trace, session.steps, kept)
+    fault = session.fault if status is CellStatus.FAILED else None
+    return JobOutcome(job.number, record, fault, is_final)
+
+
+def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> JobOutcome:
+    """The outcome of a job whose process has ended; its time is that of its checkpoints."""
+    clock = Partial(job.partial).clock()
+    record = _record(job, clock, CellStatus.FAILED, error, last_words or None)
+    return JobOutcome(job.number, record, is_final=is_final)
+
+
+def _record(
+    job: Job,
+    clock: Clock,
+    status: CellStatus,
+    error: str | None,
+    trace: str | None,
+    steps: int = 0,
+    measured: Measurements | None = None,
+) -> Record:
+    cell = job.cell
+    return Record(
+        paper=cell.paper,
+        tier=cell.tier,
+        experiment=cell.experiment,
+        settings=dict(cell.settings),
+        seed=cell.seed,
+        status=status,
+        error=error,
+        traceback=trace,
+        proxy=job.proxy,
+        fingerprint=job.fingerprint,
+        code=job.code,
+        data=dict(job.data),
+        environment=_environment(job),
+        started=clock.started,
+        seconds=clock.seconds,
+        steps=steps,
+        measurements=measured or Measurements(),
+    )
+
+
+def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
+    """The status of what was measured, and why it is not completed."""
+    divergence, declared = _divergence(measured), job.declared
+    if declared is not None:
+        missing = sorted(declared.keys() - measured.names) if divergence is None else []
+        unknown = sorted(measured.names - declared.keys())
+        faults = []
+        if missing:
+            faults.append(f"the audit declares {', '.join(missing)}, which was not measured")
+        if unknown:
+            faults.append(f"{', '.join(unknown)} was measured, which the audit does not declare")
+        if not faults:
+            names = sorted(measured.names)
+            wrong = [misfit(one, declared[one], measured, job.cell.settings) for one in names]
+            faults = [f"it {one}" for one in wrong if one]
+        if faults:
+            return CellStatus.FAILED, "; ".join(faults)
+    return (CellStatus.DIVERGED if divergence else CellStatus.COMPLETED), divergence
+
+
+def _divergence(measured: Measurements) -> str | None:
+    """The first place where a run had a number that is not finite, or None if it had none."""
+    if measured.finite:
+        return None
+    bad: list[tuple[int, str]] = []
+    for name, series in measured.series.items():
+        rows = zip(series.steps, series.values, strict=True)
+        bad += [(step, name) for step, row in rows if not is_finite(row).all()][:1]
+    if bad:
+        step, name = min(bad)
+        return f"series '{name}' is NaN or above {LARGEST_NUMBER:g} at step {step}"
+    alone = {**measured.scalars, **measured.arrays}
+    names = ", ".join(name for name, value in alone.items() if not is_finite(value).all())
+    return f"{names} is NaN or above {LARGEST_NUMBER:g}"
+
+
+def _measure(job: Job, session: JobSession) -> Measurements:
+    experiment = _loaded(job.module, job.code)[job.cell.experiment]
+    here = versions(job.device, job.versions.keys() - NOT_PACKAGES, job.form)
+    other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
+    if other:
+        raise SpecError(f"the worker has {', '.join(other)}, and the run was planned with others")
+    job.module.find_siblings()
+    settings = build_settings(experiment.settings, job.cell.settings)
+    session.begin()
+    result: object = experiment.measure(settings, session)
+    if not isinstance(result, Mapping) or not all(
+        isinstance(one, Measurements) for one in result.values()
+    ):
+        raise TypeError(
+            "measure returned something other than a mapping from each seed to its Measurements"
+        )
+    if set(result) != set(session.seeds):
+        raise ValueError(f"measure returned seeds {sorted(result)}, and was given {session.seeds}")
+    measured: Measurements = result[job.cell.seed]
+    return measured
+
+
+@cache
+def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
+    """A module's experiments, once it is sure that its code is what was planned."""
+    if not module.importable and "numba" in sys.modules:
+        # compiled code that lies in the user's folder need not be of these sources
+        import numba
+
+        numba.config.CACHE_DIR = str(  # type: ignore[attr-defined]
+            Path.home() / ".cache" / "reproaudit" / "numba" / code
+        )
+    experiments = module.load()
+    if closure_of(module).digest != code:
+        raise SpecError(
+            f"{module.file}: the code was changed while the run went on, or a worker of the "
+            "cluster has other code. Run it again."
+        )
+    return experiments
+
+
+def _environment(job: Job) -> Environment:
+    packages = {one: job.versions[one] for one in job.versions.keys() - NOT_PACKAGES}
+    return Environment(
+        python=platform.python_version(),
+        platform=_platform(),
+        device=_device_name(job.device),
+        threads=CELL_THREADS,
+        packages=dict(sorted({"reproaudit": __version__, **packages}.items())),
+        form=job.form,
+    )
+
+
+@cache
+def _platform() -> str:
+    return platform.platform()
+
+
+def _device_name(device: str) -> str:
+    if device != "cuda":
+        return device
+    import torch
+
+    return f"cuda ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else device
+
+
+class JobSession:
+    """The `reproaudit.lab.experiment.Session` of a job."""
+
+    def __init__(self, job: Job, on_event: OnEvent) -> None:
+        self._job = job
+        self._on_event = on_event
+        self._partial = Partial(job.partial)
+        self._earlier = self._partial.clock()
+        self._began = time.monotonic()
+        self._reported: dict[str, float] = {}
+        self._steps: dict[str, int] = {}
+        self.fault: AuditError | None = None
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The one seed to measure."""
+        return (self._job.cell.seed,)
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"cuda"``."""
+        return self._job.device
+
+    @property
+    def form(self) -> RunForm:
+        """``"fast"`` or ``"plain"``."""
+        return self._job.form
+
+    def begin(self) -> None:
+        """Starts the clock: what came before was importing, not measuring."""
+        self._began = time.monotonic()
+
+    @property
+    def clock(self) -> Clock:
+        """When the work began, and how long it has taken, resumed parts included."""
+        seconds = self._earlier.seconds + time.monotonic() - self._began
+        return Clock(self._earlier.started, seconds)
+
+    @property
+    def steps(self) -> int:
+        """The steps of all phases that reported any, together."""
+        return sum(self._steps.values())
+
+    def load(self, phase: str) -> bytes | None:
+        """The last checkpoint of a phase."""
+        with self._noting_faults():
+            return self._partial.load(phase)
+
+    def save(self, phase: str, checkpoint: bytes) -> None:
+        """Keeps a checkpoint in place of the phase's last one."""
+        with self._noting_faults():
+            self._partial.save(phase, checkpoint, self.clock)
+
+    def keep_output(self, name: str, text: bytes) -> str:
+        """Keeps what a program printed, beside the cell's record; returns the file's path."""
+        file = self._job.partial.with_suffix(f".{name}.txt")
+        with self._noting_faults():
+            write_whole(file, text, durable=False)
+        here = Path.cwd()
+        return str(file.relative_to(here) if file.is_relative_to(here) else file)
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        """Reports how far the phase is."""
+        self._steps[phase] = max(total, self._steps.get(phase, 0))
+        now = time.monotonic()
+        due = self._reported.get(phase, 0.0) + PROGRESS_SECONDS
+        if done >= total > 0 or phase not in self._reported or now >= due:
+            self._reported[phase] = now
+            self._on_event(Progress(self._job.cell, phase, done, total))
+
+    @contextmanager
+    def _noting_faults(self) -> Iterator[None]:
+        try:
+            yield
+        except AuditError as error:
+            self.fault = error
+            raise
