@@ -148,7 +148,7 @@ def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
     assert "the name 'accuracy' stands twice in one object" in faults(tmp_path)[0]
     text = (tmp_path / "manifest.json").read_text()
     (tmp_path / "manifest.json").write_text(text.replace("{", '{"who": "me", ', 1))
-    assert "found 'who' a second time (first on line 1)" in faults(tmp_path)[0]
+    assert "found 'who' again (first on line 1)" in faults(tmp_path)[0]
 
 
 def npz(arrays: dict[str, NDArray[Any]], compressed: bool) -> bytes:
