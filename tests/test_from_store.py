@@ -153,6 +153,19 @@ def test_an_archive_is_judged_whole_whatever_its_seeds(
     assert of_store.claims[0].runs.n == 0, "the plan names other seeds"
 
 
+def test_an_archive_tells_of_alternatives_at_the_quick_tier(
+    tmp_path: Path, audits: Path, command: Command
+) -> None:
+    command("multiverse", "--tier", "quick")
+    command("run", "--tier", "paper")
+    file = tmp_path / FILE_NAME
+    command("export", "--to", "records", "--tier", "paper", "--out", str(file))
+    entry = entry_in(audits)
+    card = scorecard_of_archive(entry, entry.audit(), "paper", file)
+    assert guessed(card).alternatives == guessed(judged(audits, "paper")).alternatives
+    assert {one.n for one in guessed(card).alternatives} == {5}
+
+
 # --- by what history ------------------------------------------------------------------------------
 
 

@@ -92,12 +92,16 @@ def scorecard_of_store(
         chosen = _of_run(entry.slug, stored_tier(audit, tier), store, planned, damaged.append)
     else:
         chosen = _of_store(entry, audit, tier, store, wanted)
-    lower = None
-    if tier == "paper":  # alternatives may have run at the quick tier
-        quick = _of_store(entry, audit, "quick", store, None).records.values()
-        lower = index_records(quick) or None
     said = [f"{len(damaged)} damaged records of alternatives were left out."] if damaged else []
+    lower = _quick(entry, audit, tier, store)
     return _judged(entry, audit, tier, chosen, store.root, said, lower)
+
+
+def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Records | None:
+    """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
+    if tier != "paper":
+        return None
+    return index_records(_of_store(entry, audit, "quick", store, None).records.values()) or None
 
 
 def _of_run(
@@ -142,13 +146,14 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
         store = unpack_records(file, folder)
         records = [one for place in places for one in store.records(entry.slug, place)]
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
+        lower = _quick(entry, audit, tier, store)
     keys = {(one.tier, one.key) for one in records}
     chosen = choose(records, keys, todays_groups(entry.code), None)
     said = ["These records came with the report and were judged again."]
     if lacking := there.count(False):
         of_all = f"{lacking} of the {len(there)} records that its list names"
         said.append(f"Their archive lacks {of_all}.")
-    return _judged(entry, audit, tier, chosen, None, said)
+    return _judged(entry, audit, tier, chosen, None, said, lower)
 
 
 def _judged(
@@ -158,7 +163,7 @@ def _judged(
     chosen: Chosen,
     store: Path | None,
     said: Sequence[str],
-    lower: Records | None = None,
+    lower: Records | None,
 ) -> Scorecard:
     records, history = list(chosen.records.values()), History()
     if tier == "paper":
