@@ -31,7 +31,7 @@ PINNED = {
     "ahn2023": "6d589f9bb674ceb5",
     "chen2024": "5bde4788d9cdb3af",
     "wang2024": "618ff5bb9fabbc27",
-    "yang2025": "160756e33f2e50ed",
+    "yang2025": "7508adb89e05286d",
 }
 
 
