@@ -81,9 +81,8 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     another = Training.of(settings, session, mixture(classes), another_seed(seed))
     other_start = another.model.copy()
     start, begin, rates = staged.model.copy(), staged.moment(), settings.rates
-    neurons, attention = rates._replace(attention=0.0), Rates(rates.attention, 0.0, 0.0)
-    series, ends = [], []
-    kinds = (neurons, attention, neurons)
+    series, ends, neurons = [], [], rates._replace(attention=0.0)
+    kinds = (neurons, Rates(rates.attention, 0.0, 0.0), neurons)
     puts = ((0.5, np.inf), (np.inf, 0.5), (np.inf, np.inf))  # neurons, then attention, halfway
     for name, steps, kind, put in zip(STAGES, settings.trained_stages, kinds, puts, strict=True):
         built = staged.construction(put[0] * steps, put[1] * steps)
@@ -117,12 +116,13 @@ def _agreement(
     """The agreement of Algorithm 1, and of another seed, with simultaneous training, as moved."""
 
     def moved(begin: InnerProducts, end: InnerProducts) -> Array:
-        return np.subtract(*(measures.class_scores(one, population) for one in (end, begin)))
+        before, after = (measures.class_scores(one, population) for one in (begin, end))
+        return np.asarray(after - before)
 
-    start, together = own
+    (start, together), ours = own, moved(*own)
     return {
-        "attention_agreement": measures.cosine(moved(start, staged), moved(*own)),
-        "seeds_agreement": measures.cosine(moved(*other), moved(*own)),
+        "attention_agreement": measures.cosine(moved(start, staged), ours),
+        "seeds_agreement": measures.cosine(moved(*other), ours),
         "all_scores_agreement": measures.cosine(
             staged.scores - start.scores, together.scores - start.scores
         ),
