@@ -170,10 +170,13 @@ def _dimension_phases(s: CodeDimensions) -> dict[str, int]:
 
 _experiment = partial(Experiment, has_plain_form=True)
 
+_NETS = _experiment(
+    FullyConnected, measure_fully_connected, phases=lambda s: {"nets": s.trained_steps}
+)
+
 EXPERIMENTS: Mapping[str, Experiment] = {
     "selection": _experiment(CodeDimensions, measure_dimensions, phases=_dimension_phases),
     "query_attended": _experiment(Selection, measure_selection, phases=_phases),
-    "fully_connected": _experiment(
-        FullyConnected, measure_fully_connected, phases=lambda s: {"nets": s.trained_steps}
-    ),
+    "fully_connected": _NETS,
+    "wide_net": _NETS,
 }
