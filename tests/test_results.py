@@ -30,7 +30,7 @@ from reproaudit.records import Record
 PINNED = {
     "ahn2023": "6d589f9bb674ceb5",
     "chen2024": "5bde4788d9cdb3af",
-    "wang2024": "c1a5b7fd8e7c1964",
+    "wang2024": "c49367a7d07762b2",
     "yang2025": "7508adb89e05286d",
 }
 
