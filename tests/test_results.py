@@ -30,8 +30,8 @@ from reproaudit.records import Record
 PINNED = {
     "ahn2023": "6d589f9bb674ceb5",
     "chen2024": "5bde4788d9cdb3af",
-    "wang2024": "618ff5bb9fabbc27",
-    "yang2025": "160756e33f2e50ed",
+    "wang2024": "c49367a7d07762b2",
+    "yang2025": "7508adb89e05286d",
 }
 
 

@@ -8,7 +8,15 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from reproaudit.lab import Experiment, Measurements, Session, generator, join_phases
+from reproaudit.lab import (
+    Array,
+    Experiment,
+    Measurements,
+    Session,
+    another_seed,
+    generator,
+    join_phases,
+)
 from reproaudit.papers.yang2025 import constructed, images, measures
 from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.fast import InnerProducts, Rates
@@ -46,12 +54,9 @@ def _measured(
     begin, steps = run.moment(), settings.trained_steps
     put = run.construction(steps / 100, steps / 2)
     series = run.train("training", steps, settings.rates, put)
-    # accuracy when easy samples first have a confidence of 3/4
-    easy = np.flatnonzero(series["easy_confidence"].values >= 0.75)
-    once_easy = float(series["accuracy"].values[easy[0]]) if easy.size else 0.0
     return {
         seed: Measurements(
-            scalars={"accuracy_once_easy": once_easy, **run.moved(begin)},
+            scalars=run.moved(begin),
             series=series,
             arrays={"scores": measures.class_scores(run.model, run.population)},
         )
@@ -65,7 +70,7 @@ STAGES = ("neurons", "attention", "neurons_again")
 
 
 def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measurements]:
-    """Runs Algorithm 1, and beside it simultaneous training from the same start.
+    """Runs Algorithm 1, and simultaneous training from the same start and from another seed's.
 
     A control's labels and frozen attention concern Algorithm 1 alone, so that what it is held
     against stays the paper's.
@@ -73,30 +78,29 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     (seed,), classes = session.seeds, len(settings.classes)
     staged = Training.of(settings, session, mixture(classes, settings.labels))
     together = Training.of(settings, session, mixture(classes))
+    another = Training.of(settings, session, mixture(classes), another_seed(seed))
+    other_start = another.model.copy()
     start, begin, rates = staged.model.copy(), staged.moment(), settings.rates
-    neurons, attention = rates._replace(attention=0.0), Rates(rates.attention, 0.0, 0.0)
-    series, ends = [], []
-    kinds = (neurons, attention, neurons)
+    series, ends, neurons = [], [], rates._replace(attention=0.0)
+    kinds = (neurons, Rates(rates.attention, 0.0, 0.0), neurons)
     puts = ((0.5, np.inf), (np.inf, 0.5), (np.inf, np.inf))  # neurons, then attention, halfway
     for name, steps, kind, put in zip(STAGES, settings.trained_stages, kinds, puts, strict=True):
         built = staged.construction(put[0] * steps, put[1] * steps)
         series.append(staged.train(name, steps, kind, built))
-        ends.append(staged.observe())
+        ends.append(staged.observe()["hard_confidence"])
     everything = rates._replace(attention=settings.attention_rate)
-    built = together.construction(1, 1)
-    together.train("together", settings.trained_steps, everything, built)
+    for name, one in (("together", together), ("another_seed", another)):
+        one.train(name, settings.trained_steps, everything, one.construction(1, 1))
+    pairs = (start, together.model), (other_start, another.model)
     return {
         seed: Measurements(
             scalars={
-                **_agreement(staged.population, start, staged.model, together.model),
+                **_agreement(staged.population, staged.model, *pairs),
                 **staged.moved(begin),
             },
             series=join_phases(zip(settings.trained_stages, series, strict=True)),
             arrays={
-                **{
-                    f"{name}_after": np.array([end[name] for end in ends])
-                    for name in ("hard_confidence", "easy_confidence", "loss")
-                },
+                "hard_confidence_after": np.array(ends),
                 "scores": measures.class_scores(staged.model, staged.population),
             },
         )
@@ -104,21 +108,23 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
 
 
 def _agreement(
-    population: Population, start: InnerProducts, staged: InnerProducts, together: InnerProducts
+    population: Population,
+    staged: InnerProducts,
+    own: tuple[InnerProducts, InnerProducts],
+    other: tuple[InnerProducts, InnerProducts],
 ) -> dict[str, float]:
-    """The agreement of Algorithm 1 and simultaneous training, as moved from their common start."""
-    before = measures.class_scores(start, population)
+    """The agreement of Algorithm 1, and of another seed, with simultaneous training, as moved."""
+
+    def moved(begin: InnerProducts, end: InnerProducts) -> Array:
+        before, after = (measures.class_scores(one, population) for one in (begin, end))
+        return np.asarray(after - before)
+
+    (start, together), ours = own, moved(*own)
     return {
-        "attention_agreement": measures.cosine(
-            measures.class_scores(staged, population) - before,
-            measures.class_scores(together, population) - before,
-        ),
+        "attention_agreement": measures.cosine(moved(start, staged), ours),
+        "seeds_agreement": measures.cosine(moved(*other), ours),
         "all_scores_agreement": measures.cosine(
             staged.scores - start.scores, together.scores - start.scores
-        ),
-        "neuron_agreement": measures.cosine(
-            (staged.responses - start.responses).mean(axis=1),
-            (together.responses - start.responses).mean(axis=1),
         ),
     }
 
@@ -131,11 +137,9 @@ def measure_constructed(settings: Constructed, session: Session) -> Mapping[int,
 
     The vectors are a random orthonormal basis of each seed.
     """
-    (seed,) = session.seeds
-    counts = settings.class_counts
+    (seed,), counts = session.seeds, settings.class_counts
     built = np.array([_worst_margins(settings, seed, count) for count in counts]).T
-    with_attention = [constructed.attention_margin(count) for count in counts]
-    stated = np.array([with_attention, [constructed.MARGIN for _ in counts]])
+    stated = np.array([[constructed.attention_margin(k), constructed.MARGIN] for k in counts]).T
     return {seed: Measurements(arrays={"worst_margin": built, "stated_margin": stated})}
 
 
@@ -161,7 +165,7 @@ def _worst_margins(settings: Constructed, seed: int, classes: int) -> list[float
 
 def _staged_phases(settings: Staged) -> Mapping[str, int]:
     stages = dict(zip(STAGES, settings.trained_stages, strict=True))
-    return {**stages, "together": settings.trained_steps}
+    return {**stages, **dict.fromkeys(("together", "another_seed"), settings.trained_steps)}
 
 
 _SIMULTANEOUS = Experiment(

@@ -86,9 +86,7 @@ def checksums(images: Collection, split: Split) -> dict[str, str]:
 
 
 def pictures(images: Collection, split: Split) -> Pictures:
-    """Returns the pictures of a split; where it cannot be had, those of a stand-in, which says so.
-
-    MNIST's other split stands in first, then the embedded digits, which have no splits.
+    """Returns the pictures of a split, or of its stand-in: MNIST's other split, then the digits.
 
     Raises:
         TechnicalError: if a file is there and is not what it should be.

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, softmax
 
+from reproaudit.lab import Array
 from reproaudit.papers.yang2025.fast import InnerProducts
 from reproaudit.papers.yang2025.model import HEADS
 from reproaudit.papers.yang2025.task import Population
@@ -32,16 +33,12 @@ def observed(
     return {
         "loss": population_loss(f, population.positive),
         "accuracy": float((margin > 0).mean()),
-        "easy_margin": float(margin[easy].mean()),
-        "hard_margin": float(margin[hard].mean()),
         "easy_confidence": float(expit(margin[easy]).mean()),
         "hard_confidence": float(expit(margin[hard]).mean()),
         "neuron_confidence": float(expit(uniform[easy]).mean()),
-        "hard_without_attention": float(expit(uniform[hard]).mean()),
         "identifier_share": float(shares.mean()),
         "share_off_even": float(np.abs(shares - 1 / population.classes).max()),
         "score_own": float(scores[:, is_own].mean()),
-        "score_other": float(scores[:, ~is_own].mean()),
         "separation": float((scores[:, is_own] - nearest).min()),
         **_neurons(model, population),
     }
@@ -64,11 +61,7 @@ def class_scores(
     model: InnerProducts, population: Population
 ) -> Float[np.ndarray, "head identifier class"]:
     """Returns μ times the score of identifier j for a signal of class k, averaged over signals."""
-    classes = population.classes
-    scores = (_SIGNS[:, None, None] * model.scores)[:, :classes]
-    return np.stack(
-        [scores[:, :, population.signal_class == k].mean(axis=2) for k in range(classes)], axis=2
-    )
+    return _class_means(_SIGNS[:, None, None] * model.scores, population)
 
 
 def identifier_shares(
@@ -76,20 +69,22 @@ def identifier_shares(
 ) -> Float[np.ndarray, "head class"]:
     """Returns the attention that signals give their own identifier among all K of them.
 
-    The softmax over the K identifiers' scores alone, each times μ as in `class_scores`, averaged
-    over the signals of a class: 1/K where the scores do not tell identifiers apart, 1 where they
-    do.
+    The softmax over the K identifiers' scores alone, as in `class_scores`, averaged over a class's
+    signals: 1/K where the scores do not tell identifiers apart, 1 where they do.
     """
-    classes = population.classes
-    scores = (_SIGNS[:, None, None] * model.scores)[:, :classes]
-    shares = softmax(scores, axis=1)
-    return np.stack(
-        [shares[:, k, population.signal_class == k].mean(axis=1) for k in range(classes)], axis=1
-    )
+    scores = (_SIGNS[:, None, None] * model.scores)[:, : population.classes]
+    shares = _class_means(softmax(scores, axis=1), population)
+    return np.diagonal(shares, axis1=1, axis2=2)
+
+
+def _class_means(products: Array, population: Population) -> Array:
+    """The identifiers' products with signals (head, vector, vector), averaged over each class."""
+    own = [population.signal_class == k for k in range(population.classes)]
+    return np.stack([products[:, : len(own), one].mean(axis=2) for one in own], axis=2)
 
 
 def _neurons(model: InnerProducts, population: Population) -> dict[str, float]:
-    """Components of the mean neuron along its head's signals, and along the identifiers.
+    """The mean neuron's component along identifiers, and the alignment with the signals.
 
     The alignment is that of (w_{+1} − w_{−1})/2, the part in which the heads differ, with the sum
     of all signals; of w only the part within the vocabulary's span counts.
@@ -99,7 +94,6 @@ def _neurons(model: InnerProducts, population: Population) -> dict[str, float]:
     x = population.vectors
     differing = (_SIGNS @ mean / 2) @ np.linalg.pinv(x).T
     return {
-        "neuron_signal": float((_SIGNS[:, None] * mean)[:, signals].mean()),
         "neuron_identifier": float(mean[:, ~signals].mean()),
         "neuron_alignment": cosine(differing, x[signals].sum(axis=0)),
     }

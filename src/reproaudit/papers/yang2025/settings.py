@@ -36,6 +36,11 @@ class Settings:
         return float(self.neurons) if self.output == "sum" else 1.0
 
     @property
+    def neuron_bias(self) -> float:
+        """The bias of a neuron: in a sum, shared out, so that a head's whole bias stays small."""
+        return self.bias / self.output_scale
+
+    @property
     def rates(self) -> Rates:
         """Learning rates of simultaneous training, as the rows of `fast` see them."""
         neurons = self.neuron_rate

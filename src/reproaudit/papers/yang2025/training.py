@@ -48,7 +48,7 @@ def initial_weights(
     if settings.attention_start == "constructed":
         keys, queries, _ = constructed.with_attention(population)
     neurons = generator(seed, "initial neurons").standard_normal((2, settings.neurons, dimension))
-    return Weights.of(keys, queries, settings.neuron_scale * neurons, settings.bias, device)
+    return Weights.of(keys, queries, settings.neuron_scale * neurons, settings.neuron_bias, device)
 
 
 @dataclass(frozen=True)
@@ -70,21 +70,25 @@ class Training:
     trained: InnerProducts | Weights
 
     @classmethod
-    def of(cls, settings: Settings, session: Session, task: Population) -> Training:
+    def of(
+        cls, settings: Settings, session: Session, task: Population, start_seed: int | None = None
+    ) -> Training:
         """Returns the session's model before training, on its training set of a task.
 
-        A card computes the plain form; what is constructed needs no form of its own.
+        A card computes the plain form; what is constructed needs no form of its own. The weights at
+        the start may be another seed's.
         """
         (seed,) = session.seeds
+        drawn = seed if start_seed is None else start_seed
         if settings.training_samples > 0:
             task = task.sampled(settings.training_samples, generator(seed, "training set"))
-        start = initial_weights(settings, seed, task)
+        start = initial_weights(settings, drawn, task)
         fast_form = session.form == "fast" and session.device == "cpu"
         trained: InnerProducts | Weights
         if fast_form or settings.weights == "constructed":
             trained = fast.from_weights(task, start, identical=settings.neuron_scale == 0)
         else:
-            trained = initial_weights(settings, seed, task, session.device)
+            trained = initial_weights(settings, drawn, task, session.device)
         return cls(settings, session, task, start, trained)
 
     @property
