@@ -7,7 +7,7 @@ lets phases take no step, and `weights` puts a constructed solution in place of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,17 +24,11 @@ from reproaudit.lab import (
     observation_steps,
 )
 from reproaudit.lab import train as train_in_pieces
+from reproaudit.papers.chen2024 import measures
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
 from reproaudit.papers.chen2024.fast import Windows
 from reproaudit.papers.chen2024.information import modified_information
-from reproaudit.papers.chen2024.measures import (
-    SeedData,
-    first_gradient,
-    least_head_loss,
-    observe,
-    transfer,
-    until_rest,
-)
+from reproaudit.papers.chen2024.measures import SeedData
 from reproaudit.papers.chen2024.model import LossForm, Parameters, Positions
 from reproaudit.papers.chen2024.settings import Phase, Settings, Trained, Transferred
 from reproaudit.papers.chen2024.task import (
@@ -110,7 +104,7 @@ def train_phase(session: Session, on: SeedData, at: Parameters, phase: Phase) ->
         steps=phase.epochs,
         state=at._asdict(),
         advance=steps_of(on, at, phase),
-        observe=lambda _epoch: observe(at, on),
+        observe=lambda _epoch: measures.observe(at, on),
         observe_at=observation_steps(phase.epochs, even=half, geometric=half),
         chunk=1000,
     )
@@ -170,14 +164,14 @@ def measure_training(s: Trained, session: Session) -> Mapping[int, Measurements]
     if len(s.phases) > 1:  # counted from the start of the phase that trains a alone
         series |= {
             "sharpness": last["sharpness"],
-            "growing_sharpness": until_rest(last["sharpness"]),
+            "growing_sharpness": measures.until_rest(last["sharpness"]),
             "sharpening_validation_loss": last["validation_loss"],
         }
     (seed,) = session.seeds
     arrays = {"information": on.information}
     if isinstance(s, Transferred):
         arrays |= _transferred(s, session, at)
-    scalars = {"sharpened_limit_loss": least_head_loss(on)}
+    scalars = {"sharpened_limit_loss": on.head.least_loss(on.validation_targets, s.epsilon)}
     return {seed: Measurements(scalars=scalars, series=series, arrays=arrays)}
 
 
@@ -191,7 +185,7 @@ def _transferred(s: Transferred, session: Session, at: Parameters) -> dict[str, 
             purpose = f"transfer {dirichlet} {length}"
             sequences = sequences_for(other, seed, purpose, s.validation_sequences)
             data = prepared(other, sequences, session)
-            found.append(transfer(at, other, data, sequences.targets))
+            found.append(measures.transfer(at, other, data, sequences.targets))
     shape = 2, len(s.transfer_dirichlets), len(s.transfer_lengths)
     loss, gain = np.array(found).T.reshape(shape)
     return {"transfer_loss": loss, "recovered_gain": gain}
@@ -200,7 +194,7 @@ def _transferred(s: Transferred, session: Session, at: Parameters) -> dict[str, 
 def measure_first_gradient(s: Settings, session: Session) -> Mapping[int, Measurements]:
     """Computes the first gradient on c_S and takes no step."""
     (seed,), on = session.seeds, seed_data(s, session)
-    implied, cosine, slope = first_gradient(initial_parameters(s), on)
+    implied, cosine, slope = measures.first_gradient(initial_parameters(s), on)
     return {
         seed: Measurements(
             scalars={"information_cosine": cosine, "information_slope": slope},
@@ -214,7 +208,6 @@ def _epochs(s: Trained) -> Mapping[str, int]:
 
 
 TRAINED = Experiment(Trained, measure_training, phases=_epochs, has_plain_form=True)
-"""Run under several names, with other phases, and with the card's or the code's readings."""
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "staged": replace(TRAINED, settings=Transferred),

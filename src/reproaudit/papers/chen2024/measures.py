@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from reproaudit.lab import Array, Series
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
 from reproaudit.papers.chen2024.model import Architecture, LossForm, Parameters, subset_shares
-from reproaudit.papers.chen2024.settings import Settings
+from reproaudit.papers.chen2024.settings import GROUPS, Settings
 from reproaudit.papers.chen2024.task import cross_entropy
 
 GROWING = 0.95
@@ -73,11 +73,6 @@ def training_loss(at: Parameters, on: SeedData) -> float:
     return loss
 
 
-def least_head_loss(on: SeedData) -> float:
-    """The true cross-entropy of the hard-wired head with its best sharpness."""
-    return on.head.least_loss(on.validation_targets, on.settings.epsilon)
-
-
 def transfer(
     at: Parameters, s: Settings, data: LossForm, targets: Int[Array, " sequence"]
 ) -> tuple[float, float]:
@@ -124,7 +119,7 @@ def first_gradient(at: Parameters, on: SeedData) -> tuple[Float[Array, " subset"
         its slope on that: both are 1 where the gradient says exactly what the law says.
     """
     s, c = on.settings, at.coefficients.astype(np.float64)
-    _, slopes = on.training.loss_and_gradient(at, ("coefficients",), s.cross_entropy, s.epsilon)
+    _, slopes = on.training.loss_and_gradient(at, (GROUPS["c"],), s.cross_entropy, s.epsilon)
     implied = -slopes["coefficients"] * (c @ c) / (2.0 * float(at.sharpness[0]) * c)
     known = on.information - on.information.mean()
     along = float(implied @ known)
