@@ -30,7 +30,7 @@ from reproaudit.papers.chen2024.fast import Windows
 from reproaudit.papers.chen2024.information import modified_information
 from reproaudit.papers.chen2024.measures import SeedData
 from reproaudit.papers.chen2024.model import LossForm, Parameters, Positions
-from reproaudit.papers.chen2024.settings import Phase, Settings, Trained, Transferred
+from reproaudit.papers.chen2024.settings import InPhases, Phase, Settings, Transferred
 from reproaudit.papers.chen2024.task import (
     Sequences,
     sequences_for,
@@ -149,7 +149,7 @@ def _jump(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], No
 # --------------------------------------------------------------------------------- the experiments
 
 
-def measure_training(s: Trained, session: Session) -> Mapping[int, Measurements]:
+def measure_training(s: InPhases, session: Session) -> Mapping[int, Measurements]:
     """Trains the phases in turn, and takes the model to other sequences where they are named."""
     on, at = seed_data(s, session), initial_parameters(s)
     proper = on
@@ -203,18 +203,18 @@ def measure_first_gradient(s: Settings, session: Session) -> Mapping[int, Measur
     }
 
 
-def _epochs(s: Trained) -> Mapping[str, int]:
+def _epochs(s: InPhases) -> Mapping[str, int]:
     return {phase.name: phase.epochs for phase in s.schedule}
 
 
-TRAINED = Experiment(Trained, measure_training, phases=_epochs, has_plain_form=True)
+IN_PHASES = Experiment(InPhases, measure_training, phases=_epochs, has_plain_form=True)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "staged": replace(TRAINED, settings=Transferred),
-    "staged_as_released": TRAINED,
-    "simultaneous": TRAINED,
-    "simultaneous_as_released": TRAINED,
-    "two_phase": TRAINED,
-    "first_order": TRAINED,
+    "staged": replace(IN_PHASES, settings=Transferred),
+    "staged_as_released": IN_PHASES,
+    "simultaneous": IN_PHASES,
+    "simultaneous_as_released": IN_PHASES,
+    "two_phase": IN_PHASES,
+    "first_order": IN_PHASES,
     "first_gradient": Experiment(Settings, measure_first_gradient, has_plain_form=True),
 }

@@ -84,7 +84,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Trained(Settings):
+class InPhases(Settings):
     """Settings of training in phases, one after another.
 
     Attributes:
@@ -121,7 +121,7 @@ class Trained(Settings):
 
 
 @dataclass(frozen=True)
-class Transferred(Trained):
+class Transferred(InPhases):
     """Settings of a model that is taken to other sequences after training.
 
     Attributes:
