@@ -15,9 +15,8 @@ p_S = c_S² / Σ c² (stage I)                 `model.kernel`               `mod
 softmax(a K(l)), the vote (model)           `model.predict`              `fast.Windows.predict`
 cross-entropy (training)                    `model.trained_loss`         `fast._loss_and_slope`
 its gradient (training)                     `model.Positions`            `fast.Windows`
-gradient descent (training)                 `experiments.take_steps`     the same
+gradient descent (training)                 `experiments.descend`        the same
 modified χ² information I(S) (stage I)      `information`                the same
-first gradient on c_S (stage I, derived)    `measures.first_gradient`    the same
 generalised induction head (the limit)      `constructed.InductionHead`  the same
 ==========================================  ===========================  ========================
 
