@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from reproaudit.audit.card import MAX_CARD_BYTES, Card, parse_card, read_card
 from reproaudit.audit.draft import draft_audit
+from reproaudit.audit.faults import Severity
 from reproaudit.audit.loading import read_text
-from reproaudit.audit.rules import Severity
 from reproaudit.audit.variables import VariableName
 from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from reproaudit.audit.faults import MOST_FAULTS, Severity
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_text
-from reproaudit.audit.loading.fault import MOST_FAULTS
-from reproaudit.audit.rules import Severity
 from test_loading import TEXT
 
 SECONDS, MEBIBYTES = 2.0, 300.0

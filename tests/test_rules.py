@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.audit.rules import RULES, Severity
-from reproaudit.audit.rules.values import fits, kind_of, same, shown
+from reproaudit.audit.faults import RULES, Severity
+from reproaudit.audit.values import fits, kind_of, same, shown
 
 
 def test_rules_are_complete_and_permanent() -> None:

@@ -16,7 +16,8 @@ from typing import Literal
 
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.loading import Fault, read_audit
+from reproaudit.audit.faults import Fault
+from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import Audit
 from reproaudit.audit.settings import known_tier
 from reproaudit.cell import SettingValue

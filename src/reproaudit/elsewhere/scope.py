@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reproaudit.audit.claims import Claim
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
-from reproaudit.audit.rules.values import shown
+from reproaudit.audit.values import shown
 from reproaudit.errors import UsageError, did_you_mean
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
-from reproaudit.audit.rules.values import fits, kind_of, shown
+from reproaudit.audit.values import fits, kind_of, shown
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import MeasurementKind, misfit
 from reproaudit.elsewhere.files import Block, FileReader, Wanted, refuse_misfit
