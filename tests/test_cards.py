@@ -71,7 +71,7 @@ def test_what_cannot_be_read_is_named_and_left_open() -> None:
     assert set(card.remarks) == {
         "title: read from the first of 3 lines",
         "authors: found no line 'Authors: …' with names",
-        "venue: found no single line such as 'ICLR 2025 | …'",
+        "venue: found no line such as 'ICLR 2025 | …'",
         "Research Type: found 'Philosophical' on line 6; expected Experimental or Theoretical",
         "Researcher Affiliation: found no row",
         "Open Source Code: found 'Perhaps' on line 8; expected Yes or No",
@@ -94,9 +94,7 @@ def test_what_cannot_be_read_is_named_and_left_open() -> None:
         ("ICLR2025", ("ICLR", 2025)),
         ("NeurIPS 2024 | Venue PDF", ("NeurIPS", 2024)),
         ("Journal of Sheep 1999 | Conference PDF | Plain Text", ("Journal of Sheep", 1999)),
-        ("Venue: Journal of Sheep, 2018", ("Journal of Sheep", 2018)),
         ("A survey of sheep until 2018", None),
-        ("Sheep 2018 | part one", None),
         ("ICLR 1825", None),
         ("2018", None),
     ],

@@ -173,17 +173,7 @@ def _validate(model: type[_Model], data: Any) -> tuple[_Model | None, list[Viola
         errors = error.errors(include_url=False, include_input=False)
     # of a file of another version nothing else is said: it would be refused field by field
     errors = [one for one in errors if one["loc"] == VERSION] or errors
-    absent: dict[Any, list[str]] = {}
-    for one in errors:
-        if one["type"] == "missing":
-            absent.setdefault(one["loc"][:-1], []).append(str(one["loc"][-1]))
-    misspelt = {  # which are reported as unknown, and not as missing, too
-        (*one["loc"][:-1], closest(str(one["loc"][-1]), absent.get(one["loc"][:-1], ())))
-        for one in (errors if absent else ())
-        if one["type"] == "extra_forbidden"
-    }
-    kept = (one for one in errors if one["type"] != "missing" or one["loc"] not in misspelt)
-    return None, [found for one in kept for found in _lead_back(one, data, model)]
+    return None, [found for one in errors for found in _lead_back(one, data, model)]
 
 
 def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violation]:
@@ -199,6 +189,9 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
             members = _below(members, value, step)
             loc, value = (*loc, step), value[step]
     model = _meant(members, value)
+    misspelt = kind == "missing" and closest(name, value.keys() - _fields(model).keys())
+    if misspelt and error["loc"] != VERSION:
+        return  # it is reported as unknown
     if name or kind == "union_tag_not_found":
         yield _of_name(kind, name, loc, model)
         return

@@ -86,11 +86,6 @@ class ExperimentSpec(StrictModel):
     """The stages that the training is divided into, in order, for the pictures; left out where
     training is not divided. Together they are all of the training."""
 
-    @cached_property
-    def chosen(self) -> frozenset[str] | None:
-        """The names under `measures` as a set; None if every shared measurement is made."""
-        return None if self.measures is None else frozenset(self.measures)
-
 
 class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
@@ -157,14 +152,9 @@ class Audit(StrictModel):
         copy._salt = word
         return copy
 
-    def settings_of(self, experiment: str) -> dict[str, Setting]:
+    def settings_of(self, experiment: str) -> Mapping[str, Setting]:
         """Return the settings of an experiment by name: the shared ones, replaced by its own."""
-        return {**self.settings, **self.experiments[experiment].settings}
-
-    def setting_of(self, experiment: str, name: str) -> Setting | None:
-        """Return one setting of an experiment; None if it has no such setting."""
-        own = self.experiments[experiment].settings.get(name)
-        return own if own is not None else self.settings.get(name)
+        return ChainMap(self.experiments[experiment].settings, self.settings)
 
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
@@ -173,23 +163,27 @@ class Audit(StrictModel):
         values = {name: s.at(tier) for name, s in self.settings_of(experiment).items()}
         return {**values, **(overrides or {})}
 
+    @cached_property
+    def declared(self) -> dict[str, Mapping[str, Declaration]]:
+        """Every experiment's measurements by name: the shared ones, replaced by its own."""
+        shared = self.measurements
+        return {
+            name: ChainMap(
+                one.measurements,
+                shared
+                if one.measures is None
+                else {other: shared[other] for other in one.measures if other in shared},
+            )
+            for name, one in self.experiments.items()
+        }
+
     def measurements_of(self, experiment: str) -> Mapping[str, Declaration]:
         """Return an experiment's measurements by name: the shared ones, replaced by its own."""
-        one = self.experiments[experiment]
-        shared = self.measurements
-        if one.measures is not None:
-            shared = {name: shared[name] for name in one.measures if name in shared}
-        return ChainMap(one.measurements, shared)
+        return self.declared[experiment]
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
         """Return the declaration of an experiment's measurement; None if there is none."""
-        one = self.experiments.get(experiment)
-        if one is None:
-            return None
-        own = one.measurements.get(measurement)
-        if own is not None or (one.chosen is not None and measurement not in one.chosen):
-            return own
-        return self.measurements.get(measurement)
+        return self.declared.get(experiment, {}).get(measurement)
 
     def runs_of(self, experiment: str) -> RunCounts:
         """Return the numbers of runs of an experiment."""

@@ -445,7 +445,7 @@ def _coordinates(
     """Return an axis's coordinates in an experiment at a tier, under other settings."""
     if axis.setting is None:
         return axis.values if axis.values is not None else range(axis.size or 0)
-    setting = audit.setting_of(experiment, axis.setting)
+    setting = audit.settings_of(experiment).get(axis.setting)
     value = overrides.get(axis.setting, setting.at(tier) if setting is not None else ())
     return value if isinstance(value, tuple) else ()
 

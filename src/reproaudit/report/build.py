@@ -244,7 +244,7 @@ class _Arms:
 
     def _source(self, setting: str, value: SettingValue) -> str | None:
         """The source that states a reading's value."""
-        found = self._audit.setting_of(self._claim.experiment, setting)
+        found = self._audit.settings_of(self._claim.experiment).get(setting)
         if found is None:
             return None
         stated = {one.value: one.source for one in found.readings}

@@ -114,7 +114,7 @@ class Namer:
 
     def setting(self, experiment: str, name: str) -> str:
         """Return what a page calls a setting."""
-        found = self._audit.setting_of(experiment, name)
+        found = self._audit.settings_of(experiment).get(name)
         return found.words if found is not None and found.words else name.replace("_", " ")
 
     def noun(self, experiment: str, name: str) -> str:
