@@ -17,7 +17,7 @@ from reproaudit.audit.card import MAX_CARD_BYTES, Card, parse_card, read_card
 from reproaudit.audit.draft import draft_audit
 from reproaudit.audit.faults import Severity
 from reproaudit.audit.loading import read_text
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command
 from reproaudit.errors import CardError

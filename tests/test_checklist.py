@@ -15,8 +15,8 @@ from reproaudit.audit.card import NO_CARD
 from reproaudit.audit.checklist import CHECKLIST_QUESTIONS, parse_checklist, read_checklist
 from reproaudit.audit.draft import draft_audit
 from reproaudit.audit.loading import load_audit
+from reproaudit.audit.model import AuthorsAnswer, VariableName
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.variables import AuthorsAnswer, VariableName
 from reproaudit.cli import run_command
 from reproaudit.errors import CardError
 from reproaudit.report.documentation import documentation_of

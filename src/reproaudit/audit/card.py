@@ -22,7 +22,7 @@ from pathlib import Path
 
 from reproaudit.audit.document import is_readable, read_file
 from reproaudit.audit.faults import Faults
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.model import VariableName
 from reproaudit.errors import CardError
 
 MAX_CARD_BYTES = 2**18

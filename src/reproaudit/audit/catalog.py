@@ -17,8 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit

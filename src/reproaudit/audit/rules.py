@@ -12,13 +12,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reproaudit.audit.claims import Claim
 from reproaudit.audit.faults import Loc, Violation
-from reproaudit.audit.model import Audit, Setting, Source, TierName
+from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName, VariableName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
 from reproaudit.audit.reviews import Reviews, version_of
 from reproaudit.audit.values import fits, kind_of, repeated, shown
-from reproaudit.audit.variables import VariableName
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
 from reproaudit.checks.concentrates import Concentrates

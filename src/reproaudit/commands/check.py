@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, Entry, audits_in, entry_of
-from reproaudit.audit.command_module import CommandModule
 from reproaudit.audit.document import read_yaml
 from reproaudit.audit.faults import (
     BROKEN_LOG,
@@ -22,6 +21,7 @@ from reproaudit.audit.faults import (
 )
 from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
+from reproaudit.audit.paper_module import CommandModule
 from reproaudit.audit.plan import Role, plan
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reproaudit.audit.claims import Claim
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
 from reproaudit.audit.values import shown
 from reproaudit.errors import UsageError, did_you_mean

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from reproaudit.audit.claims import Claim
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, arms_of
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule

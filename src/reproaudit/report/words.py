@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reproaudit.audit.model import Audit
-from reproaudit.audit.settings import Source
+from reproaudit.audit.model import Audit, Source
 from reproaudit.checks import Side
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate

@@ -15,8 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import SpecError
 
 
