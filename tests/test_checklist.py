@@ -121,11 +121,6 @@ def test_a_malformed_file_is_one_line(
     assert not Path("mine").exists()
 
 
-def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["new", "sheep2031", "--checklist", "absent.tex"]) == 2
-    assert capsys.readouterr().err.startswith("absent.tex:1:1: found no readable file")
-
-
 PIECES = st.sampled_from(
     ["\\item ", "{\\bf ", "}", "\\textbf{", "Claims", "Open access to data and code", "\\item[] ",
      "Answer: ", "\\answerYes{}", "\\answerNo{}", "\\answerNA{}", "\\answerTODO{}", "\n", "%", "\\",

@@ -81,15 +81,6 @@ def test_every_fault_is_told_at_once_in_the_order_of_the_file() -> None:
     assert sorted(f.rule for f in faults_in(rules)) == ["RA224", "RA225"]
 
 
-def test_load_audit_raises_all_faults_together(tmp_path: Path) -> None:
-    path = write(tmp_path, TEXT.replace("year: 2024", "year: 24").replace("by: 1.1", "by: x"))
-    with pytest.raises(SpecError) as caught:
-        load_audit(path)
-    lines = str(caught.value).splitlines()
-    assert [line.startswith(f"{path}:") for line in lines] == [True, True]
-    assert caught.value.exit_code == 2
-
-
 @pytest.mark.parametrize(
     ("data", "rule", "says"),
     [
