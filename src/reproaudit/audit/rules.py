@@ -323,8 +323,8 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     yield from misnamed
     if misnamed:
         return
-    own, *others = (one for one in arms_of(audit, claim) if one.role is not Role.READING)
-    arms = {one.name: one for one in (own, *others)}
+    arms = {one.name: one for one in arms_of(audit, claim) if one.role is not Role.READING}
+    own, *others = arms.values()
     places: dict[str, Loc] = {name: ("arms", name) for name in arms}
     places |= {a.name: (*loc, *at) for at, a in claim.arms() if not isinstance(a, str)}
     compared = [one for one in others if one.role is not Role.COMPARED]
