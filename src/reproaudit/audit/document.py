@@ -53,12 +53,11 @@ def read_file(path: Path, most: int, faults: Faults) -> str | None:
     """Return the text of a file of at most so many bytes, without a byte order mark."""
     try:
         data = read_regular(path, most)
-    except UnfitFileError as error:
-        faults.add(START, (), "RA001", f"found {error.strerror}")
-        return None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        faults.add(START, (), "RA001", f"found no readable file ({reason.lower()})")
+        unfit = isinstance(error, UnfitFileError)
+        found = reason if unfit else f"no readable file ({reason.lower()})"
+        faults.add(START, (), "RA001", f"found {found}")
         return None
     try:
         return data.decode("utf-8-sig")

@@ -46,9 +46,8 @@ class Violation(NamedTuple):
         message: the text that says what was found and what was expected.
         remedy: the text that says what to do here; if it is empty, the nearest known name or else
             the rule's own remedy is taken.
-        about: the name that is unknown.
+        about: the name that is at fault; where it is the last of `loc`, its own place is told.
         known: the names of which one was expected instead of `about`.
-        at_key: whether the field's name is at fault, and not its value.
     """
 
     rule: str
@@ -57,7 +56,6 @@ class Violation(NamedTuple):
     remedy: str = ""
     about: str = ""
     known: Collection[str] = ()
-    at_key: bool = False
 
 
 WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221"})

@@ -158,7 +158,7 @@ def _take(found: Iterable[Violation], document: Document, faults: Faults) -> Non
         if one.about and one.known:
             compared += len(one.known)
             hint = did_you_mean(one.about, one.known) if compared <= MOST_COMPARED else ""
-        place = document.place(one.loc, at_key=one.at_key)
+        place = document.place(one.loc, at_key=one.about in one.loc[-1:])
         faults.add(place, one.loc, one.rule, one.message, one.remedy or hint)
 
 
@@ -189,9 +189,9 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
             members = _below(members, value, step)
             loc, value = (*loc, step), value[step]
     model = _meant(members, value)
-    misspelt = kind == "missing" and closest(name, value.keys() - _fields(model).keys())
-    if misspelt and error["loc"] != VERSION:
-        return  # it is reported as unknown
+    missing = kind == "missing" and isinstance(value, dict) and error["loc"] != VERSION
+    if missing and closest(name, value.keys() - _fields(model).keys()):
+        return  # it is misspelt, and reported as unknown
     if name or kind == "union_tag_not_found":
         yield _of_name(kind, name, loc, model)
         return
@@ -205,7 +205,7 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
         one = _of_word(loc, value, found, context)
     else:
         rule, message = _of_value(kind, value, found, context, error["msg"], model)
-        one = Violation(rule, loc, message, at_key=at_key)
+        one = Violation(rule, loc, message, about=str(loc[-1]) if at_key else "")
     todo = isinstance(value, str) and not at_key and UNFINISHED.search(value)
     yield one._replace(rule="RA058", remedy="") if todo else one
 
@@ -296,7 +296,7 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
     if kind == "extra_forbidden":
         of = model.__name__ if model is not None else "mapping"
         message = f"found the unknown field {quoted(name)}; expected a field of {of}"
-        return Violation("RA050", (*loc, name), message, "", name, _fields(model), at_key=True)
+        return Violation("RA050", (*loc, name), message, "", name, _fields(model))
     from reproaudit.audit.schema import description  # which is slow to import
 
     name = name or "kind"

@@ -170,17 +170,7 @@ def one_line(error: BaseException, within: Path | None = None) -> str:
     at = next(reversed(ours or frames), None)
     place = f" ({Path(at.filename).name}:{at.lineno})" if at else ""
     try:
-        text = " ".join(_message(error).encode(errors="backslashreplace").decode().split())
+        text = " ".join(str(error).encode(errors="backslashreplace").decode().split())
     except Exception as fault:  # an exception's own __str__ may fail
         text = f"its text cannot be made ({type(fault).__name__})"
     return f"{type(error).__name__}{': ' if text else ''}{text[:500]}{place}"
-
-
-def _message(error: BaseException) -> str:
-    """The text of an exception; pydantic's without its links and the data that it refuses."""
-    from pydantic import ValidationError
-
-    if not isinstance(error, ValidationError):
-        return str(error)
-    found = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)

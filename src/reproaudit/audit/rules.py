@@ -94,13 +94,11 @@ def _unknown(
     name: str,
     known: Collection[str],
     of: str = "this audit",
-    *,
-    at_key: bool = False,
 ) -> Iterator[Violation]:
     """Yield the name at a place, if it is none of those that are known."""
     if name not in known:
         message = f"found '{name}', which is no {word} of {of}; expected one"
-        yield Violation("RA224", loc, message, "", name, known, at_key)
+        yield Violation("RA224", loc, message, "", name, known)
 
 
 def _again(loc: Loc, values: Sequence[SettingValue], *below: str) -> Iterator[Violation]:
@@ -191,7 +189,7 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
     for name, arm in audit.arms.items():
         if name == OWN:
             message = f"found '{OWN}', the name of a claim's own runs; expected another"
-            yield Violation("RA225", ("arms", name), message, at_key=True)
+            yield Violation("RA225", ("arms", name), message)
         if arm.experiment is not None:
             place = ("arms", name, "experiment")
             yield from _unknown(place, "experiment", arm.experiment, audit.experiments)
@@ -211,14 +209,14 @@ def _setting(
         yield Violation("RA225", place, message)
     if setting.alternatives and not setting.guessed:
         message = f"found alternatives to '{name}', which '{setting.source}' states"
-        yield Violation("RA145", (*loc, "alternatives"), message, at_key=True)
+        yield Violation("RA145", (*loc, "alternatives"), message)
     for i, reading in enumerate(setting.readings):
         if reading.source in (Source.ASSUMPTION, Source.RECALLED):
             message = f"found '{reading.source}'; expected a source that states the value"
             yield Violation("RA222", (*loc, "readings", i, "source"), message)
         for other, value in reading.together.items():
             place = (*loc, "readings", i, "with", other)
-            yield from _unknown(place, "setting", other, every, at_key=True)
+            yield from _unknown(place, "setting", other, every)
             if other in every:
                 yield from _other_type(place, other, value, every[other])
     for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
@@ -281,17 +279,9 @@ def _training_loss(
 
 
 class _Read(NamedTuple):
-    """A quantity as it is read at a tier.
+    """A quantity as it is read in an arm: of what kind, and along which coordinates by axis.
 
-    Attributes:
-        loc: its place.
-        tier: the tier.
-        check: the check that reads it; None of what no check reads.
-        quantity: the quantity.
-        arm: the arm in whose runs it is read.
-        name: the measurement that is read there.
-        kind: the kind of that measurement.
-        along: the coordinates of that measurement, by axis.
+    The name is that of the measurement that is read there; what no check reads has none.
     """
 
     loc: Loc
@@ -416,7 +406,7 @@ def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[V
     settings = audit.settings_of(arm.experiment)
     for name, value in arm.overrides.items():
         place, of = (*loc, "settings", name), f"'{arm.experiment}'"
-        yield from _unknown(place, "setting", name, settings, of, at_key=True)
+        yield from _unknown(place, "setting", name, settings, of)
         if name in settings:
             yield from _other_type(place, name, value, settings[name])
     for tier in JUDGED if arm.overrides and not arm.reads else ():
@@ -425,9 +415,9 @@ def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[V
             message = f"found {shown(value)}, the claim's own '{name}' at the {tier} tier"
             yield Violation("RA111", (*loc, "settings", name), f"{message}; expected another")
     for left, right in arm.reads.items():
-        for name, where, at_key in ((left, own.experiment, True), (right, arm.experiment, False)):
+        for name, where in ((left, own.experiment), (right, arm.experiment)):
             place, known = (*loc, "reads", left), audit.measurements_of(where)
-            yield from _unknown(place, "measurement", name, known, f"'{where}'", at_key=at_key)
+            yield from _unknown(place, "measurement", name, known, f"'{where}'")
 
 
 # --- what a claim reads -------------------------------------------------------------------------
@@ -476,7 +466,7 @@ def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
             own = name in read.quantity.at
             of, check = (f"'{read.name}'" if own else "what it reads"), read.check_loc
             known, loc = (read.along, read.loc) if own else (by_check[check], check)
-            yield from _unknown((*loc, "at", name), "axis", name, known, of, at_key=True)
+            yield from _unknown((*loc, "at", name), "axis", name, known, of)
 
 
 def _unmeasured(read: _Read) -> Iterator[Violation]:

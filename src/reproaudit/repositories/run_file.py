@@ -254,7 +254,7 @@ def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[
     here: Loc = ("experiments", name)
     if name not in audit.experiments:
         message = f"found '{name}'; expected an experiment of the audit"
-        yield Violation("RA081", here, message, "", name, audit.experiments, at_key=True)
+        yield Violation("RA081", here, message, "", name, audit.experiments)
         return
     values = {
         setting: [one.at(tier) for tier in TIERS]
@@ -270,7 +270,7 @@ def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[
     for field in ("fixed", "spelled"):
         for one in sorted(getattr(experiment, field).keys() - values):
             message = f"found '{one}'; expected a setting of the experiment"
-            yield Violation("RA083", (*here, field, one), message, "", one, values, at_key=True)
+            yield Violation("RA083", (*here, field, one), message, "", one, values)
     if SEED not in passed:
         message = "found no {seed}; expected one, or all runs would be the same"
         remedy = "Pass the seed to the command."
@@ -290,7 +290,7 @@ def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[
             yield from _faults_of_quantity(loc, quantity, declared[measurement])
         else:
             message = f"found '{measurement}'; expected a measurement of '{name}'"
-            yield Violation("RA085", loc, message, "", measurement, declared, at_key=True)
+            yield Violation("RA085", loc, message, "", measurement, declared)
 
 
 def _faults_of_quantity(
