@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 import reproaudit
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.model import VariableName
 
 MODULE = Path(__file__).parent / "miniature" / "mini.py"
 SOURCES = Path(reproaudit.__file__).parent.parent

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from miniatures import MODULE, write_paper
-from reproaudit.audit import catalog as catalog_module
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
@@ -24,28 +22,6 @@ def test_every_shipped_audit_has_its_module() -> None:
         assert entry.slug == slug
         assert entry.module.name == f"reproaudit.papers.{slug}"
         assert entry.module.file.exists()
-
-
-@pytest.fixture
-def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package in miniature, with an audit and a module that is a package."""
-    package = tmp_path / "package"
-    (package / "papers" / "one").mkdir(parents=True)
-    (package / "papers" / "__init__.py").touch()
-    (package / "papers" / "one" / "__init__.py").touch()
-    write_paper(package / "audits", "one")
-    (package / "audits" / "one.py").unlink()
-    monkeypatch.setattr(catalog_module, "PACKAGE", package)
-    return package
-
-
-def test_a_pair_needs_no_registry(shipped: Path) -> None:
-    assert list(Catalog().entries) == ["one"]
-    write_paper(shipped / "audits", "two")
-    shutil.move(shipped / "audits" / "two.py", shipped / "papers" / "two.py")
-    assert list(Catalog().entries) == ["one", "two"]
-    (shipped / "papers" / "_private.py").touch()
-    assert list(Catalog().entries) == ["one", "two"]
 
 
 def test_a_users_folder(tmp_path: Path) -> None:
@@ -127,18 +103,6 @@ def test_check_takes_slugs_files_and_folders(
     assert "Did you mean 'mini'? Papers of your own: --audits DIR." in capsys.readouterr().err
 
 
-def test_what_a_command_line_names(tmp_path: Path) -> None:
-    catalog = Catalog(write_paper(tmp_path))
-    assert [e.slug for e in catalog.select(["mini", "mini"], everything=False)] == ["mini"]
-    assert len(catalog.select([], everything=True)) == len(catalog.entries)
-    with pytest.raises(UsageError, match="name a paper, or --all"):
-        catalog.select([], everything=False)
-    with pytest.raises(UsageError, match=r"unknown paper 'minj'. Did you mean 'mini'\?"):
-        catalog["minj"]
-    with pytest.raises(UsageError, match="no such folder"):
-        _ = Catalog(tmp_path / "absent").entries
-
-
 def test_a_users_folder_runs_from_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,16 +133,6 @@ def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path
         found.append(measure.__globals__["NAME"])
     assert found == ["one", "two"]
     assert len(sys.path) <= len(path) + 1  # the last folder stays, for imports while it measures
-
-
-# --- imports by an old name -----------------------------------------------------------------------
-
-
-def test_another_import_that_fails_is_told_as_it_is(tmp_path: Path) -> None:
-    folder = write_paper(tmp_path)
-    (folder / "mini.py").write_text("import no_such_library\n")
-    with pytest.raises(SpecError, match=r"cannot be imported: ModuleNotFoundError: No module"):
-        Catalog(folder)["mini"].module.load()
 
 
 def test_an_audit_of_the_documentation_alone(

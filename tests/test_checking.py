@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reproaudit.audit.loading import Fault, read_text
-from reproaudit.audit.rules import RULES
+from reproaudit.audit.faults import RULES, Fault
+from reproaudit.audit.loading import read_text
 from reproaudit.cli import run_command
 from reproaudit.report.export.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT

@@ -15,8 +15,8 @@ from reproaudit.audit.card import NO_CARD
 from reproaudit.audit.checklist import CHECKLIST_QUESTIONS, parse_checklist, read_checklist
 from reproaudit.audit.draft import draft_audit
 from reproaudit.audit.loading import load_audit
+from reproaudit.audit.model import AuthorsAnswer, VariableName
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.variables import AuthorsAnswer, VariableName
 from reproaudit.cli import run_command
 from reproaudit.errors import CardError
 from reproaudit.report.documentation import documentation_of
@@ -119,11 +119,6 @@ def test_a_malformed_file_is_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(complaint)
     assert not Path("mine").exists()
-
-
-def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["new", "sheep2031", "--checklist", "absent.tex"]) == 2
-    assert capsys.readouterr().err.startswith("absent.tex:1:1: found no readable file")
 
 
 PIECES = st.sampled_from(

@@ -1,4 +1,7 @@
-"""Crafted audits of up to a mebibyte: each is read within 2 s and 300 MB, whatever it holds."""
+"""Crafted audits of up to a mebibyte: each is read within 2 s and 300 MB, whatever it holds.
+
+Some hold as many values as are read at all, others as many as rules compare with each other.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from reproaudit.audit.faults import MOST_FAULTS, Severity
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_text
-from reproaudit.audit.loading.fault import MOST_FAULTS
-from reproaudit.audit.rules import Severity
 from test_loading import TEXT
 
 SECONDS, MEBIBYTES = 2.0, 300.0
@@ -36,15 +38,15 @@ def many(text: Callable[[int], str], size: int) -> str:
 
 
 def shared_by_all() -> str:
-    shared = many(lambda i: f"  m{i}: {DECLARATION}\n", 450_000)
-    users = many(lambda i: f"  e{i}: {{title: x}}\n", 450_000)
+    shared = many(lambda i: f"  m{i}: {DECLARATION}\n", 100_000)
+    users = many(lambda i: f"  e{i}: {{title: x}}\n", 60_000)
     return in_place_of("experiments:\n", f"measurements:\n{shared}experiments:\n{users}")
 
 
 def wide_arm() -> str:
-    wide = many(lambda i: f"s{i}: 1, ", 300_000)
+    wide = many(lambda i: f"s{i}: 1, ", 100_000)
     uses = many(lambda i: CLAIMS.replace("toy.", f"toy.c{i}-").replace(
-        "nulls: [shuffled]", "nulls: [wide]"), 450_000)  # fmt: skip
+        "nulls: [shuffled]", "nulls: [wide]"), 150_000)  # fmt: skip
     return in_place_of("arms:\n", f"arms:\n  wide: {{settings: {{{wide}}}, why: x}}\n").replace(
         "claims:\n", f"claims:\n{uses}", 1
     )
@@ -62,22 +64,22 @@ CRAFTED: dict[str, Callable[[], str]] = {
     "aliases": lambda: f"a: [{'*a, ' * 260_000}]",
     "brackets": lambda: "[" * 1_000_000,
     "one text": lambda: in_place_of("title: A linear", f"title: A {'linear ' * 140_000}"),
-    "unknown fields": lambda: TEXT + many(lambda i: f"field{i}: 1\n", 950_000),
+    "unknown fields": lambda: TEXT + many(lambda i: f"field{i}: 1\n", 240_000),
     "known and unknown settings": lambda: in_place_of(
         "settings:\n", "settings:\n" + many(
-            lambda i: f"  name{i}: {{value: 1, source: paper, locator: x}}\n", 500_000)
+            lambda i: f"  name{i}: {{value: 1, source: paper, locator: x}}\n", 150_000)
     ).replace(
         "settings: [learning_rate]",
-        f"settings: [learning_rate, {many(lambda i: f'nam{i}e, ', 450_000)}]", 1
+        f"settings: [learning_rate, {many(lambda i: f'nam{i}e, ', 90_000)}]", 1
     ),
     "coordinates": lambda: in_place_of(
         "values: [ours, ridge]",
         f"values: [ours, ridge, {many(lambda i: f'x{i}, ', 270_000)}]",
     ),
     "coordinates that claims miss": lambda: in_place_of(
-        "values: [ours, ridge]", f"values: [ours, {many(lambda i: f'x{i}, ', 500_000)}]"
+        "values: [ours, ridge]", f"values: [ours, {many(lambda i: f'x{i}, ', 100_000)}]"
     ).replace("claims:\n", "claims:\n" + many(
-        lambda i: CLAIMS.replace("toy.", f"toy.c{i}-"), 450_000), 1),
+        lambda i: CLAIMS.replace("toy.", f"toy.c{i}-"), 200_000), 1),
     "shared by all": shared_by_all,
     "one wide arm": wide_arm,
     "one arm named often": lambda: in_place_of(
@@ -85,21 +87,24 @@ CRAFTED: dict[str, Callable[[], str]] = {
     ),
     "many nulls and many checks": lambda: in_place_of(
         "      - {kind: aligns, distance: distance, at_most: 0.1, from: paper}\n",
-        "      - {kind: aligns, distance: distance, at_most: 0.1, from: paper}\n" * 7_000,
+        "      - {kind: aligns, distance: distance, at_most: 0.1, from: paper}\n" * 1_000,
     ).replace("    nulls: [shuffled]\n    constructed", "    nulls:\n" + many(
-        lambda i: f"      - {{name: a{i}, settings: {{labels: b}}, why: x}}\n", 400_000)
+        lambda i: f"      - {{name: a{i}, settings: {{labels: b}}, why: x}}\n", 120_000)
         + "    constructed", 1),
     "values together": lambda: in_place_of(
         "settings:\n", "settings:\n" + many(
             lambda i: f"  n{i}: {{value: 1, source: paper, locator: x, readings: [{{value: 2, "
-            "source: card, locator: y, with: {steps: 3}}]}\n", 500_000)
+            "source: card, locator: y, with: {steps: 3}}]}\n", 80_000)
     ).replace("experiments:\n", "experiments:\n" + many(
-        lambda i: f"  e{i}: {{title: x, measurements: {{m: {DECLARATION}}}}}\n", 450_000), 1),
+        lambda i: f"  e{i}: {{title: x, measurements: {{m: {DECLARATION}}}}}\n", 80_000), 1),
     "a huge axis": lambda: in_place_of("{name: row, size: 2}", "{name: row, size: 1000000000000}"),
     "TODOs": lambda: in_place_of("[A. Author, B. Author]", f"[{'TODO, ' * 39_000}]"),
 }  # fmt: skip
 
-GOOD = {"alternatives", "one text", "coordinates", "one arm named often", "TODOs"}
+GOOD = {
+    *("alternatives", "one text", "coordinates", "one arm named often"),
+    *("values together", "TODOs"),
+}
 """Those that are large and otherwise without error."""
 
 MEASURE = r"""

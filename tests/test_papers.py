@@ -11,11 +11,10 @@ import pytest
 from filelock import FileLock
 
 from reproaudit.audit.catalog import Catalog, Entry
-from reproaudit.audit.claims import Claim
+from reproaudit.audit.faults import Severity
 from reproaudit.audit.loading import read_audit
-from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.model import TIERS, Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, PlannedArm, Role, alternatives_of, arms_of, batch_of, plan
-from reproaudit.audit.rules import Severity
 from reproaudit.cell import Cell
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment

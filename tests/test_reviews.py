@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reproaudit.audit.loading import faults_of_reviews, load_audit, load_reviews
+from reproaudit.audit.loading import load_audit, load_reviews, read_reviews
 from reproaudit.audit.reviews import version_of
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
@@ -20,18 +20,18 @@ AGREE = f"decision: agree, reason: So., {DAY}"
 def faults(folder: Path, text: str) -> list[tuple[str, int]]:
     file = folder / "toy.review.yaml"
     file.write_text(f"schema_version: 2\n{text}\n", encoding="utf-8")
-    return [(one.rule, one.place.line) for one in faults_of_reviews(file, AUDIT)]
+    return [(one.rule, one.place.line) for one in read_reviews(file, AUDIT)[1]]
 
 
 def test_the_toys_reviews_have_no_fault() -> None:
     file = TOY.with_suffix("").with_suffix(".review.yaml")
-    assert faults_of_reviews(file, AUDIT) == []
+    assert read_reviews(file, AUDIT)[1] == []
     assert len(load_reviews(file).variables) == 2
 
 
 def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
     assert load_reviews(tmp_path / "toy.review.yaml").variables == {}
-    assert faults_of_reviews(tmp_path / "toy.review.yaml", AUDIT) == []
+    assert read_reviews(tmp_path / "toy.review.yaml", AUDIT)[1] == []
 
 
 @pytest.mark.parametrize(

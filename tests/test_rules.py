@@ -11,20 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.audit.rules import RULES, Severity
-from reproaudit.audit.rules.values import fits, kind_of, same, shown
+from reproaudit.audit.faults import RULES, Severity
+from reproaudit.audit.values import fits, kind_of, same, shown
 
 
 def test_rules_are_complete_and_permanent() -> None:
+    warnings = {rule.id for rule in RULES.values() if rule.severity is Severity.WARNING}
+    assert warnings == {"RA017", "RA153", "RA173", "RA221"}
     for rule in RULES.values():
         assert re.fullmatch(r"RA[012]\d\d", rule.id)
         assert rule.remedy.endswith(".")
     assert list(RULES) == sorted(RULES)
-
-
-def test_only_doubtful_things_are_warnings() -> None:
-    warnings = {rule.id for rule in RULES.values() if rule.severity is Severity.WARNING}
-    assert warnings == {"RA017", "RA153", "RA173", "RA221"}
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -61,11 +58,8 @@ def test_sameness_of_numbers_and_lists() -> None:
         (0.5, 1, False),
         (True, 1, False),
         (1, True, False),
-        ("a", "b", True),
-        ("a", 1, False),
         ((1, 2), (3,), True),
         ((1.5,), (3,), False),
-        (1, (3,), False),
         ((3,), 1, False),
         ((), (1,), True),
     ],

@@ -11,11 +11,9 @@ import jsonschema
 import pytest
 import yaml
 
-from reproaudit import records
 from reproaudit.audit.catalog import audits_in
 from reproaudit.audit.model import Paper
 from reproaudit.audit.schema import audit_schema, description, schema_text
-from reproaudit.cell import SettingValue
 from reproaudit.checks import Aligns
 from test_loading import TEXT
 
@@ -81,11 +79,6 @@ def test_a_description_is_the_text_below_a_field_and_is_inherited() -> None:
     assert "\n" not in two_lines
 
 
-def test_an_audit_takes_the_values_that_a_record_keeps() -> None:
-    """The type is stated twice, so that what reads audits does without what computes."""
-    assert records.SettingValue == SettingValue
-
-
 def test_committed_schema_is_up_to_date() -> None:
     assert json.loads(schema_text()) == audit_schema()
     assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
@@ -107,16 +100,12 @@ def test_shipped_audits_are_valid(path: Path) -> None:
     [
         ("schema_version: 2", "schema_version: 1"),
         ("  venue: Journal of Small Examples\n", ""),
-        ("main: true", "main: perhaps"),
         ("short: every", "shrot: every"),
         ("kind: aligns", "kind: algins"),
         ("kind: aligns", "kind: beats"),
-        ("source: assumption", "source: guess"),
         ("  optimizer:\n", "  Optimizer:\n"),
         ("quick: 5", "quick: 0"),
-        ("name: Pseudocode", "name: Pseudo Code"),
         ("value: 32", "value: {a: 1}"),
-        ("value: 32", "value: null"),
         ("within: 0.05", "within: 5e-2"),
         ("- id: toy.direction", "- id: Direction"),
     ],

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Literal
 
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.loading import Fault, read_audit
-from reproaudit.audit.model import Audit
-from reproaudit.audit.settings import known_tier
+from reproaudit.audit.faults import Fault
+from reproaudit.audit.loading import read_audit
+from reproaudit.audit.model import Audit, known_tier
+from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cell import SettingValue
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.elsewhere.submission import read_submission

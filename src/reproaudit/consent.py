@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import StoreError, UsageError
 
 TRUST_FILE_VARIABLE = "REPROAUDIT_TRUST_FILE"

@@ -172,7 +172,7 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = given or list(config.getini("reproaudit"))
     if not paths:
         return
-    from reproaudit.audit.settings import known_tier
+    from reproaudit.audit.model import known_tier
     from reproaudit.errors import UsageError
     from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
 

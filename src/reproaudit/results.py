@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.audit.claims import Claim
-from reproaudit.audit.model import Audit
-from reproaudit.audit.rules import BROKEN_LOG, RULES
+from reproaudit.audit.faults import BROKEN_LOG, RULES
+from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.seeds import decisive, digest, rule
 from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings

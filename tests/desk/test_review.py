@@ -16,10 +16,9 @@ from desks import RunningDesk, copied, running
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.audit.loading import faults_of_reviews, load_audit
-from reproaudit.audit.model import Audit
+from reproaudit.audit.loading import load_audit, read_reviews
+from reproaudit.audit.model import Audit, VariableName
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.variables import VariableName
 from reproaudit.cli import run_command
 from reproaudit.desk import edits
 from reproaudit.desk.saving import ChangedError, read_version, save, written
@@ -121,7 +120,7 @@ def test_saving_keeps_another_programs_change(tmp_path: Path, audit: Audit) -> N
     with pytest.raises(ChangedError, match="changed by something else"):
         save(mine, edits.carry_out(mine.reviews, audit, "Pseudocode=agree: so", "R2", DAY))
     assert "R3" in file.read_text(encoding="utf-8")
-    assert faults_of_reviews(file, audit) == []
+    assert read_reviews(file, audit)[1] == []
 
 
 def test_the_command_writes_the_review_file_alone(

@@ -9,7 +9,7 @@ import pytest
 
 from factories import make_audit
 from miniatures import aligns, claim
-from reproaudit.audit.claims import Claim
+from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Condition, Limit, Provenance, Side
 from reproaudit.judge.certainty import certainty, phrases

@@ -12,7 +12,7 @@ import pytest
 from outsiders import ALL_FIXED, WRITES, archive, outsider, run, write
 
 from reproaudit.audit.catalog import Catalog
-from reproaudit.audit.command_module import CommandModule
+from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.records import CellStatus, Record

@@ -1,7 +1,7 @@
 """Reads a reproducibility card: the paper, and its automated classification.
 
-A card is text in one of two shapes, a line for each of the nine variables or a Markdown table, with
-title, authors and venue above it in any order::
+A card is text in one of two shapes, a line for each of the nine variables or a Markdown table.
+Above it are, in any order, the title, the authors and the venue with its year::
 
     A Title                                     | Reproducibility Variable | Result | LLM Response |
     Authors: A. Author, B. Author               |---|---|---|
@@ -20,16 +20,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reproaudit.audit.loading.document import is_readable, read_file
-from reproaudit.audit.loading.fault import Faults
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.document import is_readable, read_file
+from reproaudit.audit.faults import Faults
+from reproaudit.audit.model import VariableName
 from reproaudit.errors import CardError
 
 MAX_CARD_BYTES = 2**18
 """The largest card; those seen so far have a fiftieth of it."""
-
-LONGEST_TITLE = 400
-"""Characters beyond which a line is no title."""
 
 
 @dataclass(frozen=True)
@@ -131,12 +128,13 @@ def parse_card(text: str, file: str = "card") -> Card:
     return replace(card, rows=results, remarks=tuple(remarks))
 
 
-# --- rows ---------------------------------------------------------------------------------------
-
 _ROW = re.compile(
     rf"[|*\s]*({'|'.join(map(re.escape, VariableName))})(?:\**\s*[|:]\s*\**|\s|$)([^\s|*]*)"
 )
-
+_END_OF_HEAD = re.compile(r"\W*Reproducibility Variable\b|\W*abstract\W*$", re.IGNORECASE)
+_AUTHORS = re.compile(r"\**Authors:\**(.*)")
+_BETWEEN_AUTHORS = re.compile(r"\s*(?:[,;](?!\s*(?:Jr|Sr|II|III|IV)\b)|\s&\s|\sand\s)\s*")
+_VENUE = re.compile(r"(\S.{,98}?) ?((?:19|20)\d\d)( \|.*)?")
 
 _WORDS = {
     VariableName.RESEARCH_TYPE: ("Experimental", "Theoretical"),
@@ -159,56 +157,37 @@ def _row(line: str) -> tuple[VariableName, str] | None:
 
 def _ends_head(line: str) -> bool:
     """True if the rows or the abstract begin here."""
-    if re.match(r"\W*Reproducibility Variable\b|(#+ )?\**abstract\**[:.]?$", line, re.IGNORECASE):
-        return True
     row = _row(line)
-    return row is not None and row[1] in _words(row[0])
-
-
-# --- title, authors, venue ----------------------------------------------------------------------
-
-_LABEL = re.compile(r"\**(title|authors?|venue|notice)\**\s?:\**\s?(.*)", re.IGNORECASE)
-_VENUE = re.compile(r"(\S.{,98}?)[ ,]*\b((?:19|20)\d\d)|(\w{,98}[A-Za-z])((?:19|20)\d\d)")
-_ACRONYM = re.compile(r"[A-Za-z]*[A-Z][A-Za-z]*[A-Z][A-Za-z]*")
-_LINKS = re.compile(r"\b(PDF|LLM Run Details|Plain Text)\b")
-_BETWEEN_AUTHORS = re.compile(r"\s*(?:[,;](?!\s*(?:Jr|Sr|II|III|IV)\b)|\s&\s|\sand\s)\s*")
+    return bool(_END_OF_HEAD.match(line)) or (row is not None and row[1] in _words(row[0]))
 
 
 def _head(lines: Sequence[str]) -> Card:
-    """Title, authors, venue and year of the lines above the rows, in any order, with remarks."""
-    labelled: dict[str, list[str]] = {"title": [], "author": [], "venue": [], "notice": []}
-    rest: list[str] = []
+    """Title, authors, venue and year of the lines above the rows, with remarks."""
+    titles, authors, venue, year = [], list[str](), None, None
     for line in lines:
-        label, read = _LABEL.match(line), _venue(line)
-        if label is not None:
-            labelled[label[1].lower().removesuffix("s")].append(label[2])
-        elif read and (_ACRONYM.fullmatch(read[0]) or _LINKS.search(line.partition(" | ")[2])):
-            labelled["venue"].append(line)
-        else:
-            rest.append(line)
+        if (named := _AUTHORS.match(line)) is not None:
+            authors += filter(None, _BETWEEN_AUTHORS.split(named[1].strip()))
+        elif venue is None and (found := _venue(line)) is not None:
+            venue, year = found
+        elif not line.startswith("Notice:"):
+            titles.append(line.lstrip("#").strip(" *"))
     remarks = []
-    venues = set(map(_venue, labelled["venue"]))
-    venue, year = (venues.pop() if len(venues) == 1 else None) or (None, None)
     if venue is None:
-        remarks.append("venue: found no single line such as 'ICLR 2025 | …'")
-    names = [_bare(part) for text in labelled["author"] for part in _BETWEEN_AUTHORS.split(text)]
-    authors = tuple(filter(None, names))
+        remarks.append("venue: found no line such as 'ICLR 2025 | …'")
     if not authors:
         remarks.append("authors: found no line 'Authors: …' with names")
-    titles = [_bare(text.lstrip("#")) for text in labelled["title"] or rest]
-    title = titles[0] if titles and 0 < len(titles[0]) <= LONGEST_TITLE else None
-    if title is None:
+    if not titles:
         remarks.append("title: found no line that could be one")
     elif len(titles) > 1:
         remarks.append(f"title: read from the first of {len(titles)} lines")
-    return Card(title, authors, venue, year, remarks=tuple(remarks))
+    title = titles[0] if titles else None
+    return Card(title or None, tuple(authors), venue, year, remarks=tuple(remarks))
 
 
-def _bare(text: str) -> str:
-    """A text without Markdown's emphasis around it."""
-    return text.strip().strip("*").strip()
-
-
-def _venue(text: str) -> tuple[str, int] | None:
-    match = _VENUE.fullmatch(_bare(text.partition(" | ")[0]))
-    return None if match is None else (match[1] or match[3], int(match[2] or match[4]))
+def _venue(line: str) -> tuple[str, int] | None:
+    """The venue and its year: an acronym, or what links to the paper's files follow."""
+    match = _VENUE.fullmatch(line)
+    if match is None:
+        return None
+    acronym = match[1].isalpha() and not match[1][1:].islower()
+    return (match[1], int(match[2])) if match[3] or acronym else None

@@ -17,8 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
@@ -158,12 +157,13 @@ class Catalog:
         Raises:
             UsageError: if the user's folder does not exist.
         """
-        papers = _papers(shipped_audits(), shipped=True)
+        files = audits_in(shipped_audits())
         folder, named_by = (self.folder, "--audits") if self.folder else configured_folder()
         if folder is not None:
             if not folder.is_dir():
                 raise UsageError(f"{folder}: no such folder. {named_by} names a folder of audits.")
-            papers.update(_papers(folder, shipped=False))
+            files += audits_in(folder)
+        papers = {file.stem: entry_of(file) for file in files}
         return dict(sorted(papers.items()))
 
     def __getitem__(self, slug: str) -> Entry:
@@ -196,39 +196,22 @@ class Catalog:
 
 
 def entry_of(audit_file: Path) -> Entry:
-    """Return the paper of an audit's file, shipped or not."""
-    folder = audit_file.parent
+    """Return the paper of an audit's file, shipped or not, with its code, if it has some.
+
+    That is its run file in a user's folder, else its module: a package or a file.
+    """
+    slug, folder = audit_file.stem, audit_file.parent
     shipped = folder.resolve() == shipped_audits().resolve()
-    return _entry(audit_file, _modules(folder, shipped), shipped)
+    run_file = audit_file.with_suffix(RUN_FILE)
+    if not shipped and run_file.is_file():
+        return Entry(slug, audit_file, CommandModule(slug, run_file, importable=False))
+    place = (PACKAGE / "papers" if shipped else folder) / slug
+    file = place if (place / "__init__.py").is_file() else place.with_name(f"{slug}.py")
+    name = f"reproaudit.papers.{slug}" if shipped else slug
+    return Entry(slug, audit_file, Module(name, file, shipped) if file.exists() else None)
 
 
 def audits_in(folder: Path) -> list[Path]:
     """Return the audits in a folder, sorted by name: ``SLUG.yaml`` alone."""
     others = (RUN_FILE, REVIEW_FILE)
     return [one for one in sorted(folder.glob("*.yaml")) if not one.name.endswith(others)]
-
-
-def _papers(folder: Path, *, shipped: bool) -> dict[str, Entry]:
-    """The papers whose audits lie in a folder, by slug."""
-    modules = _modules(folder, shipped)
-    return {file.stem: _entry(file, modules, shipped) for file in audits_in(folder)}
-
-
-def _modules(folder: Path, shipped: bool) -> dict[str, Path]:
-    """The modules of a folder's audits by stem: files and packages, private ones left out."""
-    folder = PACKAGE / "papers" if shipped else folder
-    files = {file.stem: file for file in folder.glob("*.py")}
-    packages = {file.parent.name: file.parent for file in folder.glob("*/__init__.py")}
-    return {name: path for name, path in {**files, **packages}.items() if not name.startswith("_")}
-
-
-def _entry(file: Path, modules: Mapping[str, Path], shipped: bool) -> Entry:
-    """A paper with its code: its run file in a user's folder, else its module, if it has one."""
-    slug, run_file = file.stem, file.with_suffix(RUN_FILE)
-    code: Module | None = None
-    if not shipped and run_file.is_file():
-        code = CommandModule(name=slug, file=run_file, importable=False)
-    elif slug in modules:
-        name = f"reproaudit.papers.{slug}" if shipped else slug
-        code = Module(name=name, file=modules[slug], importable=shipped)
-    return Entry(slug, file, code)

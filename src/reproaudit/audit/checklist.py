@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reproaudit.audit.card import read_card_text, readable
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.model import VariableName
 from reproaudit.errors import CardError
 
 CHECKLIST_QUESTIONS: Mapping[str, tuple[VariableName, ...]] = {

@@ -17,7 +17,7 @@ from datetime import date
 
 from reproaudit.audit.card import Card
 from reproaudit.audit.checklist import NO_CHECKLIST, Checklist, ChecklistAnswer
-from reproaudit.audit.variables import VariableName
+from reproaudit.audit.model import VariableName
 
 TODO = "TODO"
 

@@ -11,22 +11,490 @@ example that a claim's measurement is declared.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import date
+from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import AfterValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
-from reproaudit.audit.claims import ArmSpec, Claim
-from reproaudit.audit.findings import Finding, NotAudited
-from reproaudit.audit.settings import TIERS, Setting, Source, TierName
-from reproaudit.audit.variables import Text, Variable, at_most_words
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import Declaration, Name, StrictModel
+from reproaudit.checks import Bound, Check
+from reproaudit.declarations import (
+    Coordinate,
+    Declaration,
+    Name,
+    OneComplaint,
+    Quantity,
+    StrictModel,
+)
+from reproaudit.errors import UsageError, did_you_mean
 
-__all__ = ["TIERS", "Setting", "Source", "Text", "TierName"]
+
+def _says_something(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("string_too_short", "found empty text; expected some")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_says_something)]
+"""Text of at least one character that is no space."""
+
+
+def at_most_words(most: int) -> AfterValidator:
+    """Return a validator of a text's length."""
+
+    def is_brief(text: str) -> str:
+        if (found := len(text.split())) > most:
+            context = {"found": found, "most": most}
+            raise PydanticCustomError(
+                "too_many_words", "found {found} words; expected at most {most}", context
+            )
+        return text
+
+    return AfterValidator(is_brief)
+
+
+ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")]
+"""The id of a claim or a finding: the slug, a dot, and words joined by hyphens."""
+
+SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
+"""A setting's name; ``experiment.setting`` for the own setting of one experiment."""
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+
+
+# --- the nine variables ---------------------------------------------------------------------------
+
+
+class VariableName(StrEnum):
+    """The nine reproducibility variables."""
+
+    RESEARCH_TYPE = "Research Type"
+    RESEARCHER_AFFILIATION = "Researcher Affiliation"
+    PSEUDOCODE = "Pseudocode"
+    OPEN_SOURCE_CODE = "Open Source Code"
+    OPEN_DATASETS = "Open Datasets"
+    DATASET_SPLITS = "Dataset Splits"
+    HARDWARE_SPECIFICATION = "Hardware Specification"
+    SOFTWARE_DEPENDENCIES = "Software Dependencies"
+    EXPERIMENT_SETUP = "Experiment Setup"
+
+
+UNSCORED = frozenset({VariableName.RESEARCH_TYPE, VariableName.RESEARCHER_AFFILIATION})
+"""The variables that describe the paper; the other seven are scored."""
+
+
+class Classification(StrictModel):
+    """The automated classification of one variable, as the reproducibility card gives it."""
+
+    result: Text
+    """The card's result, for example "Yes" or "No" (in quotes), Experimental, or Academia."""
+    as_of: date
+    """The day on which the card was read, YYYY-MM-DD."""
+
+
+class ReviewDecision(StrEnum):
+    """A reviewer's answer to the card's classification."""
+
+    AGREE = "agree"
+    DISAGREE = "disagree"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Review(StrictModel):
+    """One reviewer's decision on one variable."""
+
+    reviewer: Text
+    """The reviewer: a name, initials or a role. Each reviewer decides once on a variable."""
+    decision: ReviewDecision
+    """agree or disagree with the card's result; not_applicable if the paper needs no such thing,
+    for example no data set because its data are generated."""
+    reason: Text
+    """The reason for the decision, in one sentence."""
+    as_of: date
+    """The day of the decision, YYYY-MM-DD."""
+
+
+class Evidence(StrictModel):
+    """A passage of the paper that the decision on a variable rests on."""
+
+    statement: Text
+    """The content of the passage in your own words, not a quotation."""
+    locator: Text
+    """The place of the passage: a section, appendix or page, or the row of the card."""
+
+
+class AuthorsAnswer(StrictModel):
+    """The authors' own answer about a variable, to a question of their conference's checklist."""
+
+    answer: Literal["Yes", "No", "NA"]
+    """Yes, No or NA (in quotes), as the checklist has it."""
+    justification: Text | None = None
+    """The authors' words, if they gave any."""
+    locator: Text
+    """The checklist, and the question by its number and title."""
+    as_of: date
+    """The day on which the checklist was read, YYYY-MM-DD."""
+
+
+class Variable(StrictModel):
+    """One reproducibility variable: the card's result and the evidence."""
+
+    name: VariableName
+    """The variable's name, one of the nine."""
+    card: Classification
+    """The automated classification on the reproducibility card."""
+    authors: tuple[AuthorsAnswer, ...] = ()
+    """The authors' side: their answers in a conference's checklist. They count in no score."""
+    evidence: tuple[Evidence, ...] = Field(min_length=1)
+    """The passages of the paper that the decisions rest on."""
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+TierName = Literal["smoke", "quick", "paper"]
+"""The scale of a run."""
+
+TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")
+"""The tiers, from the smallest to the paper's own scale."""
+
+
+def known_tier(name: str) -> TierName:
+    """Return the tier of that name.
+
+    Raises:
+        UsageError: if there is no such tier.
+    """
+    for tier in TIERS:
+        if name == tier:
+            return tier
+    raise UsageError(f"no tier '{name}'. {did_you_mean(name, TIERS)}".rstrip())
+
+
+def _shape(value: Any) -> str:
+    return "list" if isinstance(value, list | tuple) else "single"
+
+
+Single = Annotated[
+    bool | int | float | str, OneComplaint("true or false, a number, text, or a list of these")
+]
+ListItem = Annotated[bool | int | float | str, OneComplaint("true or false, a number or text")]
+Value = Annotated[
+    Annotated[Single, Tag("single")] | Annotated[tuple[ListItem, ...], Tag("list")],
+    Discriminator(_shape),
+]
+"""A setting's value: `reproaudit.cell.SettingValue`, which complains once about a wrong type."""
+
+
+class Source(StrEnum):
+    """The source of a value, from the strongest to the weakest; the last two are guesses."""
+
+    PAPER = "paper"
+    CARD = "card"
+    AUTHORS_CODE = "authors_code"
+    REVIEWS = "reviews"
+    REPRODUCTION = "reproduction"
+    DERIVED = "derived"
+    RECALLED = "recalled"
+    ASSUMPTION = "assumption"
+
+
+class Scaled(StrictModel):
+    """The value that a smaller tier runs in place of a setting's value."""
+
+    value: Value
+    """The value at this tier."""
+    reason: Text
+    """The reason why this value still shows the phenomenon, or why the setting must shrink."""
+
+
+class Reading(StrictModel):
+    """Another value that another source backs; both are run and judged."""
+
+    value: Value
+    """The value that the other source states."""
+    source: Source
+    """The other source."""
+    locator: Text
+    """The place where the other source states it."""
+    together: dict[Name, Value] = Field(default_factory=dict, alias="with")
+    """Values of other settings that the same source states and that change along."""
+    excused: Text | None = None
+    """Why the difference cannot matter, so that it need not be run."""
+
+
+class Setting(StrictModel):
+    """A setting's value at the paper's scale, with its source."""
+
+    value: Value
+    """The value that the paper tier runs: true or false, a number, text, or a list of these."""
+    source: Source
+    """The source of the value. `recalled` is known from memory without a place, `assumption` is
+    ours; both are guesses and need `why`, and `alternatives` or `only_reading`."""
+    locator: Text | None = None
+    """The place where the source states the value: section, table, page, or file and line. Needed
+    unless the source is an assumption."""
+    words: Text | None = None
+    """What a page calls the setting, in a few words; left out, its name."""
+    why: Text | None = None
+    """Of a guess: the reason for this value, and why its alternatives are credible."""
+    alternatives: tuple[Value, ...] = ()
+    """Of a guess: other values that a careful reader might equally have chosen."""
+    only_reading: Text | None = None
+    """Of a guess without alternatives: why there is only one reading."""
+    readings: tuple[Reading, ...] = ()
+    """Values that other sources back. A finding states the difference."""
+    quick: Scaled | None = None
+    """The value at the quick tier, if it differs from the paper tier's."""
+    smoke: Scaled | None = None
+    """The value at the smoke tier, if it differs from the quick tier's."""
+
+    @model_validator(mode="after")
+    def _sourced(self) -> Self:
+        if not self.guessed and self.locator is None:
+            raise ValueError(
+                f"a setting from source '{self.source}' needs a 'locator': section, table, page, "
+                "or file and line"
+            )
+        if self.guessed and self.why is None:
+            raise ValueError("a guess needs 'why': say what speaks for the value")
+        if self.guessed and not self.alternatives and self.only_reading is None:
+            raise ValueError(
+                "a guess needs 'alternatives' that a careful reader might equally have chosen, or "
+                "'only_reading': why there are none"
+            )
+        return self
+
+    @property
+    def guessed(self) -> bool:
+        """True if nobody states the value: assumed, or recalled without a place."""
+        return self.source in (Source.ASSUMPTION, Source.RECALLED)
+
+    @property
+    def underspecified(self) -> bool:
+        """True if the setting belongs to the ledger: guessed, or read otherwise by sources."""
+        return self.guessed or bool(self.readings)
+
+    @property
+    def others(self) -> tuple[SettingValue, ...]:
+        """The alternatives and the readings, without repetitions."""
+        every = dict.fromkeys([*self.alternatives, *(c.value for c in self.readings)])
+        return tuple(value for value in every if value != self.value)
+
+    def at(self, tier: TierName) -> SettingValue:
+        """The value at a tier: smoke falls back to quick, and quick to the paper tier's value."""
+        if tier == "smoke" and self.smoke is not None:
+            return self.smoke.value
+        if tier in ("smoke", "quick") and self.quick is not None:
+            return self.quick.value
+        return self.value
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+class StartBound(Bound):
+    """What holds of an arm before training; where it does not, the run is void."""
+
+    value: Quantity
+    """The quantity, read at its first observation."""
+
+
+class ArmSpec(StrictModel):
+    """An experiment under other settings than the claim's own, or read with other measurements."""
+
+    experiment: Name | None = None
+    """The experiment that is run; the claim's own if left out."""
+    settings: dict[Name, Value] = Field(default_factory=dict)
+    """The settings that differ from the claim's own runs, by name, with their values."""
+    reads: dict[Name, Name] = Field(default_factory=dict)
+    """Measurements (left) in whose place others (right) are read, for example the distance to the
+    target of another run. Without `settings` nothing is run again."""
+    why: Text
+    """What the arm lacks, or how its solution is constructed."""
+    words: Text | None = None
+    """What a page calls it, in a few words; left out, its name."""
+    holds_at_start: tuple[StartBound, ...] = ()
+    """What holds of the arm at the start; a run in which it does not is void."""
+
+    @model_validator(mode="after")
+    def _differs(self) -> Self:
+        if not self.settings and not self.reads and self.experiment is None:
+            raise ValueError(
+                "state 'settings', 'reads' or 'experiment': what the arm does otherwise"
+            )
+        return self
+
+
+def _form_of_arm(value: Any) -> str:
+    return "name" if isinstance(value, str) else "arm"
+
+
+class NamedArm(ArmSpec):
+    """An arm that is written in its claim."""
+
+    name: Name
+    """The arm's name, by which pages call it."""
+
+
+AnyArm = Annotated[
+    Annotated[Name, Tag("name")] | Annotated[NamedArm, Tag("arm")], Discriminator(_form_of_arm)
+]
+
+
+class AblationSpec(StrictModel):
+    """An arm without one part of the mechanism: it tells whether that part brings the effect."""
+
+    arm: AnyArm
+    """The arm, or the name of a shared one."""
+    lacks: Annotated[str, Field(min_length=1, max_length=40)]
+    """What it lacks, in a word or two: B, stage II."""
+
+
+class Grade(StrictModel):
+    """The axis along which a claim is graded, from its easiest coordinate on."""
+
+    axis: Name
+    """The axis's name."""
+    symbol: Annotated[str, Field(min_length=1, max_length=20)]
+    """What a page calls a coordinate: L, n."""
+    easiest_first: tuple[Coordinate, ...] = Field(min_length=2)
+    """The coordinates, from the easiest to the hardest."""
+    primary: tuple[Coordinate, ...] = Field(min_length=1)
+    """The coordinates that decide."""
+    origin: Literal["paper", "ours"] = Field(default="paper", alias="from")
+    """Who makes them primary: the paper, or we."""
+
+    @model_validator(mode="after")
+    def _among(self) -> Self:
+        if missing := [one for one in self.primary if one not in self.easiest_first]:
+            raise ValueError(f"'primary' has {missing[0]}, which 'easiest_first' has not")
+        return self
+
+
+class Elsewhere(StrictModel):
+    """Where the runs end that say no."""
+
+    says: Annotated[str, Field(min_length=1, max_length=60)]
+    """A clause with a verb in the plural: "end at one other point"."""
+    measure: Quantity
+    """What it costs them: the quantity whose numbers are compared."""
+
+
+class Reported(StrictModel):
+    """A number published elsewhere, printed with its place and never judged by."""
+
+    says: Text
+    """What was reported, in our words."""
+    locator: Text
+    """The place."""
+
+
+class Claim(StrictModel):
+    """One claim of the paper, with the rule by which it is judged."""
+
+    id: ClaimId
+    """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
+    says: Annotated[Text, at_most_words(25)]
+    """The paper's claim in at most 25 of our words."""
+    short: Annotated[Text, at_most_words(10)]
+    """A finite clause of at most ten words, from which sentences are made."""
+    wording: Literal["from_source", "recalled", "derived"] = "from_source"
+    """Whether the claim's words were read in the source, are from memory, or follow by algebra."""
+    locator: Text
+    """The place where the paper makes the claim."""
+    main: bool = False
+    """Whether it is the paper's main claim; one claim is."""
+    experiment: Name
+    """The experiment whose runs are judged."""
+    headline: tuple[Check, ...] = Field(min_length=1)
+    """What a run must meet to say yes: all of it."""
+    support: tuple[Check, ...] = ()
+    """What else the paper says of the claim; one that is missed makes it partly supported."""
+    notes: tuple[Check, ...] = ()
+    """What is ours and stricter: counted and printed, deciding nothing."""
+    reported: tuple[Reported, ...] = ()
+    """Numbers published elsewhere."""
+    nulls: tuple[AnyArm, ...] = ()
+    """Arms with nothing to learn, or with a wrong reference: each must miss the headline."""
+    ablations: tuple[AblationSpec, ...] = ()
+    """Arms without one part of the mechanism; they change no outcome."""
+    constructed: AnyArm | None = None
+    """A solution built by hand, which shows that the bounds can be met."""
+    readings: tuple[Name, ...] = ()
+    """The settings whose other sourced values (`readings` of the setting) are run and judged."""
+    grade: Grade | None = None
+    """The axis along which the headline is judged, coordinate by coordinate."""
+    share: float = Field(default=0.5, ge=0.5, lt=1)
+    """The share of all runs of which more must say yes."""
+    exact: bool = False
+    """Whether one run decides, as of a construction or an identity."""
+    elsewhere: Elsewhere | None = None
+    """Where the runs end that say no."""
+
+    def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
+        """Yield each null, ablation and constructed solution, with its place in the claim."""
+        yield from ((("nulls", i), one) for i, one in enumerate(self.nulls))
+        yield from ((("ablations", i, "arm"), one.arm) for i, one in enumerate(self.ablations))
+        if self.constructed is not None:
+            yield ("constructed",), self.constructed
+
+
+# --- findings -------------------------------------------------------------------------------------
+
+
+class Finding(StrictModel):
+    """A discrepancy between the paper, the card, the authors' code and practice."""
+
+    id: ClaimId
+    """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
+    kind: Literal["contradiction", "omission", "defect", "staleness", "observation"]
+    """contradiction: two sources disagree; omission: no source says it; defect: something does not
+    work; staleness: it was true once and is no longer; observation: a run showed it."""
+    statement: Text
+    """The finding, in your own words."""
+    sources: tuple[Text, ...] = Field(min_length=1)
+    """The sources that show it, each with its place."""
+    as_of: date
+    """The day of the finding, YYYY-MM-DD."""
+    settings: tuple[SettingName, ...] = ()
+    """The settings that the finding is about; `experiment.setting` for the own setting of one
+    experiment."""
+    changes: tuple[ClaimId, ...] = ()
+    """The ids of the claims whose answer it changes, or may change."""
+
+
+class Response(StrictModel):
+    """An answer of the authors, or of others concerned, to a finding or to an answer."""
+
+    to: ClaimId
+    """The id of the finding or of the claim that is answered."""
+    by: Text
+    """The person who answers: a name or a role."""
+    statement: Text
+    """The answer, in their own words or in a fair summary."""
+    locator: Text | None = None
+    """The place where the answer can be read, if it is public."""
+    as_of: date
+    """The day of the answer, YYYY-MM-DD."""
+
+
+class NotAudited(StrictModel):
+    """A claim of the paper that this audit leaves out, listed so that coverage is honest."""
+
+    statement: Text
+    """The claim in your own words."""
+    locator: Text
+    """The place where the paper makes the claim."""
+    reason: Text
+    """The reason why the claim is not audited."""
+
+
+# --- the audit ------------------------------------------------------------------------------------
 
 
 class Paper(StrictModel):
@@ -85,11 +553,6 @@ class ExperimentSpec(StrictModel):
     stages: tuple[Stage, ...] = ()
     """The stages that the training is divided into, in order, for the pictures; left out where
     training is not divided. Together they are all of the training."""
-
-    @cached_property
-    def chosen(self) -> frozenset[str] | None:
-        """The names under `measures` as a set; None if every shared measurement is made."""
-        return None if self.measures is None else frozenset(self.measures)
 
 
 class RunCounts(StrictModel):
@@ -157,14 +620,9 @@ class Audit(StrictModel):
         copy._salt = word
         return copy
 
-    def settings_of(self, experiment: str) -> dict[str, Setting]:
+    def settings_of(self, experiment: str) -> Mapping[str, Setting]:
         """Return the settings of an experiment by name: the shared ones, replaced by its own."""
-        return {**self.settings, **self.experiments[experiment].settings}
-
-    def setting_of(self, experiment: str, name: str) -> Setting | None:
-        """Return one setting of an experiment; None if it has no such setting."""
-        own = self.experiments[experiment].settings.get(name)
-        return own if own is not None else self.settings.get(name)
+        return ChainMap(self.experiments[experiment].settings, self.settings)
 
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
@@ -173,23 +631,27 @@ class Audit(StrictModel):
         values = {name: s.at(tier) for name, s in self.settings_of(experiment).items()}
         return {**values, **(overrides or {})}
 
+    @cached_property
+    def declared(self) -> dict[str, Mapping[str, Declaration]]:
+        """Every experiment's measurements by name: the shared ones, replaced by its own."""
+        shared = self.measurements
+        return {
+            name: ChainMap(
+                one.measurements,
+                shared
+                if one.measures is None
+                else {other: shared[other] for other in one.measures if other in shared},
+            )
+            for name, one in self.experiments.items()
+        }
+
     def measurements_of(self, experiment: str) -> Mapping[str, Declaration]:
         """Return an experiment's measurements by name: the shared ones, replaced by its own."""
-        one = self.experiments[experiment]
-        shared = self.measurements
-        if one.measures is not None:
-            shared = {name: shared[name] for name in one.measures if name in shared}
-        return ChainMap(one.measurements, shared)
+        return self.declared[experiment]
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
         """Return the declaration of an experiment's measurement; None if there is none."""
-        one = self.experiments.get(experiment)
-        if one is None:
-            return None
-        own = one.measurements.get(measurement)
-        if own is not None or (one.chosen is not None and measurement not in one.chosen):
-            return own
-        return self.measurements.get(measurement)
+        return self.declared.get(experiment, {}).get(measurement)
 
     def runs_of(self, experiment: str) -> RunCounts:
         """Return the numbers of runs of an experiment."""

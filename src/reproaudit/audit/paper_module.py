@@ -1,4 +1,4 @@
-"""A paper's module: its place, and its import where the paper's cells are computed."""
+"""A paper's module or run file: its place, and its import where its cells are computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reproaudit.errors import SpecError
 
@@ -104,6 +104,44 @@ class Module:
         return f"{package}.{self.name}"
 
 
+@dataclass(frozen=True)
+class CommandModule(Module):
+    """A run file, ``<slug>.run.yaml`` in place of a module: the experiments are commands.
+
+    What reads it lies above the audits, and is imported by name when it is asked for, as every
+    paper's module is. Nothing is executed but by the experiments themselves.
+    """
+
+    def load(self) -> Mapping[str, Experiment]:
+        """Return the experiments of the run file.
+
+        Raises:
+            SpecError: listing every fault of the file.
+        """
+        experiments: Mapping[str, Experiment] = _reader().experiments_of(self.file)
+        return experiments
+
+    def digest(self) -> str:
+        """Return the digest of everything the run file computes, as 32 hexadecimal digits.
+
+        Raises:
+            SpecError: listing every fault of the file.
+        """
+        return str(_reader().run_file_digest(self.file))
+
+    def described(self) -> str:
+        """Return the commands that the run file will execute, on one line.
+
+        Raises:
+            SpecError: listing every fault of the file.
+        """
+        return str(_reader().described(self.file))
+
+
+def _reader() -> Any:
+    return importlib.import_module("reproaudit.repositories.experiments")
+
+
 class _FromSource(SourceFileLoader):
     """Compiles a file's own bytes: compiled code that lies beside it need not be of them."""
 
@@ -132,17 +170,7 @@ def one_line(error: BaseException, within: Path | None = None) -> str:
     at = next(reversed(ours or frames), None)
     place = f" ({Path(at.filename).name}:{at.lineno})" if at else ""
     try:
-        text = " ".join(_message(error).encode(errors="backslashreplace").decode().split())
+        text = " ".join(str(error).encode(errors="backslashreplace").decode().split())
     except Exception as fault:  # an exception's own __str__ may fail
         text = f"its text cannot be made ({type(fault).__name__})"
     return f"{type(error).__name__}{': ' if text else ''}{text[:500]}{place}"
-
-
-def _message(error: BaseException) -> str:
-    """The text of an exception; pydantic's without its links and the data that it refuses."""
-    from pydantic import ValidationError
-
-    if not isinstance(error, ValidationError):
-        return str(error)
-    found = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from reproaudit.audit.claims import Claim, NamedArm, StartBound
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Claim, NamedArm, StartBound, TierName
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.declarations import Quantity

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.audit.findings import ClaimId, Response, SettingName
-from reproaudit.audit.variables import Review, Text, VariableName
+from reproaudit.audit.model import ClaimId, Response, Review, SettingName, Text, VariableName
 from reproaudit.declarations import Name, StrictModel
 
 if TYPE_CHECKING:

@@ -100,15 +100,10 @@ def drawn(of_rule: str, count: int, salt: str = "") -> tuple[int, ...]:
         count: how many; fewer are the first of more.
         salt: the word; empty for none.
     """
-    words = 8
     source = hashlib.shake_256(" ".join(filter(None, (of_rule, salt))).encode())
-    while True:
-        stream = source.digest(8 * words)
-        numbers = (int.from_bytes(stream[i : i + 8], "big") for i in range(0, len(stream), 8))
-        seeds = tuple(dict.fromkeys(number % SEEDS_BELOW for number in numbers))
-        if len(seeds) >= count:
-            return seeds[:count]
-        words *= 2
+    stream = source.digest(8 * (2 * count + 8))  # some may be the same
+    numbers = (int.from_bytes(stream[i : i + 8], "big") for i in range(0, len(stream), 8))
+    return tuple(dict.fromkeys(number % SEEDS_BELOW for number in numbers))[:count]
 
 
 def seeds_of(audit: Audit, tier: TierName, experiment: str, count: int) -> tuple[int, ...]:

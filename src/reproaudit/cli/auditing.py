@@ -40,7 +40,7 @@ def check(
     their experiments are held against the audits. Nothing is trained.
     """
     from reproaudit.audit.catalog import Catalog, entry_of
-    from reproaudit.audit.rules import Severity
+    from reproaudit.audit.faults import Severity
     from reproaudit.commands.check import audit_files, fault_data, faults_in
 
     if as_sarif and as_json:

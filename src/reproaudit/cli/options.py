@@ -54,7 +54,7 @@ def parsed(option: str, parse: Callable[[str], Any], metavar: str, about: str) -
 
 def tier_named(word: str) -> str:
     """Return the tier of that name."""
-    from reproaudit.audit.settings import known_tier
+    from reproaudit.audit.model import known_tier
 
     return known_tier(word)
 
@@ -227,7 +227,7 @@ def ask_to_run(entries: Iterable[Entry], trust: bool) -> None:
         ConsentError: if there is no consent.
         SpecError: if a paper has no module.
     """
-    from reproaudit.audit.command_module import CommandModule
+    from reproaudit.audit.paper_module import CommandModule
     from reproaudit.consent import require_consent
 
     modules = {entry.slug: entry.module for entry in entries}

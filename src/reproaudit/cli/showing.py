@@ -144,7 +144,7 @@ def judge_measurements(
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
-    from reproaudit.audit.settings import known_tier
+    from reproaudit.audit.model import known_tier
     from reproaudit.commands.judge import write_judged, write_template
     from reproaudit.elsewhere.submission import read_submission
     from reproaudit.report.answers import scorecard_of_submission

@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, Entry, audits_in, entry_of
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.loading import Fault, faults_of_reviews, read_audit
-from reproaudit.audit.loading.document import read_yaml
-from reproaudit.audit.loading.fault import START, Faults, Place
+from reproaudit.audit.document import read_yaml
+from reproaudit.audit.faults import (
+    BROKEN_LOG,
+    MISFIT,
+    RULES,
+    START,
+    Fault,
+    Faults,
+    Loc,
+    Place,
+)
+from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
+from reproaudit.audit.paper_module import CommandModule
 from reproaudit.audit.plan import Role, plan
-from reproaudit.audit.rules import BROKEN_LOG, MISFIT, RULES, Loc
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.results import read_lines
@@ -64,7 +72,7 @@ def faults_in(file: Path, run: bool) -> Iterator[Fault]:
     """
     if file.name.endswith(REVIEW_FILE):
         audit = file.with_name(f"{file.name.removesuffix(REVIEW_FILE)}.yaml")
-        yield from faults_of_reviews(file, read_audit(audit)[0])
+        yield from read_reviews(file, read_audit(audit)[0])[1]
         return
     run_file = file if file.name.endswith(RUN_FILE) else file.with_suffix(RUN_FILE)
     if run_file != file:
@@ -79,7 +87,7 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
     """Yields the faults of an audit, then what is wrong with its log of results and its module."""
     entry, (audit, faults) = entry_of(file), read_audit(file)
     yield from faults
-    yield from faults_of_reviews(entry.review_file, audit)
+    yield from read_reviews(entry.review_file, audit)[1]
     log = entry.results_file
     for line, what in read_lines(log)[1]:
         yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)

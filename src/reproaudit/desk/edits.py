@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TypeVar
 
-from reproaudit.audit.findings import Response
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import Audit, Response, Review, ReviewDecision, VariableName
 from reproaudit.audit.plan import arms_of
 from reproaudit.audit.reviews import Dispute, Reviews, SignOff, version_of
-from reproaudit.audit.variables import Review, ReviewDecision, VariableName
 from reproaudit.errors import UsageError, did_you_mean
 
 Signed = TypeVar("Signed", Review, SignOff)

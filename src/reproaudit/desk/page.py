@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from reproaudit.audit.model import ReviewDecision, VariableName
 from reproaudit.audit.reviews import Reviews, version_of
-from reproaudit.audit.variables import ReviewDecision, VariableName
 from reproaudit.desk import edits
 from reproaudit.desk.saving import read_version
 from reproaudit.desk.session import DeskSession, StaleError, stamp_of

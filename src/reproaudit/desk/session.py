@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import Audit, VariableName
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.variables import VariableName
 from reproaudit.desk.saving import Version, read_version, save
 
 

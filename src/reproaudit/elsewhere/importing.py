@@ -11,9 +11,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from reproaudit.audit.model import Audit
-from reproaudit.audit.rules.values import shown
-from reproaudit.audit.settings import known_tier
+from reproaudit.audit.model import Audit, known_tier
+from reproaudit.audit.values import shown
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping

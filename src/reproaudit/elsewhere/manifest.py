@@ -10,9 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reproaudit.audit.findings import SettingName
 from reproaudit.audit.loading import read_as
-from reproaudit.audit.variables import Text
+from reproaudit.audit.model import SettingName, Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError, UsageError

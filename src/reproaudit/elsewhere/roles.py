@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
-from reproaudit.audit.rules.values import kind_of, same, shown
+from reproaudit.audit.values import kind_of, same, shown
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.elsewhere.configurations import alike, normal, seed_of
 from reproaudit.elsewhere.logged import LogError, LoggedRun, number_of

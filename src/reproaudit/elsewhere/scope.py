@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.audit.claims import Claim
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
-from reproaudit.audit.rules.values import shown
+from reproaudit.audit.values import shown
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
 

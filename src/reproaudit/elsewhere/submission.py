@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
-from reproaudit.audit.rules.values import fits, kind_of, shown
+from reproaudit.audit.values import fits, kind_of, shown
 from reproaudit.bounded import read_regular
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.declarations import Declaration, MeasurementKind, misfit

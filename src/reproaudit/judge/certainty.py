@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reproaudit.audit.claims import Claim
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.plan import Role, alternatives_of
 from reproaudit.checks import Provenance
 from reproaudit.judge.decisions import FEWEST, scaled

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
-from reproaudit.audit.claims import Claim
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.cell import canonical_settings
 from reproaudit.checks import Condition, Kind, Run

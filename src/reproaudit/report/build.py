@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from reproaudit.audit.claims import Claim
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, arms_of
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
@@ -244,7 +243,7 @@ class _Arms:
 
     def _source(self, setting: str, value: SettingValue) -> str | None:
         """The source that states a reading's value."""
-        found = self._audit.setting_of(self._claim.experiment, setting)
+        found = self._audit.settings_of(self._claim.experiment).get(setting)
         if found is None:
             return None
         stated = {one.value: one.source for one in found.readings}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reproaudit.audit.model import Audit
-from reproaudit.audit.settings import Setting
+from reproaudit.audit.model import Audit, Setting
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
 from reproaudit.report.numbers import listed, of, setting_value
 from reproaudit.report.words import SOURCES, Namer

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from reproaudit.audit.claims import Claim
+from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Kind, Limit, Run, Side
 from reproaudit.checks.beats import Beats

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import UNSCORED, Audit, ReviewDecision, Variable
 from reproaudit.audit.reviews import Reviews
-from reproaudit.audit.variables import UNSCORED, ReviewDecision, Variable
 
 
 def documentation_of(audit: Audit, reviews: Reviews) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reproaudit.audit.model import Audit
-from reproaudit.audit.settings import Source
+from reproaudit.audit.model import Audit, Source
 from reproaudit.checks import Side
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate
@@ -114,7 +113,7 @@ class Namer:
 
     def setting(self, experiment: str, name: str) -> str:
         """Return what a page calls a setting."""
-        found = self._audit.setting_of(experiment, name)
+        found = self._audit.settings_of(experiment).get(name)
         return found.words if found is not None and found.words else name.replace("_", " ")
 
     def noun(self, experiment: str, name: str) -> str:

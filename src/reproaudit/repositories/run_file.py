@@ -13,15 +13,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reproaudit.audit.catalog import RUN_FILE
-from reproaudit.audit.loading import Fault, read_as, read_audit
-from reproaudit.audit.loading.fault import START, in_order
+from reproaudit.audit.faults import Fault, Loc, Violation
+from reproaudit.audit.loading import read_as, read_audit
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.rules import RULES, Loc
-from reproaudit.audit.rules.values import same, shown
+from reproaudit.audit.values import same, shown
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration, Name, OneComplaint, StrictModel
 from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, check_expression
-from reproaudit.errors import SpecError, did_you_mean
+from reproaudit.errors import SpecError
 
 SEED = "seed"
 """The placeholder that stands for the seed."""
@@ -219,47 +218,42 @@ def load_run_file(path: Path) -> tuple[RunFile, Audit]:
         SpecError: listing every fault of the run file.
     """
     run_file, audit, faults = _read(path)
-    if run_file is None or audit is None or faults:
+    if run_file is None or audit is None:
         raise SpecError("\n".join(map(str, faults)))
     return run_file, audit
 
 
 def check_run_file(path: Path) -> list[Fault]:
-    """Return every fault of a run file, by place; none if it can be run."""
+    """Return every fault of a run file, by place; no error if it can be run."""
     return _read(path)[2]
 
 
 def _read(path: Path) -> tuple[RunFile | None, Audit | None, list[Fault]]:
-    run_file, document, faults = read_as(RunFile, path, "a run file")
     stem = path.with_name(path.name.removesuffix(RUN_FILE))
     audit_file = stem.with_name(f"{stem.name}.yaml")
     audit, audit_faults = read_audit(audit_file)
-    found: list[_Finding] = []
-    if audit is None:
-        message = f"found {len(audit_faults)} faults in {audit_file}; expected an audit"
-        found.append(((), False, "RA088", message, ""))
-    for other in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
-        if other.is_file():
-            message = f"found {other}, too; expected one way to run this paper"
-            found.append(((), False, "RA087", message, ""))
-    if run_file is not None and audit is not None:
+
+    def rules(run_file: RunFile) -> Iterator[Violation]:
+        if audit is None:
+            message = f"found {len(audit_faults)} faults in {audit_file}; expected an audit"
+            yield Violation("RA088", (), message)
+            return
+        for other in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
+            if other.is_file():
+                message = f"found {other}, too; expected one way to run this paper"
+                yield Violation("RA087", (), message)
         for name, experiment in run_file.experiments.items():
-            found += _faults(name, experiment, audit)
-    for loc, at_key, rule, message, remedy in found:
-        place = document.place(loc, at_key=at_key) if document and loc else START
-        faults.append(Fault(str(path), place, loc, message, remedy or RULES[rule].remedy, rule))
-    return run_file, audit, in_order(faults)
+            yield from _faults(name, experiment, audit)
+
+    run_file, _, faults = read_as(RunFile, path, "a run file", rules)
+    return run_file, audit, faults
 
 
-_Finding = tuple[Loc, bool, str, str, str]
-"""Place, whether the name there is at fault, rule, message, remedy (empty for the rule's own)."""
-
-
-def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[_Finding]:
+def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[Violation]:
     here: Loc = ("experiments", name)
     if name not in audit.experiments:
-        hint = did_you_mean(name, audit.experiments)
-        yield here, True, "RA081", f"found '{name}'; expected an experiment of the audit", hint
+        message = f"found '{name}'; expected an experiment of the audit"
+        yield Violation("RA081", here, message, "", name, audit.experiments)
         return
     values = {
         setting: [one.at(tier) for tier in TIERS]
@@ -270,23 +264,24 @@ def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[
         for index, text in enumerate(getattr(experiment, field)):
             for one in sorted({*placeholders(text)} - {SEED, *values}):
                 message = f"found {{{one}}}; expected {{seed}} or a setting of the experiment"
-                hint = did_you_mean(one, {SEED, *values})
-                yield (*here, field, index), False, "RA083", message, hint
+                known = {SEED, *values}
+                yield Violation("RA083", (*here, field, index), message, "", one, known)
     for field in ("fixed", "spelled"):
         for one in sorted(getattr(experiment, field).keys() - values):
             message = f"found '{one}'; expected a setting of the experiment"
-            yield (*here, field, one), True, "RA083", message, did_you_mean(one, values)
+            yield Violation("RA083", (*here, field, one), message, "", one, values)
     if SEED not in passed:
         message = "found no {seed}; expected one, or all runs would be the same"
-        yield (*here, "command"), False, "RA082", message, "Pass the seed to the command."
+        remedy = "Pass the seed to the command."
+        yield Violation("RA082", (*here, "command"), message, remedy)
     for one in values.keys() - passed - experiment.fixed.keys():
         message = f"found neither {{{one}}} in it nor '{one}' under 'fixed'; expected one"
-        yield (*here, "command"), False, "RA082", message, ""
+        yield Violation("RA082", (*here, "command"), message)
     for one, value in experiment.fixed.items():
         if not any(same(value, wanted) for wanted in values.get(one, [value])):
             listed = ", ".join(dict.fromkeys(map(shown, values[one])))
             message = f"found {shown(value)}; expected {listed}, as the audit says"
-            yield (*here, "fixed", one), False, "RA084", message, ""
+            yield Violation("RA084", (*here, "fixed", one), message)
     declared = audit.measurements_of(name)
     for measurement, quantity in experiment.mapping.items():
         loc = (*here, "mapping", measurement)
@@ -294,20 +289,20 @@ def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[
             yield from _faults_of_quantity(loc, quantity, declared[measurement])
         else:
             message = f"found '{measurement}'; expected a measurement of '{name}'"
-            yield loc, True, "RA085", message, did_you_mean(measurement, declared)
+            yield Violation("RA085", loc, message, "", measurement, declared)
 
 
 def _faults_of_quantity(
     loc: Loc, quantity: LoggedQuantity, declaration: Declaration
-) -> Iterator[_Finding]:
+) -> Iterator[Violation]:
     axes = {axis.name for axis in declaration.axes}
     for tag in (quantity.tag or "", *quantity.let.values()):
         for axis in re.findall(r"\{([a-z][a-z0-9_]*)\}", tag):
             if axis not in axes:
                 message = f"found the axis {{{axis}}}; expected an axis of '{loc[-1]}'"
-                yield loc, False, "RA085", message, did_you_mean(axis, axes)
+                yield Violation("RA085", loc, message, "", axis, axes)
     try:
         check_expression(quantity.expression or "0")
     except ExpressionError as error:
         message = f"found {str(error).rstrip('.')}; expected a formula"
-        yield (*loc, "expression"), False, "RA086", message, ""
+        yield Violation("RA086", (*loc, "expression"), message)

@@ -19,8 +19,7 @@ from importlib import metadata
 from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE
-from reproaudit.audit.command_module import CommandModule
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
 from reproaudit.records import Environment, Record

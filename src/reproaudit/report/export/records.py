@@ -5,7 +5,7 @@ The records of smaller tiers go with them, and so do those of alternatives and c
 
 from __future__ import annotations
 
-from reproaudit.audit.settings import TIERS
+from reproaudit.audit.model import TIERS
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.running.shipped import FILE_NAME, pack_records
 from reproaudit.running.store import Store

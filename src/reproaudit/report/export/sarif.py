@@ -16,9 +16,8 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit import __version__
+from reproaudit.audit.faults import RULES, Fault, Severity, has_errors
 from reproaudit.audit.loading import read_audit
-from reproaudit.audit.loading.fault import Fault, has_errors
-from reproaudit.audit.rules import RULES, Severity
 from reproaudit.errors import SpecError
 from reproaudit.report.export.registry import Exported, ExportRequest
 

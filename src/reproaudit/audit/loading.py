@@ -1,7 +1,15 @@
-"""Errors of the models in plain words, each with its place in the file.
+"""From a YAML file to an audit, or to every fault that a reviewer has to mend, each with its place.
 
-pydantic names a place by field names and positions, mixed with the tags of the union members that
-it chose. Here each error is led back to the file, and put into a reviewer's words.
+There are three steps:
+
+1. `reproaudit.audit.document` reads the text into plain data that knows the place of each value.
+2. The models of `reproaudit.audit.model` validate the data; what they refuse is put into plain
+   words here.
+3. Once the models accept, `reproaudit.audit.rules` checks what spans several nodes.
+
+A file of reviews, and one that says how an author's repository is run, go the same way. No input
+makes it raise anything but a `SpecError`. The work grows with the size of the file and with nothing
+else: values, nesting and listed faults are limited.
 """
 
 from __future__ import annotations
@@ -9,24 +17,155 @@ from __future__ import annotations
 import json
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from reproaudit.audit.rules.table import Loc, Violation
-from reproaudit.audit.rules.values import quoted, shown
-from reproaudit.audit.rules.whole import UNFINISHED
+from reproaudit.audit.document import Document, is_readable, read_file, read_yaml
+from reproaudit.audit.faults import START, Fault, Faults, Loc, Violation
+from reproaudit.audit.model import Audit
+from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.rules import UNFINISHED, broken_rules, of_reviews, unfinished
+from reproaudit.audit.values import quoted, shown
 from reproaudit.checks import Kind
-from reproaudit.errors import closest
+from reproaudit.errors import SpecError, closest, did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
+
+MAX_AUDIT_BYTES = 2**20
+"""The largest audit file; the largest written so far has a twentieth of it."""
+
+MOST_COMPARED = 100_000
+"""Known names that an unknown one is compared with, for all hints of a file together."""
 
 VERSION: Loc = ("schema_version",)
 
 
-def validate(model: type[_Model], data: Any) -> tuple[_Model | None, list[Violation]]:
+def load_audit(path: Path | str) -> Audit:
+    """Return the audit in a file, whose stem is the paper's slug.
+
+    Raises:
+        SpecError: if the file has errors; the text lists every fault, warnings as well.
+    """
+    return _loaded(*read_audit(path))
+
+
+def read_audit(path: Path | str) -> tuple[Audit | None, list[Fault]]:
+    """Return the audit in a file and its faults by place; no audit if one of them is an error."""
+    stem = Path(path).stem
+    audit, _, faults = read_as(Audit, path, "an audit", lambda one: broken_rules(one, stem))
+    return audit, faults
+
+
+def read_text(text: str, file: str) -> tuple[Audit | None, list[Fault]]:
+    """Return the audit in a text and its faults; the slug is held against the file's stem."""
+    faults, stem = Faults(file), Path(file).stem
+    audit, _ = _read(Audit, text, "an audit", faults, lambda one: broken_rules(one, stem))
+    return audit, faults.in_order()
+
+
+def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
+    """Return what a review file says; nothing where there is none.
+
+    Args:
+        path: the file.
+        audit: what the reviews are held against, if they are.
+
+    Raises:
+        SpecError: if the file has errors; the text lists every fault.
+    """
+    return _loaded(*read_reviews(path, audit))
+
+
+def read_reviews(path: Path, audit: Audit | None) -> tuple[Reviews | None, list[Fault]]:
+    """Return what a review file says, and its faults, held against its audit if there is one."""
+    if not path.exists():
+        return Reviews(), []
+
+    def rules(reviews: Reviews) -> Iterable[Violation]:
+        return of_reviews(audit, reviews) if audit is not None else ()
+
+    found, _, faults = read_as(Reviews, path, "the reviews of an audit", rules)
+    return found, faults
+
+
+def read_as(
+    model: type[_Model],
+    path: Path | str,
+    noun: str,
+    rules: Callable[[_Model], Iterable[Violation]] | None = None,
+) -> tuple[_Model | None, Document | None, list[Fault]]:
+    """Return what a file says (nothing if it has an error), its document, and its faults by place.
+
+    Args:
+        model: the model of the whole file.
+        path: the file.
+        noun: what the file is expected to be, with its article.
+        rules: what else it must satisfy, once the model accepts it; with these, TODOs are
+            reported, too.
+    """
+    faults = Faults(str(path))
+    text = read_file(Path(path), MAX_AUDIT_BYTES, faults)
+    read = (None, None) if text is None else _read(model, text, noun, faults, rules)
+    return *read, faults.in_order()
+
+
+def _loaded(found: _Model | None, faults: list[Fault]) -> _Model:
+    if found is None:
+        raise SpecError("\n".join(map(str, faults)))
+    return found
+
+
+def _read(
+    model: type[_Model],
+    text: str,
+    noun: str,
+    faults: Faults,
+    rules: Callable[[_Model], Iterable[Violation]] | None,
+) -> tuple[_Model | None, Document | None]:
+    document = read_yaml(text, faults) if is_readable(text, faults) else None
+    if document is None or not isinstance(document.data, dict):
+        if not faults.refuse:
+            found = "no mapping" if document and document.data is not None else "an empty file"
+            faults.add(START, (), "RA005", f"found {found}; expected {noun}")
+        return None, None
+    read, refusals = _validate(model, document.data)
+    doubtful = faults.locs  # what follows from these is not reported again
+    _take((one for one in refusals if doubtful.isdisjoint(_above(one.loc))), document, faults)
+    if rules is not None:
+        if read is not None and not faults.refuse:
+            _take(rules(read), document, faults)
+        known = faults.locs
+        _take((one for one in unfinished(document.data) if one.loc not in known), document, faults)
+    return (None if faults.refuse else read), document
+
+
+def _above(loc: Loc) -> list[Loc]:
+    return [loc[:depth] for depth in range(len(loc) + 1)]
+
+
+def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
+    """Keep what breaks a rule as faults, each once, with the nearest known name as a remedy."""
+    compared, seen = 0, set()
+    for one in found:
+        if (one.rule, one.loc, one.remedy) in seen:
+            continue
+        seen.add((one.rule, one.loc, one.remedy))
+        hint = ""
+        if one.about and one.known:
+            compared += len(one.known)
+            hint = did_you_mean(one.about, one.known) if compared <= MOST_COMPARED else ""
+        place = document.place(one.loc, at_key=one.about in one.loc[-1:])
+        faults.add(place, one.loc, one.rule, one.message, one.remedy or hint)
+
+
+# --- what the models refuse ----------------------------------------------------------------------
+
+
+def _validate(model: type[_Model], data: Any) -> tuple[_Model | None, list[Violation]]:
     """Return a file's data as a model, or None and each reason why the model refuses it."""
     try:
         return model.model_validate_json(json.dumps(data)), []
@@ -34,17 +173,7 @@ def validate(model: type[_Model], data: Any) -> tuple[_Model | None, list[Violat
         errors = error.errors(include_url=False, include_input=False)
     # of a file of another version nothing else is said: it would be refused field by field
     errors = [one for one in errors if one["loc"] == VERSION] or errors
-    absent: dict[Any, list[str]] = {}
-    for one in errors:
-        if one["type"] == "missing":
-            absent.setdefault(one["loc"][:-1], []).append(str(one["loc"][-1]))
-    misspelt = {  # which are reported as unknown, and not as missing, too
-        (*one["loc"][:-1], closest(str(one["loc"][-1]), absent.get(one["loc"][:-1], ())))
-        for one in (errors if absent else ())
-        if one["type"] == "extra_forbidden"
-    }
-    kept = (one for one in errors if one["type"] != "missing" or one["loc"] not in misspelt)
-    return None, [found for one in kept for found in _lead_back(one, data, model)]
+    return None, [found for one in errors for found in _lead_back(one, data, model)]
 
 
 def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violation]:
@@ -60,6 +189,9 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
             members = _below(members, value, step)
             loc, value = (*loc, step), value[step]
     model = _meant(members, value)
+    missing = kind == "missing" and isinstance(value, dict) and error["loc"] != VERSION
+    if missing and closest(name, value.keys() - _fields(model).keys()):
+        return  # it is misspelt, and reported as unknown
     if name or kind == "union_tag_not_found":
         yield _of_name(kind, name, loc, model)
         return
@@ -73,7 +205,7 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
         one = _of_word(loc, value, found, context)
     else:
         rule, message = _of_value(kind, value, found, context, error["msg"], model)
-        one = Violation(rule, loc, message, at_key=at_key)
+        one = Violation(rule, loc, message, about=str(loc[-1]) if at_key else "")
     todo = isinstance(value, str) and not at_key and UNFINISHED.search(value)
     yield one._replace(rule="RA058", remedy="") if todo else one
 
@@ -164,7 +296,7 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
     if kind == "extra_forbidden":
         of = model.__name__ if model is not None else "mapping"
         message = f"found the unknown field {quoted(name)}; expected a field of {of}"
-        return Violation("RA050", (*loc, name), message, "", name, _fields(model), at_key=True)
+        return Violation("RA050", (*loc, name), message, "", name, _fields(model))
     from reproaudit.audit.schema import description  # which is slow to import
 
     name = name or "kind"

@@ -3,9 +3,6 @@
 PyYAML parses the text into events, and the data is built from them here rather than by PyYAML: an
 audit takes less than YAML gives (no anchors, aliases, merge keys, tags, second documents or equal
 keys), and its nesting is limited, so that a file of brackets cannot end the process.
-
-A value in doubtful notation is reported and marked as doubtful, so that what follows from it is not
-reported again.
 """
 
 from __future__ import annotations
@@ -29,9 +26,8 @@ from yaml.events import (
 )
 from yaml.resolver import Resolver
 
-from reproaudit.audit.loading.fault import START, Faults, Place
-from reproaudit.audit.rules.table import Loc
-from reproaudit.audit.rules.values import quoted
+from reproaudit.audit.faults import START, Faults, Loc, Place
+from reproaudit.audit.values import quoted
 from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.cell import Scalar
 
@@ -57,12 +53,11 @@ def read_file(path: Path, most: int, faults: Faults) -> str | None:
     """Return the text of a file of at most so many bytes, without a byte order mark."""
     try:
         data = read_regular(path, most)
-    except UnfitFileError as error:
-        faults.add(START, (), "RA001", f"found {error.strerror}")
-        return None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        faults.add(START, (), "RA001", f"found no readable file ({reason.lower()})")
+        unfit = isinstance(error, UnfitFileError)
+        found = reason if unfit else f"no readable file ({reason.lower()})"
+        faults.add(START, (), "RA001", f"found {found}")
         return None
     try:
         return data.decode("utf-8-sig")
@@ -97,13 +92,11 @@ class Document:
         data: the file's values, as ``json.dumps`` takes them.
         marks: where each value begins, by its place in the data.
         names: where the name of each value in a mapping begins.
-        doubtful: the places of values that have a fault already, so that nobody can tell them.
     """
 
     data: Any = None
     marks: dict[Loc, Any] = field(default_factory=dict)
     names: dict[Loc, Any] = field(default_factory=dict)
-    doubtful: set[Loc] = field(default_factory=set)
 
     def place(self, loc: Loc, *, at_key: bool = False) -> Place:
         """Return the line and column of a value.
@@ -122,7 +115,10 @@ class Document:
 
 
 def read_yaml(text: str, faults: Faults) -> Document | None:
-    """Return what a text holds; None if it cannot be read to its end."""
+    """Return what a text holds; None if it cannot be read to its end.
+
+    A value or a name with a fault is kept as far as it can be told: its place is among the faults.
+    """
     try:
         return _Reader(text, faults).read()
     except yaml.YAMLError as error:
@@ -182,27 +178,25 @@ class _Reader:
             self._tell(event, loc, "RA016", f"found more than {deep}; expected far fewer")
             raise _Stop
         self._document.marks.setdefault(loc, event.start_mark)
-        if not self._is_plain(event, loc):
-            self._document.doubtful.add(loc)
+        self._hides(event, loc)
+        if isinstance(event, AliasEvent):
+            return None
+        if isinstance(event, MappingStartEvent):
+            return self._mapping(loc, depth + 1)
         if isinstance(event, ScalarEvent):
             if event.style:
                 return event.value
             value, doubt = read_plain(event.value)
             if doubt:
-                self._tell(event, loc, "RA007" if event.value == "<<" else "RA227", doubt)
-                self._document.doubtful.add(loc)
+                self._tell(event, loc, "RA227", doubt)
             return value
-        if isinstance(event, AliasEvent):
-            return None
-        if isinstance(event, MappingStartEvent):
-            return self._mapping(loc, depth + 1)
         data: list[Any] = []
         while not isinstance(event := self._next(), SequenceEndEvent):
             data.append(self._value(event, (*loc, len(data)), depth + 1))
         return data
 
-    def _is_plain(self, event: Any, loc: Loc) -> bool:
-        """Report what hides the meaning of a value or a name; return whether nothing does."""
+    def _hides(self, event: Any, loc: Loc) -> bool:
+        """Report and return whether something hides the meaning of a value or a name."""
         found = []
         for rule, sign in (("RA007", "anchor"), ("RA008", "tag")):
             if (word := getattr(event, sign, None)) is not None:
@@ -214,7 +208,7 @@ class _Reader:
             found.append(("RA002", words))
         for rule, message in found:
             self._tell(event, loc, rule, message)
-        return not found
+        return bool(found)
 
     def _mapping(self, loc: Loc, depth: int) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -236,19 +230,19 @@ class _Reader:
     def _name(self, event: Any, loc: Loc, depth: int) -> str | None:
         """Return the name in a mapping that begins with an event; None if it is none."""
         if not isinstance(event, ScalarEvent):
-            self._tell(event, loc, "RA015", "found a list, a mapping or an alias as a name")
-            self._value(event, loc, depth)
+            self._tell(event, (*loc, "?"), "RA015", "found a list, a mapping or an alias as a name")
+            self._value(event, (*loc, "?"), depth)
             return None
         self._values += 1
-        if not self._is_plain(event, loc):
+        name = str(event.value)
+        if self._hides(event, (*loc, name)):
             return None
-        kind = "str" if event.style else _kind(event.value)
+        kind = "str" if event.style else _kind(name)
         if kind in ("merge", "bool", "null", "int", "float"):
-            rule = "RA007" if kind == "merge" else "RA015"
-            words = f"found the name {quoted(event.value)}, unquoted; expected text"
-            self._tell(event, loc, rule, words)
+            words = f"found the name {quoted(name)}, unquoted; expected text"
+            self._tell(event, (*loc, name), "RA007" if kind == "merge" else "RA015", words)
             return None
-        return str(event.value)
+        return name
 
 
 # --- unquoted scalars ---------------------------------------------------------------------------
@@ -273,20 +267,19 @@ def read_plain(text: str) -> tuple[Scalar | None, str]:
     Resolving is PyYAML's own, so that it agrees with what other Python tools load; a doubt is where
     a reviewer may read something else. Dates stay text.
     """
-    kind = _kind(text)
+    kind, number = _kind(text), "a number, but not as a finite decimal one below 2^63"
+    reads = {"bool": "true or false", "merge": "a merge mark", "int": number, "float": number}
     if kind == "null":
         return None, ""
-    if kind == "bool":
-        value = text.lower() in ("yes", "on", "true")
-        words = f"found {text}, which YAML reads as {str(value).lower()}; expected true or false"
-        return value, "" if text in ("true", "false") else words
-    if kind == "merge":
-        return text, "found the merge mark <<; expected a value"
-    if kind not in ("int", "float"):
-        words = f"found {quoted(text)}, which YAML reads as text; expected a number"
-        return text, words if _LOOKS_LIKE_NUMBER.fullmatch(text) else ""
-    number = (int if kind == "int" else float)(text) if _NUMBER.fullmatch(text) else None
-    if number is None or not math.isfinite(number) or (kind == "int" and abs(number) >= 2**63):
-        words = f"found {quoted(text)}, which YAML does not read as it looks, or nothing can hold"
-        return 0, f"{words}; expected a decimal number"
-    return number, ""
+    if text in ("true", "false"):
+        return text == "true", ""
+    if kind in ("int", "float"):
+        value = (int if kind == "int" else float)(text) if _NUMBER.fullmatch(text) else math.inf
+        if math.isfinite(value) and (kind == "float" or abs(value) < 2**63):
+            return value, ""
+    elif kind not in reads and not _LOOKS_LIKE_NUMBER.fullmatch(text):
+        return text, ""
+    return (
+        None,
+        f"found {quoted(text)}, which YAML reads as {reads.get(kind, 'text; expected a number')}",
+    )

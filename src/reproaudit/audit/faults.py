@@ -1,15 +1,15 @@
-"""Every rule of audits, each with a permanent id and its remedy; and their violations.
+"""Faults of an audit's files, and the rules that they break, each with a permanent id and remedy.
 
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
-a log of results, RA050 to RA067 about what the models refuse, RA081 to RA088 about run files. The
-functions beside this module find the others. Ids that are missing here were given before, and are
-not given again: a new rule's id is RA228.
+a log of results, RA050 to RA067 about what the models refuse, RA081 to RA088 about run files;
+`reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
+given again: a new rule's id is RA228.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -46,9 +46,8 @@ class Violation(NamedTuple):
         message: the text that says what was found and what was expected.
         remedy: the text that says what to do here; if it is empty, the nearest known name or else
             the rule's own remedy is taken.
-        about: the name that is unknown.
+        about: the name that is at fault; where it is the last of `loc`, its own place is told.
         known: the names of which one was expected instead of `about`.
-        at_key: whether the field's name is at fault, and not its value.
     """
 
     rule: str
@@ -57,7 +56,6 @@ class Violation(NamedTuple):
     remedy: str = ""
     about: str = ""
     known: Collection[str] = ()
-    at_key: bool = False
 
 
 WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221"})
@@ -104,7 +102,6 @@ RA104 Write one of these coordinates; what decides is measured at each tier.
 RA106 Read a series, which has a beginning and a course, or choose another kind of check.
 RA107 Fix a coordinate of either, or declare the same coordinates for both, which pair them.
 RA111 Remove the override, or write a value that differs: this arm would answer like the claim.
-RA113 Declare the measurement there with the same kind and axes, or take another experiment.
 RA121 Give one of values, setting and size.
 RA124 Change the kind or the axes: a scalar is one number.
 RA141 Write 1.0 for a decimal number, [1] for a list, quotes for text.
@@ -134,3 +131,101 @@ def _rules() -> Iterator[Rule]:
 
 RULES: dict[str, Rule] = {one.id: one for one in _rules()}
 """Every rule by its id."""
+
+
+# --- faults -------------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """A place in a file, counted from 1 as editors do."""
+
+    line: int
+    column: int
+
+
+START = Place(1, 1)
+"""The first character of a file."""
+
+MOST_FAULTS = 1_000
+"""Faults of one file that are listed; further ones are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault; its text is a line: ``file:line:column: path: found …; expected …. Remedy [id]``.
+
+    Attributes:
+        file: the file, as it was named.
+        place: line and column.
+        loc: the place in the audit, from the top down; empty for the whole file.
+        message: the text that says what was found, and what was expected.
+        remedy: the text that says what to do.
+        rule: the id of the rule.
+    """
+
+    file: str
+    place: Place
+    loc: Loc
+    message: str
+    remedy: str
+    rule: str
+
+    @property
+    def severity(self) -> Severity:
+        """An error if the audit cannot be used, else a warning."""
+        return RULES[self.rule].severity
+
+    @property
+    def path(self) -> str:
+        """The place in the audit as a reviewer reads it: ``claims[0].headline[1].within``."""
+        parts = [f"[{p}]" if isinstance(p, int) else f".{_brief(p)}" for p in self.loc]
+        return "".join(parts).removeprefix(".")
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.place.line}:{self.place.column}"
+        mark = "warning: " if self.severity is Severity.WARNING else ""
+        path = f"{self.path}: " if self.loc else ""
+        end = "" if self.message.endswith((".", "?", "!")) else "."
+        return f"{where}: {mark}{path}{self.message}{end} {self.remedy} [{self.rule}]"
+
+
+class Faults:
+    """The faults of one file."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._kept: list[Fault] = []
+
+    def add(self, place: Place, loc: Loc, rule: str, message: str, remedy: str = "") -> None:
+        """Keep a fault; without a remedy it has that of its rule."""
+        remedy = remedy or RULES[rule].remedy
+        self._kept.append(Fault(self.file, place, loc, message, remedy, rule))
+
+    @property
+    def refuse(self) -> bool:
+        """Whether there is an error."""
+        return has_errors(self._kept)
+
+    @property
+    def locs(self) -> frozenset[Loc]:
+        """The places that have a fault."""
+        return frozenset(one.loc for one in self._kept)
+
+    def in_order(self) -> list[Fault]:
+        """Return the faults by place, each once; of too many the errors first, and then a count."""
+        found = sorted(dict.fromkeys(self._kept), key=lambda one: one.severity is Severity.WARNING)
+        listed = sorted(found[:MOST_FAULTS], key=lambda one: (one.place, one.rule, one.message))
+        if unlisted := len(found) - len(listed):
+            message = f"found {unlisted} further faults; listed are {len(listed)}"
+            listed.append(Fault(self.file, START, (), message, RULES["RA017"].remedy, "RA017"))
+        return listed
+
+
+def has_errors(faults: Iterable[Fault]) -> bool:
+    """Tell whether one of the faults refuses the audit."""
+    return any(fault.severity is Severity.ERROR for fault in faults)
+
+
+def _brief(text: str) -> str:
+    shown = text if text.isprintable() else repr(text)[1:-1]
+    return shown if len(shown) <= 60 else f"{shown[:57]}…"

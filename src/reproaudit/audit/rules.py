@@ -1,0 +1,580 @@
+"""The rules of an audit that span several of its nodes, held once the models accept it.
+
+`reproaudit.audit.model` checks one value at a time. To add a rule, add its row to the table of
+`reproaudit.audit.faults`, and yield its violations from a function here. A violation that both
+tiers show is reported once, of the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from reproaudit.audit.faults import Loc, Violation
+from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName, VariableName
+from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
+from reproaudit.audit.reviews import Reviews, version_of
+from reproaudit.audit.values import fits, kind_of, repeated, shown
+from reproaudit.cell import SettingValue
+from reproaudit.checks import Check
+from reproaudit.checks.concentrates import Concentrates
+from reproaudit.checks.scales_like import FEWEST_SIZES, ScalesLike
+from reproaudit.checks.separates import Separates
+from reproaudit.declarations import (
+    Axis,
+    Coordinate,
+    Declaration,
+    MeasurementKind,
+    Quantity,
+    StrictModel,
+)
+
+JUDGED: tuple[TierName, ...] = ("quick", "paper")
+"""The tiers that are judged; smoke only shows that an experiment runs."""
+
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
+"""Marks of a text that is still to be written."""
+
+FEWEST_RUNS = 5
+"""The fewest valid runs by which a claim is decided."""
+
+MOST_WORK = 1_000_000
+"""What rules compare at most; the largest audit so far needs ten thousand."""
+
+
+def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
+    """Yield every place where an audit, which the models accept, breaks a rule.
+
+    Claims are held against settings, measurements and arms once these are sound.
+
+    Args:
+        audit: the audit.
+        stem: the slug by the name of its file.
+    """
+    if audit.paper.slug != stem:
+        message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
+        yield Violation("RA014", ("paper", "slug"), message)
+    if (much := _work(audit)) > MOST_WORK:
+        message = f"found {much} values, counted wherever they are used; expected thousands"
+        yield Violation("RA016", (), message)
+        return
+    yield from _of_listed(audit, stem)
+    unsound = list(_of_declared(audit))
+    yield from unsound
+    for i, claim in enumerate(() if unsound else audit.claims):
+        yield from _of_claim(audit, claim, ("claims", i))
+
+
+def _work(audit: Audit) -> int:
+    """How much the rules compare: what is written once counts wherever it is used."""
+    shared = len(audit.measurements) + len(audit.settings)
+    count = len(audit.experiments) * shared
+    for claim in audit.claims:
+        names = [one.measurement for one in quantities_of(claim)]
+        found = [audit.declaration(claim.experiment, one) for one in names]
+        for axis in (axis for one in found if one is not None for axis in one.axes):
+            count += len(_coordinates(audit, claim.experiment, axis, "paper", {}))
+        written = {one if isinstance(one, str) else one.name: one for _, one in claim.arms()}
+        for one in written.values():
+            arm = audit.arms.get(one) if isinstance(one, str) else one
+            settings = arm.settings.values() if arm is not None else ()
+            length = sum(len(value) if isinstance(value, tuple) else 1 for value in settings)
+            count += len(names) * (1 + length) + shared
+    return count
+
+
+# --- two rules that many places share -----------------------------------------------------------
+
+
+def _unknown(
+    loc: Loc,
+    word: str,
+    name: str,
+    known: Collection[str],
+    of: str = "this audit",
+) -> Iterator[Violation]:
+    """Yield the name at a place, if it is none of those that are known."""
+    if name not in known:
+        message = f"found '{name}', which is no {word} of {of}; expected one"
+        yield Violation("RA224", loc, message, "", name, known)
+
+
+def _again(loc: Loc, values: Sequence[SettingValue], *below: str) -> Iterator[Violation]:
+    """Yield the entries of the list at a place that came before.
+
+    Args:
+        loc: the list.
+        values: its entries, or what must differ in them.
+        below: the field of each entry that holds the value, if it is none itself.
+    """
+    for i in repeated(values):
+        message = f"found {shown(values[i])} a second time; expected it once"
+        yield Violation("RA225", (*loc, i, *below), message)
+
+
+# --- what is listed -----------------------------------------------------------------------------
+
+
+def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
+    """Yield faults of variables, ids, findings, the main claim and numbers of runs."""
+    names = [variable.name.value for variable in audit.variables]
+    yield from _again(("variables",), names, "name")
+    if missing := [one.value for one in VariableName if one not in names]:
+        message = f"found no variable '{missing[0]}'; expected all nine"
+        yield Violation("RA151", ("variables",), message, f"Add 'name: {missing[0]}'.")
+    ids = [one.id for one in audit.claims]
+    for field, each in (("claims", ids), ("findings", [one.id for one in audit.findings])):
+        yield from _again((field,), each, "id")
+        for i, one in enumerate(each):
+            if not one.startswith(f"{slug}."):
+                message = f"found '{one}'; expected an id that begins with '{slug}.'"
+                yield Violation("RA226", (field, i, "id"), message)
+    settings, claims = every_setting(audit), frozenset(ids)
+    for i, finding in enumerate(audit.findings):
+        for j, name in enumerate(finding.settings):
+            yield from _unknown(("findings", i, "settings", j), "setting", name, settings)
+        for j, name in enumerate(finding.changes):
+            yield from _unknown(("findings", i, "changes", j), "claim", name, claims)
+    main = [i for i, claim in enumerate(audit.claims) if claim.main]
+    if audit.claims and not main:
+        yield Violation("RA211", ("claims",), "found no main claim; expected one with 'main: true'")
+    for i in main[1:]:
+        yield Violation("RA211", ("claims", i, "main"), "found a second main claim; expected one")
+    judged = {one.experiment for one in audit.claims if not one.exact} & audit.experiments.keys()
+    for name in judged:
+        own = audit.experiments[name].runs
+        loc: Loc = ("experiments", name, "runs") if own is not None else ("runs",)
+        for tier, number in (own or audit.runs).model_dump().items():
+            if number < FEWEST_RUNS:
+                message = f"found {number}; expected at least {FEWEST_RUNS}"
+                yield Violation("RA221", (*loc, tier), message)
+
+
+def every_setting(audit: Audit) -> frozenset[str]:
+    """Return the names of all settings; an experiment's own also with the experiment's name."""
+    known = set(audit.settings)
+    for experiment, one in audit.experiments.items():
+        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
+    return frozenset(known)
+
+
+# --- what is declared ---------------------------------------------------------------------------
+
+
+def _of_declared(audit: Audit) -> Iterator[Violation]:
+    """Yield faults of settings, measurements, experiments and shared arms."""
+    every = {**audit.settings}
+    for one in audit.experiments.values():
+        every.update(one.settings)
+    for name, setting in audit.settings.items():
+        yield from _setting(("settings", name), name, setting, every)
+    for name, declaration in audit.measurements.items():
+        users = [one for one in audit.experiments if audit.declaration(one, name) is declaration]
+        yield from _declaration(audit, ("measurements", name), declaration, users)
+    yield from _training_loss(audit, ("training_loss",), audit.training_loss, audit.experiments)
+    for experiment, one in audit.experiments.items():
+        loc: Loc = ("experiments", experiment)
+        for name, setting in one.settings.items():
+            yield from _setting((*loc, "settings", name), name, setting, every)
+        for name, declaration in one.measurements.items():
+            yield from _declaration(audit, (*loc, "measurements", name), declaration, [experiment])
+        for i, name in enumerate(one.measures or ()):
+            yield from _unknown((*loc, "measures", i), "measurement", name, audit.measurements)
+        for i, stage in enumerate(one.stages):
+            place, known = (*loc, "stages", i, "steps"), audit.settings_of(experiment)
+            yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
+        yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
+    for name, arm in audit.arms.items():
+        if name == OWN:
+            message = f"found '{OWN}', the name of a claim's own runs; expected another"
+            yield Violation("RA225", ("arms", name), message)
+        if arm.experiment is not None:
+            place = ("arms", name, "experiment")
+            yield from _unknown(place, "experiment", arm.experiment, audit.experiments)
+
+
+def _setting(
+    loc: Loc, name: str, setting: Setting, every: Mapping[str, Setting]
+) -> Iterator[Violation]:
+    """Yield values of another type than the setting's, equal ones, and guesses as readings."""
+    others: list[tuple[Loc, SettingValue]] = [
+        *(((*loc, "alternatives", i), one) for i, one in enumerate(setting.alternatives)),
+        *(((*loc, "readings", i, "value"), one.value) for i, one in enumerate(setting.readings)),
+    ]
+    for i in repeated([setting.value, *(value for _, value in others)]):
+        place, value = others[i - 1]
+        message = f"found {shown(value)} again; expected another value than those of '{name}'"
+        yield Violation("RA225", place, message)
+    if setting.alternatives and not setting.guessed:
+        message = f"found alternatives to '{name}', which '{setting.source}' states"
+        yield Violation("RA145", (*loc, "alternatives"), message)
+    for i, reading in enumerate(setting.readings):
+        if reading.source in (Source.ASSUMPTION, Source.RECALLED):
+            message = f"found '{reading.source}'; expected a source that states the value"
+            yield Violation("RA222", (*loc, "readings", i, "source"), message)
+        for other, value in reading.together.items():
+            place = (*loc, "readings", i, "with", other)
+            yield from _unknown(place, "setting", other, every)
+            if other in every:
+                yield from _other_type(place, other, value, every[other])
+    for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
+        if scaled is not None:
+            others.append(((*loc, tier, "value"), scaled.value))
+    for place, value in others:
+        yield from _other_type(place, name, value, setting)
+
+
+def _other_type(loc: Loc, name: str, value: SettingValue, setting: Setting) -> Iterator[Violation]:
+    """Yield a value that has another type than the setting in whose place it is used."""
+    if not fits(value, setting.value):
+        expected = f"{kind_of(setting.value)}, like the value {shown(setting.value)}"
+        yield Violation("RA141", loc, f"found {shown(value)}; expected {expected} of '{name}'")
+
+
+def _declaration(
+    audit: Audit, loc: Loc, declaration: Declaration, users: Iterable[str]
+) -> Iterator[Violation]:
+    """Yield axes that do not fit the kind, are alike, or have no single source of coordinates."""
+    axes, kind = declaration.axes, declaration.kind
+    yield from _again((*loc, "axes"), [axis.name for axis in axes], "name")
+    if bool(axes) is (kind is MeasurementKind.SCALAR) and kind is not MeasurementKind.SERIES:
+        found, expected = ("a scalar with", "none") if axes else ("an array without", "some")
+        message = f"found {found} axes; expected {expected}"
+        yield Violation("RA124", loc, message)
+    for i, axis in enumerate(axes):
+        place = (*loc, "axes", i)
+        given = [one for one in ("values", "setting", "size") if getattr(axis, one) is not None]
+        if len(given) != 1:
+            message = f"found {' and '.join(given) or 'none of these'} on axis '{axis.name}'"
+            yield Violation("RA121", place, f"{message}; expected exactly one")
+        # such as 0 and "0", which a page writes alike
+        yield from _again((*place, "values"), [str(one) for one in axis.values or ()])
+        for experiment in users if axis.setting is not None else ():
+            yield from _along(audit, (*place, "setting"), experiment, axis)
+
+
+def _along(audit: Audit, loc: Loc, experiment: str, axis: Axis) -> Iterator[Violation]:
+    """Yield an axis along a setting that is no list, or has a value twice."""
+    name, settings = str(axis.setting), audit.settings_of(experiment)
+    lists = {other: one.value for other, one in settings.items() if isinstance(one.value, tuple)}
+    yield from _unknown(loc, "list", name, lists, f"'{experiment}'")
+    for i in repeated(lists.get(name, ())):
+        message = f"found '{name}', which has {shown(lists[name][i])} again"
+        yield Violation("RA225", loc, f"{message}; expected different coordinates")
+
+
+def _training_loss(
+    audit: Audit, loc: Loc, name: str | None, experiments: Collection[str]
+) -> Iterator[Violation]:
+    """Yield a training loss that no experiment measures as a series."""
+    made = (audit.measurements_of(one).items() for one in experiments if name is not None)
+    known = {one for each in made for one, d in each if d.kind is MeasurementKind.SERIES}
+    if name is not None and experiments:
+        yield from _unknown(loc, "series", name, known)
+
+
+# --- claims -------------------------------------------------------------------------------------
+
+
+class _Read(NamedTuple):
+    """A quantity as it is read in an arm: of what kind, and along which coordinates by axis.
+
+    The name is that of the measurement that is read there; what no check reads has none.
+    """
+
+    loc: Loc
+    tier: TierName
+    check: Check | None
+    quantity: Quantity
+    arm: PlannedArm
+    name: str
+    kind: MeasurementKind
+    along: dict[str, Sequence[Coordinate]]
+
+    @property
+    def fixed(self) -> dict[str, Coordinate]:
+        """The coordinates that the check and the quantity state, by axis."""
+        return {**(self.check.at if self.check is not None else {}), **self.quantity.at}
+
+    @property
+    def check_loc(self) -> Loc:
+        """The place of the check."""
+        return self.loc[:4]
+
+
+def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
+    """Yield the faults of a claim: of the names in it, then of its arms, then of what it reads."""
+    if not claim.nulls and not claim.exact:
+        message = "found a headline without a null; expected at least one"
+        yield Violation("RA212", (*loc, "headline"), message)
+    misnamed = list(_names(audit, loc, claim))
+    yield from misnamed
+    if misnamed:
+        return
+    arms = {one.name: one for one in arms_of(audit, claim) if one.role is not Role.READING}
+    own, *others = arms.values()
+    places: dict[str, Loc] = {name: ("arms", name) for name in arms}
+    places |= {a.name: (*loc, *at) for at, a in claim.arms() if not isinstance(a, str)}
+    compared = [one for one in others if one.role is not Role.COMPARED]
+    read: list[tuple[Loc, Check | None, Quantity, PlannedArm, Loc]] = []
+    for place, check, quantity in _quantities_of(loc, claim):
+        read.append((place, check, quantity, arms[quantity.arm or OWN], (*place, "measurement")))
+        measured = audit.declaration(claim.experiment, quantity.measurement) is not None
+        if measured and check is not None and quantity.arm in (None, OWN):
+            read += [(place, check, quantity, arm, places[arm.name]) for arm in compared]
+    for arm in others:
+        yield from _arm(audit, own, arm, places[arm.name])
+        for j, bound in enumerate(arm.holds_at_start):
+            place = (*places[arm.name], "holds_at_start", j, "value")
+            read.append((place, None, bound.value, arm, (*place, "measurement")))
+    for tier in JUDGED:
+        reads = []
+        for place, check, quantity, arm, by in read:
+            name = arm.reads.get(quantity.measurement, quantity.measurement)
+            declaration = audit.declaration(arm.experiment, name)
+            if declaration is None:
+                known, of = audit.measurements_of(arm.experiment), f"'{arm.experiment}'"
+                if quantity.measurement not in arm.reads:  # else the arm has the fault
+                    yield from _unknown(by, "measurement", name, known, of)
+                continue
+            along = {
+                axis.name: _coordinates(audit, arm.experiment, axis, tier, arm.overrides)
+                for axis in declaration.axes
+            }
+            reads.append(_Read(place, tier, check, quantity, arm, name, declaration.kind, along))
+        for one in reads:
+            yield from _unmeasured(one)
+            yield from _course(claim, one)
+        yield from _axes(reads)
+        yield from _unpaired(claim, reads)
+        yield from _grade(claim, (*loc, "grade"), reads, tier)
+
+
+def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
+    """Yield unknown experiments, readings and arms, and arms of one name."""
+    yield from _unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
+    for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
+        place, settings = (*loc, "readings", j), audit.settings_of(claim.experiment)
+        read = {other: one.readings for other, one in settings.items() if one.readings}
+        yield from _unknown(place, "setting with readings", name, read, f"'{claim.experiment}'")
+        for other in (other for one in read.get(name, ()) for other in one.together):
+            yield from _unknown(place, "setting", other, settings, f"'{claim.experiment}'")
+    written = list(claim.arms())
+    taken = Counter(one.name for _, one in written if not isinstance(one, str))
+    for place, one in written:
+        if isinstance(one, str):
+            yield from _unknown((*loc, *place), "arm", one, audit.arms)
+            continue
+        if one.name == OWN or one.name in audit.arms or taken[one.name] > 1:
+            message = f"found '{one.name}', the name of another arm as well; expected a new one"
+            yield Violation("RA225", (*loc, *place, "name"), message)
+        if one.experiment is not None:
+            where = (*loc, *place, "experiment")
+            yield from _unknown(where, "experiment", one.experiment, audit.experiments)
+    known = {OWN, *taken, *audit.arms}
+    for place, _, quantity in _quantities_of(loc, claim):
+        yield from _unknown((*place, "arm"), "arm", quantity.arm or OWN, known)
+
+
+_Quantities = Iterator[tuple[Loc, Check | None, Quantity]]
+
+
+def _quantities_of(loc: Loc, claim: Claim) -> _Quantities:
+    """Yield each quantity of a claim with its place and its check."""
+    for group in ("headline", "support", "notes"):
+        for j, check in enumerate(getattr(claim, group)):
+            yield from _quantities((*loc, group, j), check, check)
+    if claim.elsewhere is not None:
+        yield (*loc, "elsewhere", "measure"), None, claim.elsewhere.measure
+
+
+def _quantities(loc: Loc, check: Check, model: StrictModel) -> _Quantities:
+    for field, value in model.__dict__.items():
+        parts = enumerate(value) if isinstance(value, tuple) else ((None, value),)
+        for step, part in parts:
+            place: Loc = (*loc, field) if step is None else (*loc, field, step)
+            if isinstance(part, Quantity):
+                yield place, check, part
+            elif isinstance(part, StrictModel):
+                yield from _quantities(place, check, part)
+
+
+def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[Violation]:
+    """Yield unknown names and wrong values in an arm, and an arm that runs as the claim does."""
+    settings = audit.settings_of(arm.experiment)
+    for name, value in arm.overrides.items():
+        place, of = (*loc, "settings", name), f"'{arm.experiment}'"
+        yield from _unknown(place, "setting", name, settings, of)
+        if name in settings:
+            yield from _other_type(place, name, value, settings[name])
+    for tier in JUDGED if arm.overrides and not arm.reads else ():
+        if arm.key(audit, tier) == own.key(audit, tier):
+            name, value = next(iter(arm.overrides.items()))
+            message = f"found {shown(value)}, the claim's own '{name}' at the {tier} tier"
+            yield Violation("RA111", (*loc, "settings", name), f"{message}; expected another")
+    for left, right in arm.reads.items():
+        for name, where in ((left, own.experiment), (right, arm.experiment)):
+            place, known = (*loc, "reads", left), audit.measurements_of(where)
+            yield from _unknown(place, "measurement", name, known, f"'{where}'")
+
+
+# --- what a claim reads -------------------------------------------------------------------------
+
+
+def _coordinates(
+    audit: Audit,
+    experiment: str,
+    axis: Axis,
+    tier: TierName,
+    overrides: Mapping[str, SettingValue],
+) -> Sequence[Coordinate]:
+    """Return an axis's coordinates in an experiment at a tier, under other settings."""
+    if axis.setting is None:
+        return axis.values if axis.values is not None else range(axis.size or 0)
+    setting = audit.settings_of(experiment).get(axis.setting)
+    value = overrides.get(axis.setting, setting.at(tier) if setting is not None else ())
+    return value if isinstance(value, tuple) else ()
+
+
+def _among(at: Coordinate, found: Sequence[SettingValue]) -> bool:
+    """Tell whether a coordinate is one of several; true is not 1."""
+    return at in found and not isinstance(found[found.index(at)], bool)
+
+
+def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
+    """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
+    unnamed, free = list(read.quantity.coordinates), {}
+    graded = claim.grade.axis if claim.grade is not None else None
+    for name, known in read.along.items():
+        own = next((one for one in unnamed if _among(one, known)), None)
+        if name not in read.fixed and own is not None:
+            unnamed.remove(own)
+        elif name not in read.fixed and name != graded:
+            free[name] = known
+    return free
+
+
+def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
+    """Yield coordinates on axes that neither a quantity nor its check has."""
+    by_check: dict[Loc, set[str]] = {}
+    for read in reads:
+        by_check.setdefault(read.check_loc, set()).update(read.along)
+    for read in reads:
+        for name in read.fixed:
+            own = name in read.quantity.at
+            of, check = (f"'{read.name}'" if own else "what it reads"), read.check_loc
+            known, loc = (read.along, read.loc) if own else (by_check[check], check)
+            yield from _unknown((*loc, "at", name), "axis", name, known, of)
+
+
+def _unmeasured(read: _Read) -> Iterator[Violation]:
+    """Yield coordinates that are not measured; what decides nothing may be of the paper tier."""
+    if "notes" in read.loc and read.tier != "paper":
+        return
+    stated = [(name, at, read.along.get(name, (at,))) for name, at in read.fixed.items()]
+    for at in read.quantity.coordinates:
+        known = next((one for one in read.along.values() if _among(at, one)), None)
+        stated.append(("coordinate", at, known or next(iter(read.along.values()), ())))
+    for name, at, measured in stated:
+        if not _among(at, measured):
+            arm = "" if read.arm.role is Role.OWN else f" in the arm '{read.arm.name}'"
+            message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
+            message += f"{shown(measured)} at the {read.tier} tier"
+            yield Violation("RA104", (*read.loc, "at", name), message)
+
+
+def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
+    """Yield what is no series, no single course, or no power law, and is read as such."""
+    if _over_training(read) and read.kind is not MeasurementKind.SERIES:
+        message = f"found the {read.kind} '{read.name}', which is read over training"
+        yield Violation("RA106", read.loc, f"{message}; expected a series")
+    free = _free(claim, read)
+    if isinstance(read.check, ScalesLike):
+        sizes = {
+            axis: one
+            for axis, one in free.items()
+            if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= FEWEST_SIZES
+        }
+        of = f"at least {FEWEST_SIZES} positive sizes of '{read.name}' at the {read.tier} tier"
+        yield from _unknown((*read.check_loc, "axis"), "axis", read.check.axis, sizes, of)
+    elif read.check is not None and read.check.kind in ("stages", "grows_like") and free:
+        message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
+        yield Violation("RA217", read.loc, f"{message}; expected a single course")
+
+
+def _over_training(read: _Read) -> bool:
+    """Whether more than the last observation of a quantity is read."""
+    field = next(one for one in reversed(read.loc) if isinstance(one, str))
+    if read.quantity.step == "first" or read.check is None:
+        return read.quantity.step == "first"
+    if isinstance(read.check, Separates):
+        return field == ("value" if read.check.start_value is None else "start_value")
+    of_the_rest = isinstance(read.check, Concentrates) and read.check.of_the_rest
+    return of_the_rest or field in ("series", "loss", "reference")
+
+
+def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
+    """Yield quantities of a check that have other numbers than its first one."""
+    first: dict[tuple[Loc, str], tuple[str, list[str]]] = {}
+    for read in reads:
+        if read.check is None or isinstance(read.check, Separates):
+            continue
+        free = [f"{len(one)} along '{name}'" for name, one in _free(claim, read).items()]
+        runs = OWN if read.quantity.arm else read.arm.name
+        name, expected = first.setdefault((read.check_loc, runs), (read.name, free))
+        if free and expected and free != expected:
+            message = f"found {' by '.join(free)} of '{read.name}' at the {read.tier} tier; "
+            message += f"expected {' by '.join(expected)}, as of '{name}', or a single number"
+            yield Violation("RA107", read.loc, message)
+
+
+def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> Iterator[Violation]:
+    """Yield a grade along an unknown axis, and coordinates that it lacks."""
+    if claim.grade is None:
+        return
+    name, wanted = claim.grade.axis, claim.grade.easiest_first
+    yield from _again((*loc, "easiest_first"), wanted)
+    headline = [one for one in reads if "headline" in one.loc and one.arm.role is Role.OWN]
+    free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
+    yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
+    for j, one in enumerate(wanted if name in free else ()):
+        if (tier == "paper" or one in claim.grade.primary) and not _among(one, free[name]):
+            message = f"found {name} {shown(one)}; expected one of {shown(free[name])} at the "
+            yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")
+
+
+# --- reviews, unfinished text -------------------------------------------------------------------
+
+
+def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
+    """Yield what reviews say that does not fit the audit, with the place in their file."""
+    for variable, decisions in reviews.variables.items():
+        yield from _again(("variables", variable), [one.reviewer for one in decisions], "reviewer")
+    claims = {claim.id for claim in audit.claims}
+    answered = claims | {one.id for one in audit.findings}
+    for i, response in enumerate(reviews.responses):
+        yield from _unknown(("responses", i, "to"), "id", response.to, answered)
+    written = (arm for claim in audit.claims for _, arm in claim.arms())
+    arms = {*audit.arms, *(arm.name for arm in written if not isinstance(arm, str))}
+    known = {"claim": claims, "arm": arms, "source": every_setting(audit)}
+    for i, dispute in enumerate(reviews.disputes):
+        for field, names in known.items():
+            if (name := getattr(dispute, field)) is not None:
+                yield from _unknown(("disputes", i, field), field, name, names)
+    version = version_of(audit) if reviews.sign_offs else ""
+    for i, one in enumerate(reviews.sign_offs):
+        if one.version != version:
+            message = f"found {one.version}; expected {version}, the present version"
+            yield Violation("RA173", ("sign_offs", i, "version"), message)
+
+
+def unfinished(data: Any, loc: Loc = ()) -> Iterator[Violation]:
+    """Yield every TODO in a file's data."""
+    if isinstance(data, dict | list):
+        for step, below in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from unfinished(below, (*loc, step))
+    elif isinstance(data, str) and (mark := UNFINISHED.search(data)) is not None:
+        message = f"found '{mark.group()}' in the text; expected finished text"
+        yield Violation("RA153", loc, message)
