@@ -8,27 +8,17 @@ from typing import Any
 
 import pytest
 
-from factories import falls_to, make_audit, make_record, make_records, make_scorecard
+from factories import card_of, falls_to, make_audit, make_record, make_records, make_scorecard
 from miniatures import aligns, audit_data, claim
-from reproaudit.audit.model import Audit
-from reproaudit.audit.reviews import Reviews
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.judge import index_records, judge
 from reproaudit.records import Record
-from reproaudit.report.build import build
 from reproaudit.report.diff import Comparison, compare
 from reproaudit.report.files import write_report
-from reproaudit.report.model import Scorecard
 
 
 def named(found: Comparison) -> dict[tuple[str, str], tuple[str | None, str | None]]:
     return {(one.part, one.name): (one.before, one.after) for one in found.changes}
-
-
-def card_of(audit: Audit, records: list[Record]) -> Scorecard:
-    answers = judge(audit, "paper", index_records(records))
-    return build(audit, Reviews(), "paper", answers, records)
 
 
 def test_a_scorecard_differs_in_nothing_from_itself() -> None:

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from outsiders import archive, commit
+from outsiders import commit
 
 from reproaudit.repositories.environments import copy_source
 from reproaudit.repositories.processes import CommandError
@@ -92,9 +92,12 @@ def test_a_submodule_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_archive_is_held_to_its_checksum_every_time(tmp_path: Path) -> None:
-    source = pinned(archive(tmp_path, {"a/train.py": "one"}))
+    file = tmp_path / "source.zip"
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("a/train.py", "one")
+    source = pinned(file)
     assert (unpacked(tmp_path, source) / "a" / "train.py").read_text() == "one"
-    (tmp_path / "source.tar.gz").write_bytes(b"another")
+    file.write_bytes(b"another")
     with pytest.raises(CommandError, match="It is another archive"):
         unpacked(tmp_path, source, "again")
 
