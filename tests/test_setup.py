@@ -64,7 +64,10 @@ def test_the_wheel_holds_audits_papers_and_templates(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
-    names = set(zipfile.ZipFile(wheel).namelist())
+    packed = zipfile.ZipFile(wheel)
+    names = set(packed.namelist())
+    (entries,) = (one for one in names if one.endswith("entry_points.txt"))
+    assert b"reproaudit = reproaudit.__main__:start" in packed.read(entries)
     audits = [f"reproaudit/audits/{one.name}" for one in (ROOT / "audits").glob("*.yaml")]
     sources = ROOT / "src"
     wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".j2")]
