@@ -41,24 +41,17 @@ def repository(folder: Path, name: str = "repository") -> tuple[Path, str]:
     return place, commit(place)
 
 
-def test_a_repository_at_a_revision_and_not_at_its_head(tmp_path: Path) -> None:
+def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path: Path) -> None:
     place, first = repository(tmp_path)
     (place / "train.py").write_text("second\n")
     commit(place)
-    copy = unpacked(tmp_path, PinnedSource(git="repository", revision=first))
+    source = PinnedSource(git="repository", revision=first)
+    copy = unpacked(tmp_path, source)
     assert (copy / "train.py").read_bytes() == b"first\r\n"
     assert [one.name for one in copy.iterdir()] == ["train.py"]
     (copy / "train.py").write_text("changed by a command")
-    again = unpacked(tmp_path, PinnedSource(git="repository", revision=first), "again")
-    assert (again / "train.py").read_bytes() == b"first\r\n"
-
-
-def test_a_repository_that_was_fetched_is_not_asked_for_again(tmp_path: Path) -> None:
-    place, first = repository(tmp_path)
-    source = PinnedSource(git="repository", revision=first)
-    unpacked(tmp_path, source)
     place.rename(tmp_path / "gone")
-    unpacked(tmp_path, source, "again")
+    assert (unpacked(tmp_path, source, "again") / "train.py").read_bytes() == b"first\r\n"
     with pytest.raises(CommandError, match=r"no commit 1{40}; expected it \(git ended with exit"):
         unpacked(tmp_path, PinnedSource(git="repository", revision="1" * 40), "other")
 
