@@ -86,8 +86,7 @@ def test_what_a_page_quotes_is_no_markup() -> None:
     card = make_scorecard(**audit)
     for page in PAGES.values():
         if page.name != "json":
-            assert "<script>" not in page.render(card)
-    assert "<script" not in PAGES["html"].render(card)
+            assert "<script" not in page.render(card)
 
 
 @pytest.mark.parametrize("slug", PAPERS)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
-import pytest
-from outsiders import EXAMPLE, ROOT, outsider
-from test_command_processes import is_running, wait_for
+from outsiders import EXAMPLE, ROOT
+from test_command_processes import wait_for
 
 from reproaudit.running.store import Store
 from walkthroughs import blocks, light_environment, run_page
@@ -36,9 +33,7 @@ def numbers(store: Path) -> dict[tuple[str, int], list[float]]:
     return found
 
 
-def test_the_page_does_what_it_shows_and_a_killed_run_goes_on(
-    tmp_path: Path,
-) -> None:
+def test_the_page_does_what_it_shows_and_a_killed_run_goes_on(tmp_path: Path) -> None:
     """In an environment that has no torch."""
     light = light_environment(tmp_path / "light")
     environment = {**light, "REPROAUDIT_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": "1"}
@@ -81,31 +76,3 @@ def test_the_page_does_what_it_shows_and_a_killed_run_goes_on(
 def test_the_run_file_of_the_page_is_the_files() -> None:
     (shown,) = blocks("command.md", "yaml")
     assert shown == (EXAMPLE / "soudry2018.run.yaml").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
-def test_the_end_of_a_run_is_the_end_of_its_command(
-    tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
-    noted, scratch = tmp_path / "pid", Path(tempfile.mkdtemp())  # short: sockets lie there
-    script = f"import os, time\nopen({str(noted)!r}, 'w').write(str(os.getpid()))\ntime.sleep(99)\n"
-    outsider(tmp_path, {"log.py": script})
-    where = ["--audits", "audits", "--store", "runs", "--tier", "smoke", "--seeds", "0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "reproaudit", "run", "soudry2018", *where, "--trust"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(scratch)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(
-        lambda: process.poll() is not None or (noted.exists() and bool(noted.read_text())), SECONDS
-    )
-    process.send_signal(number)
-    errors = process.communicate(timeout=SECONDS)[1]
-    assert process.returncode == (-9 if number == signal.SIGKILL else 130), errors
-    wait_for(lambda: not is_running(int(noted.read_text())), SECONDS)
-    wait_for(lambda: not list(scratch.glob("reproaudit-*")), SECONDS)
-    shutil.rmtree(scratch, ignore_errors=True)
