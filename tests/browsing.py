@@ -54,13 +54,3 @@ def fits(page: Any) -> bool:
     too_wide = """() => [document.documentElement, ...document.querySelectorAll('.scroll')]
                         .filter((e) => e.scrollWidth > e.clientWidth).length"""
     return not page.evaluate(too_wide)
-
-
-def prints(fold: Any) -> bool:
-    """Whether what a closed `<details>` holds takes room, as it must where nobody can open it."""
-    content = fold.locator(":scope > :not(summary)").first
-    room = """(e) => {
-      const [inner, outer] = [e, e.parentElement].map((one) => one.getBoundingClientRect());
-      return e.checkVisibility() && inner.height > 0 && inner.bottom <= outer.bottom;
-    }"""
-    return bool(content.evaluate(room))

@@ -96,5 +96,9 @@ def answers_of(
 
 def make_scorecard(slug: str = "mini", tier: TierName = "paper", **changes: Any) -> Scorecard:
     audit = make_audit(slug, **changes)
-    records = make_records(audit, tier)
-    return build(audit, Reviews(), tier, judge(audit, tier, index_records(records)), records)
+    return card_of(audit, make_records(audit, tier), tier)
+
+
+def card_of(audit: Audit, records: list[Record], tier: TierName = "paper") -> Scorecard:
+    answers = judge(audit, tier, index_records(records))
+    return build(audit, Reviews(), tier, answers, records)

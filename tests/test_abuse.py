@@ -11,9 +11,8 @@ import random
 import resource
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -146,17 +145,16 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
         "audit": [audit, (HERE.parent / "docs/tutorial/soudry2018.yaml").read_bytes()],
         "card": [file.read_bytes() for file in sorted((HERE / "cards").iterdir())],
         "scorecard": [card.encode()],
-        "manifest": [json.dumps(MANIFEST, indent=1).encode(), b"# by hand\n" + yaml_of(MANIFEST)],
+        "manifest": [
+            json.dumps(MANIFEST, indent=1).encode(),
+            b"# by hand\n" + yaml.safe_dump(MANIFEST).encode(),
+        ],
         "table": [TABLE],
         "tensorboard": [events.read_bytes()],
         "wandb": [wandb_log(wandb_records([{"loss": 0.5}, {"loss": 0.25}], {"lr": 0.1}))],
         "lightning": [b"step,epoch,loss\n0,0,1.0\n10,0,0.5\n"],
         "hugging face": [json.dumps({"log_history": [{"step": 1, "loss": 0.5}]}).encode()],
     }
-
-
-def yaml_of(data: Any) -> bytes:
-    return yaml.safe_dump(data).encode()
 
 
 READERS: dict[str, Callable[[Path, bytes], None]] = {
@@ -212,14 +210,11 @@ def test_some_bad_input_of_every_kind(
         shutil.rmtree(place)
 
 
-def batches() -> Iterator[tuple[str, int]]:
-    kinds = list(READERS)
-    for number in range(BATCHES):
-        yield kinds[number % len(kinds)], number
+BATCHED = [(list(READERS)[number % len(READERS)], number) for number in range(BATCHES)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "seed"), list(batches()))
+@pytest.mark.parametrize(("kind", "seed"), BATCHED)
 def test_a_thousand_bad_inputs(
     kind: str, seed: int, sound: Mapping[str, list[bytes]], tmp_path: Path
 ) -> None:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from cells import InProcess, cell, declare, locate, unreadable
+from cells import InProcess, cell, declare, locate
 from miniatures import write_paper
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cli import run_command
-from reproaudit.desk.saving import read_version
-from reproaudit.errors import AuditError
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
 NEST = b"[" * 200_000
+DECLARED = {"toy2020": {"descent": declare("loss", "final", "sizes")}}
+Put = Callable[[Path], None]
 
 
 @pytest.fixture(autouse=True)
@@ -80,92 +81,54 @@ def test_nesting_is_a_fault_of_the_text() -> None:
         decode_json(NEST)
 
 
-# --- in a store -----------------------------------------------------------------------------------
+# --- in place of what a user has ------------------------------------------------------------------
+
+SAYS = {put_nest: "nested too deeply", put_pipe: "but a pipe", put_large: "1,099,511,627,776 bytes"}
 
 
-@pytest.mark.parametrize(
-    ("put", "says"),
-    [
-        (put_nest, "not a whole record"),
-        (put_pipe, "not a record, but a pipe"),
-        (put_large, "not a record, but 1,099,511,627,776 bytes"),
-    ],
-)
-def test_such_a_record_is_set_aside(
-    put: object, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("put", SAYS)
+@pytest.mark.parametrize("what", ["record", "manifest"])
+def test_such_a_file_of_a_store_is_named_and_mended(
+    put: Put, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store(tmp_path / "runs")
-    declared = {"toy2020": {"descent": declare("loss", "final", "sizes")}}
-    run_cells([cell()], locate, store, executor=InProcess(), declared=declared)
-    (path,) = store.files("toy2020", "quick")
-    assert callable(put)
-    put(path)
-    (found,) = unreadable(store)
-    assert says in found.reason
-    where = ["--store", str(store.root)]
-    assert run_command(["verify", "toy2020", *where]) == 3
-    assert says in capsys.readouterr().out
-    assert run_command(["verify", "toy2020", *where, "--repair"]) == 0
-    assert not path.exists()
-    run_cells([cell()], locate, store, executor=InProcess(), declared=declared)
-    assert unreadable(store) == []
-
-
-@pytest.mark.parametrize("put", [put_pipe, put_large])
-def test_such_a_manifest_is_named(
-    put: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = Store(tmp_path / "runs")
-    declared = {"toy2020": {"descent": declare("loss", "final", "sizes")}}
-    run_cells([cell()], locate, store, executor=InProcess(), declared=declared)
-    assert callable(put)
-    put(store.manifest.file)
+    run = partial(run_cells, [cell()], locate, store, executor=InProcess(), declared=DECLARED)
+    run()
+    (record,) = store.files("toy2020", "quick")
+    put(record if what == "record" else store.manifest.file)
     verify = ["verify", "toy2020", "--store", str(store.root)]
     assert run_command(verify) == 3
-    assert "manifest.log" in capsys.readouterr().out
+    assert (SAYS[put] if what == "record" else "manifest") in capsys.readouterr().out
     assert run_command([*verify, "--repair"]) == 0
+    if what == "record":
+        assert not record.exists()
+        run()
     assert run_command(verify) == 0
 
 
-# --- on the command line --------------------------------------------------------------------------
-
-
-@pytest.fixture
-def reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A report folder of the small paper, in the working folder; nothing else is there."""
+@pytest.mark.parametrize(
+    ("put", "command"),
+    [
+        (put_nest, ["report", "mini", "--tier", "quick", "--audits", "audits", "--store", "none"]),
+        (put_large, ["report", "mini", "--tier", "quick", "--audits", "audits", "--store", "none"]),
+        *((put, ["diff", "reports/quick/mini", "reports/quick/mini"]) for put in SAYS),
+        (put_pipe, ["check", "audits/mini.yaml"]),
+    ],
+)
+def test_such_a_file_of_a_command_is_one_line(
+    put: Put,
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(tmp_path)
-    write_paper(Path("audits"))
-    return tmp_path
-
-
-@pytest.mark.parametrize("put", [put_nest, put_pipe, put_large])
-def test_such_a_scorecard_is_one_line(
-    put: object, reported: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = Path("reports", "quick", "mini", "scorecard.json")
-    file.parent.mkdir(parents=True)
-    assert callable(put)
+    file = write_paper(Path("audits")) / "mini.yaml"
+    if command[0] != "check":
+        file = Path("reports", "quick", "mini", "scorecard.json")
+        file.parent.mkdir(parents=True)
     put(file)
-    where = ["--audits", "audits", "--store", "none"]
-    for command in (
-        ["report", "mini", "--tier", "quick", *where],
-        ["diff", str(file.parent), str(file.parent)],
-    ):
-        code = run_command(command)
-        said = capsys.readouterr().err
-        if put is put_pipe and command[0] == "report":
-            continue  # what is no file stands for no scorecard there
-        assert code == 2, (command, said)
-        assert "scorecard.json" in "".join(said.split())
-        assert len(said) < 1000
-
-
-def test_a_pipe_in_place_of_an_audit_is_one_line(
-    reported: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    put_pipe(Path("audits", "zz.yaml"))
-    assert run_command(["check", "audits/zz.yaml"]) == 2
-    assert "found a pipe or a device; expected a regular file" in capsys.readouterr().out
-    run_command(["list", "--audits", "audits"])
-    with pytest.raises(AuditError, match="found a pipe"):
-        read_version(Path("audits", "zz.yaml"))
+    assert run_command(command) == 2
+    said = "".join(capsys.readouterr())
+    assert file.name in "".join(said.split())
+    assert len(said) < 1000

@@ -46,39 +46,11 @@ def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str
     assert len(ran) >= 7
 
 
-@pytest.mark.slow
-def test_a_copied_example_brings_its_audit_to_a_clone(
-    tmp_path: Path, light: dict[str, str]
-) -> None:
-    folder = tmp_path / "mine"
-    shutil.copytree(AUTHOR, folder)
-    code, said = bash("python measure.py", folder, light)  # the audit is not there yet
-    assert code == 1
-    assert said.count("\n") == 1
-    assert "audits/soudry2018.yaml" in said
-    (folder / "audits").mkdir()
-    shutil.copy(ROOT / "docs" / "tutorial" / "soudry2018.yaml", folder / "audits")
-    kept = "git init -q; git add .; git -c user.name=A -c user.email=a@example.org commit -qm one"
-    assert bash(f"{kept}; git clone -q . ../clone", folder, light)[0] == 0
-    code, said = bash("reproaudit check audits && python measure.py", tmp_path / "clone", light)
-    assert code == 0, said
-    assert said.splitlines() == ["1 audit: no errors, no warnings", "wrote measurements"]
-
-
 def test_what_the_page_shows_of_files_stands_in_them() -> None:
     shown = re.findall(r"^```(?:yaml|python)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    files = [
-        AUTHOR / name
-        for name in (
-            "measure.py",
-            ".github/workflows/claims.yml",
-            ".gitlab-ci.yml",
-            ".pre-commit-config.yaml",
-        )
-    ]
-    assert len(shown) == len(files)
-    for text, file in zip(shown, files, strict=True):
-        assert text in file.read_text(encoding="utf-8"), file.name
+    workflows = (".github/workflows/claims.yml", ".gitlab-ci.yml", ".pre-commit-config.yaml")
+    for text, name in zip(shown, ("measure.py", *workflows), strict=True):
+        assert text in (AUTHOR / name).read_text(encoding="utf-8"), name
 
 
 # --- the action -----------------------------------------------------------------------------------
@@ -103,11 +75,13 @@ def run_action(folder: Path, environment: Mapping[str, str], **inputs: str) -> t
     return code, said, summary.read_text(encoding="utf-8") if summary.exists() else ""
 
 
-def shipped_steps() -> list[dict[str, Any]]:
-    """The steps of the workflow that an author copies."""
+def ours() -> dict[str, Any]:
+    """What the workflow that an author copies gives to the action."""
     workflow = yaml.safe_load((AUTHOR / ".github/workflows/claims.yml").read_text("utf-8"))
-    steps: list[dict[str, Any]] = workflow["jobs"]["claims"]["steps"]
-    return steps
+    assert workflow[True] == ["push", "pull_request"]  # to YAML 1.1 `on` is true
+    steps = workflow["jobs"]["claims"]["steps"]
+    (given,) = (step["with"] for step in steps if "reproaudit@" in step.get("uses", ""))
+    return dict(given)
 
 
 def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts() -> None:
@@ -149,8 +123,7 @@ def test_the_action_checks_judges_and_writes_the_summary(
         folder, light, measurements="measurements", **{"fail-on": "not-tested"}
     )
     assert code == 1, said
-    (ours,) = [one for one in shipped_steps() if "with" in one and "fail-on" in one["with"]]
-    code, said, summary = run_action(folder, light, **ours["with"])  # too few seeds
+    code, said, summary = run_action(folder, light, **ours())  # too few seeds
     assert code == 1, said
     assert "2 failed" in summary
     code, said, _ = run_action(folder, light, measurements=hostile)
@@ -193,19 +166,13 @@ def test_the_hook_checks_the_audits_that_a_commit_changes(
 
 
 def test_the_snippets_are_yaml_that_names_what_there_is() -> None:
-    workflow = yaml.safe_load((AUTHOR / ".github/workflows/claims.yml").read_text("utf-8"))
-    steps = workflow["jobs"]["claims"]["steps"]
-    (ours,) = (step for step in steps if "reproaudit@" in step.get("uses", ""))
-    assert set(ours["with"]) <= set(ACTION["inputs"])
-    assert workflow[True] == [
-        "push",
-        "pull_request",
-    ]  # to YAML 1.1 `on` is true
+    given = ours()
+    assert set(given) <= set(ACTION["inputs"])
     config = yaml.safe_load((AUTHOR / ".pre-commit-config.yaml").read_text("utf-8"))
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     assert config["repos"][0]["hooks"] == [{"id": hook["id"]} for hook in hooks]
     job = yaml.safe_load((AUTHOR / ".gitlab-ci.yml").read_text("utf-8"))["claims"]
     assert all(isinstance(line, str) for line in job["script"])
-    for names in (ours["with"]["fail-on"], job["script"][-1].split("fail-on ")[1].split()[0]):
+    for names in (given["fail-on"], job["script"][-1].split("fail-on ")[1].split()[0]):
         assert known_outcomes(names.split(",")) == DEFAULT_FAIL_ON | {"undecided", "not tested"}
     assert job["artifacts"]["reports"]["junit"] in job["script"][-1]

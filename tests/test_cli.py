@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +87,6 @@ def done(finished: Path, at: Place) -> Place:
     ("command", "text"),
     [
         (["run", "minj"], "unknown paper 'minj'. Did you mean 'mini'?"),
-        (["report", "minj"], "unknown paper 'minj'. Did you mean 'mini'?"),
         (["run"], "name a paper, or --all."),
         (["report"], "name a paper, or --all."),
         (["run", "mini", "--tier", "quik"], "no tier 'quik'. Did you mean 'quick'?"),
@@ -97,11 +95,8 @@ def done(finished: Path, at: Place) -> Place:
         (["report", "mini", "--fail-on", "bad"], "--fail-on: no outcome 'bad'."),
         (["report", "mini", "--format", "pdf"], "no format 'pdf'."),
         (["run", "mini", "--seeds", "4-0"], "--seeds: found '4-0'. Write 0-4, or 7,9,20-22."),
-        (["run", "mini", "--seeds", "one"], "--seeds: found 'one'."),
-        (["run", "mini", "--seeds", "-1"], "--seeds: found '-1'"),
         (["run", "mini", "--seeds", "0-99999"], "more than 10000 seeds"),
         (["run", "mini", "--experiment", "decsent"], "Did you mean 'descent'?"),
-        (["run", "mini", "--set", "steps"], "--set 'steps': write name=value"),
         (["run", "mini", "--set", "stepz=3"], "has no such setting. Did you mean 'steps'?"),
         (["run", "mini", "--set", "steps="], "found nothing; expected a value or a list"),
         (["run", "mini", "--set", "steps={a: 1}"], "expected a value or a list"),
@@ -109,7 +104,6 @@ def done(finished: Path, at: Place) -> Place:
             ["run", "mini", "--experiment", "descent", "--set", "steps=many"],
             "setting 'steps' = 'many'",
         ),
-        (["run", "mini", "--experiment", "descent", "--set", "steps=2.5"], "setting 'steps' = 2.5"),
         (["run", "mini", "--experiment", "guessed", "--set", "outcome=up"], "setting 'outcome'"),
         (["run", "mini", "--set", "decsent.steps=3", "--set", "descent.steps=4"], "decsent.steps"),
         (
@@ -120,9 +114,6 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--data-dir", "nowhere"], "--data-dir: nowhere is no folder."),
         (["run", "mini", "--device", "gpu"], "gpu"),
         (["run", "mini", "--jobs", "0"], "--jobs"),
-        (["run", "mini", "--jobs", "two"], "--jobs"),
-        (["run", "mini", "--tear", "quick"], "--tear"),
-        (["rum", "mini"], "rum"),
         (["check", "absent.yaml"], "absent.yaml"),
         (["check", "no/audits"], "no/audits: no such folder or file, and no paper of this name. "),
     ],
@@ -137,14 +128,15 @@ def test_a_mistake_is_one_line_and_exit_code_2(at: Place, command: list[str], te
     assert not at.store.exists(), "nothing was run"
 
 
-def test_no_command_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command([]) == 2
-    said = capsys.readouterr()
-    assert "Usage: reproaudit" in said.out + said.err
-    assert run_command(["--help"]) == 0
-    assert "Usage: reproaudit" in capsys.readouterr().out
-    assert run_command(["--version"]) == 0
-    assert capsys.readouterr().out == f"reproaudit {__version__}\n"
+def test_help_version_and_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, code, says in (
+        ([], 2, "Usage: reproaudit"),
+        (["--help"], 0, "Usage: reproaudit"),
+        (["--version"], 0, f"reproaudit {__version__}\n"),
+        (["schema"], 0, schema_text()),
+    ):
+        assert run_command(words) == code
+        assert says in "".join(capsys.readouterr())
 
 
 def test_a_bad_audit_tells_every_fault(at: Place) -> None:
@@ -177,39 +169,30 @@ def test_a_module_that_does_not_fit_its_audit(at: Place) -> None:
     assert "cannot be imported: ModuleNotFoundError" in errors
 
 
-def test_a_store_that_is_a_file(at: Place) -> None:
+def test_a_file_in_the_place_of_a_folder(at: Place) -> None:
     at.store.write_text("not a folder")
-    for command in (["run", "mini"], ["report", "mini"], ["list"]):
-        code, _, errors = at(*command)
-        assert code == 2
-        assert "a file stands where a folder is needed" in errors
+    for command in ("run", "report", "list"):
+        code, _, errors = at(command, *["mini"] * (command != "list"))
+        assert (code, "a file stands where a folder is needed" in errors) == (2, True)
+    at.store = at.folder / "elsewhere"
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    at.out.rename(at.folder / "kept")
+    at.out.write_text("in the way")
+    code, _, errors = at("report", "mini", "--format", "json")
+    assert (code, "Choose another folder with --out" in errors) == (2, True)
 
 
-def test_a_record_that_cannot_be_read(done: Place, tmp_path: Path) -> None:
+def test_a_record_that_cannot_be_read(at: Place) -> None:
     """A report names the file; a run measures the cell again."""
-    store = tmp_path / "copy"
-    at_cell = next(done.store.rglob("*.json")).relative_to(done.store)
-    for file in done.store.rglob("*.json"):
-        copy = store / file.relative_to(done.store)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(file.read_bytes())
-    (store / at_cell).write_text("{")
-    done.store = store
+    assert at("run", "mini", "--tier", "smoke")[0] == 0
+    record = next(at.store.rglob("*.json"))
+    record.write_text("{")
     for command in (["report", "mini"], ["list"]):
-        code, _, errors = done(*command)
-        assert code == 2
-        assert at_cell.name in errors
-    code, _, errors = done("run", "mini")
-    assert code == 0
-    assert "moved an unreadable record" in errors
-    assert done("list")[0] == 0
-
-
-def test_a_report_folder_that_cannot_be_written(done: Place) -> None:
-    done.out.write_text("in the way")
-    code, _, errors = done("report", "mini", "--format", "json")
-    assert code == 2
-    assert "Choose another folder with --out" in errors
+        code, _, errors = at(*command)
+        assert (code, record.name in errors) == (2, True)
+    code, _, errors = at("run", "mini", "--tier", "smoke")
+    assert (code, "moved an unreadable record" in errors) == (0, True)
+    assert at("list")[0] == 0
 
 
 def test_a_report_without_records(at: Place) -> None:
@@ -221,40 +204,18 @@ def test_a_report_without_records(at: Place) -> None:
     assert errors.strip().endswith("Make them with: reproaudit run mini --tier paper")
 
 
-def test_seeds() -> None:
-    assert parse_seeds("0-4") == (0, 1, 2, 3, 4)
+def test_values_of_options() -> None:
     assert parse_seeds("7,9,20-22") == (7, 9, 20, 21, 22)
     assert parse_seeds(" 3 , 3,2-3") == (3, 2)
     for text in ("", ",", "1-", "-", "1--2", "1.5", "0x1", "1,,2", "٣" * 20):
         with pytest.raises(UsageError, match=r"Write 0-4, or 7,9,20-22\."):
             parse_seeds(text)
-
-
-def test_limits() -> None:
     assert [parse_duration(one) for one in ("90", "90s", " 10m", "1.5h")] == [90, 90, 600, 5400]
     assert [parse_size(one) for one in ("7", "500mb", "4G", "4 KB")] == [7, 5e8, 4e9, 4e3]
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("a=1", 1),
-        ("a=1.5", 1.5),
-        ("a=1e-3", 1e-3),
-        ("a=true", True),
-        ("a=word", "word"),
-        ("b.a=[x, y]", ("x", "y")),
-        ("a='1'", "1"),
-        ("a=b=c", "b=c"),
-    ],
-)
-def test_settings(text: str, value: Any) -> None:
-    name, found = parse_setting(text)
-    assert name == text.partition("=")[0]
-    assert (found, type(found)) == (value, type(value))
-
-
-def test_settings_that_cannot_be_read() -> None:
+    values = {"1": 1, "1.5": 1.5, "1e-3": 1e-3, "true": True, "word": "word", "'1'": "1"}
+    for text, value in {**values, "[x, y]": ("x", "y"), "b=c": "b=c"}.items():
+        name, found = parse_setting(f"b.a={text}")
+        assert (name, found, type(found)) == ("b.a", value, type(value))
     for text in ("a", "=1", "A=1", "a=", "a=[]", "a=[[1]]", "a=2020-01-01", "a=[1", "a.b.c=1"):
         with pytest.raises(UsageError, match="--set"):
             parse_setting(text)
@@ -364,60 +325,23 @@ def test_fresh_measures_again(at: Place) -> None:
 def test_custom_runs_feed_no_answer(at: Place) -> None:
     assert at("run", "mini")[0] == 0
     _, before, _ = at("report", "mini", "--json", "--format", "terminal")
-    arguments = ["--seeds", "7,9", "--experiment", "descent", "--set", "level=0.9"]
-    code, out, _ = at("run", "mini", *arguments, "--set", "descent.steps=10", "--json")
+    chosen = ["run", "mini", "--seeds", "7,9", "--set", "level=0.9", "--set", "guessed.steps=3"]
+    code, out, _ = at(*chosen, "--set", "steps=10", "--json")
     assert code == 0
-    records = json.loads(out)
-    assert [(r["seed"], r["tier"], r["experiment"]) for r in records] == [
-        (7, "custom", "descent"),
-        (9, "custom", "descent"),
+    values = [(r["tier"], r["experiment"], r["seed"], r["settings"]) for r in json.loads(out)]
+    assert [(*one[:3], one[3]["level"], one[3]["steps"]) for one in values] == [
+        ("custom", name, seed, 0.9, steps)
+        for name, steps in (("descent", 10), ("guessed", 3))  # what names an experiment wins
+        for seed in (7, 9)
     ]
-    assert all(r["settings"]["level"] == 0.9 and r["settings"]["steps"] == 10 for r in records)
-    code, out, _ = at("run", "mini", *arguments)
+    code, out, _ = at(*chosen, "--set", "outcome=fails")
+    assert code == 3
+    assert "failed (RuntimeError: out of order" in out
+    code, out, _ = at(*chosen)
     assert "Custom records feed no answer of a tier." in out
     assert "→" in out
     _, after, _ = at("report", "mini", "--json", "--format", "terminal")
     assert json.loads(after) == json.loads(before)
-
-
-def test_a_setting_of_one_experiment_wins_over_all(at: Place) -> None:
-    code, out, _ = at(
-        "run", "mini", "--seeds", "0", "--set", "guessed.steps=3", "--set", "steps=5", "--json"
-    )
-    assert code == 0
-    steps = {r["experiment"]: r["settings"]["steps"] for r in json.loads(out)}
-    assert steps == {"descent": 5, "guessed": 3}
-    code, out, _ = at("run", "mini", "--seeds", "0", "--set", "outcome=fails")
-    assert code == 3
-    assert "failed (RuntimeError: out of order" in out
-
-
-def test_ctrl_c_is_130_and_the_next_run_goes_on(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reproaudit.commands import run as run_module
-
-    whole = run_module.run_cells
-
-    def cut(*arguments: Any, on_event: Callable[[Any], None], **more: Any) -> Any:
-        finished = 0
-
-        def watch(event: Any) -> None:
-            nonlocal finished
-            on_event(event)
-            finished += type(event).__name__ == "CellFinished"
-            if finished == 3:
-                raise KeyboardInterrupt
-
-        return whole(*arguments, on_event=watch, **more)
-
-    monkeypatch.setattr(run_module, "run_cells", cut)
-    code, out, errors = at("run", "mini")
-    assert code == 130
-    assert errors.strip().endswith("Interrupted. The same command goes on from here.")
-    assert out == ""
-    monkeypatch.undo()
-    code, _, errors = at("run", "mini")
-    assert code == 0
-    assert "35 cells, 3 have records already" in errors
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -429,9 +353,12 @@ def test_a_report_writes_every_format_and_an_index(done: Place) -> None:
     folder = done.out / "quick" / "mini"
     pages = {f"scorecard.{x}" for x in ("html", "json", "md")}
     assert {f.name for f in folder.iterdir()} == {*pages, "badge.svg", "badges"}
-    assert (done.out / "quick" / "index.html").exists()
     assert f"wrote {done.out / 'quick' / 'index.html'}" in out
+    assert (done.out / "quick" / "index.html").exists()
     assert "✓ supported" in out
+    code, out, errors = done("report", "mini", "--json")
+    assert (code, "wrote" in errors) == (0, True)
+    assert json.loads(out) == json.loads((folder / "scorecard.json").read_text())
 
 
 def test_run_and_report_write_to_the_same_folder_beside_the_store(
@@ -453,15 +380,6 @@ def test_run_and_report_write_to_the_same_folder_beside_the_store(
     assert ra.open_scorecard("mini", store="../no-runs", audits=at.audits).tier == "smoke"
 
 
-def test_a_report_in_json_prints_json_alone(done: Place) -> None:
-    code, out, errors = done("report", "mini", "--json")
-    assert code == 0
-    printed = json.loads(out)
-    written = json.loads((done.out / "quick" / "mini" / "scorecard.json").read_text())
-    assert printed == written
-    assert "wrote" in errors
-
-
 def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_path: Path) -> None:
     assert done("report", "mini")[0] == 0
     folder = done.out / "quick" / "mini"
@@ -472,12 +390,18 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
     done.store = tmp_path / "no-runs"
     assert done("report", "mini")[0] == 0
     assert {file.name: file.read_bytes() for file in folder.glob("scorecard.*")} == before
-    for version, words in (("{}", "version None"), ('{"schema_version": 2}', "version 2")):
-        (folder / "scorecard.json").write_text(version)
+    for text, says in {
+        "{": "is not JSON",
+        "[]": "scorecard version None, which another version of reproaudit wrote",
+        '{"schema_version": 2}': "scorecard version 2, which another version",
+        '{"schema_version": 4}': "this one reads version 3",
+        '{"schema_version": 3}': "is no scorecard: paper: Field required",
+    }.items():
+        (folder / "scorecard.json").write_text(text)
         code, _, errors = done("report", "mini")
-        assert code == 2
-        assert f"scorecard {words}, which another version of reproaudit wrote" in errors
-        assert len(errors.strip().splitlines()) == 1
+        assert (code, len(errors.strip().splitlines())) == (2, 1)
+        assert says in errors
+        assert "scorecard.json" in errors
 
 
 def test_the_highest_tier_is_reported(at: Place) -> None:
@@ -508,11 +432,6 @@ def test_list(done: Place) -> None:
     assert listed(done)["outcomes"] is None
 
 
-def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["schema"]) == 0
-    assert capsys.readouterr().out == schema_text()
-
-
 # --- terminals ----------------------------------------------------------------------------------
 
 
@@ -532,22 +451,36 @@ def test_what_is_piped_has_no_colour_and_fits(
 
 NO_TORCH = """
 import sys
+import reproaudit
+assert not {"numpy", "pydantic", "yaml", "rich"} & set(sys.modules)
 from reproaudit.cli import run_command
 from reproaudit.running.devices import has_driver
 
 audits, store, out = sys.argv[1:]
 stored = ["--audits", audits, "--store", store]
 device = ["--device", "cpu" if has_driver() else "auto"]
+absent = {"torch", "torchvision", "numba", "sklearn"}
 for command in (["--help"], ["schema"], ["check", "--audits", audits], ["list", *stored],
                 ["report", "mini", *stored, "--out", out], ["run", "mini", *stored, *device]):
-    heavy = {"torch", "torchvision", "numba"}
-    heavy |= {"pydantic", "numpy", "rich"} if command == ["--help"] else set()
+    heavy = absent | ({"pydantic", "numpy", "rich"} if command == ["--help"] else set())
     code = run_command(command)
     print(command[0], code, sorted(heavy & set(sys.modules)), file=sys.stderr)
+reproaudit.judge_measurements
+assert not absent & set(sys.modules)
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in absent:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+print(run_command(["run", "ahn2023", "--tier", "smoke", "--store", out]), file=sys.stderr)
 """
 
 
-def test_what_computes_nothing_starts_without_torch(finished: Path, tmp_path: Path) -> None:
+def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
+    finished: Path, tmp_path: Path
+) -> None:
     places = [str(finished / "audits"), str(finished / "runs"), str(tmp_path)]
     done = subprocess.run(
         [sys.executable, "-c", NO_TORCH, *places],
@@ -557,14 +490,11 @@ def test_what_computes_nothing_starts_without_torch(finished: Path, tmp_path: Pa
         check=True,
     )
     commands = ["--help", "schema", "check", "list", "report", "run"]
-    said = [line for line in done.stderr.splitlines() if line.split(" ")[0] in commands]
+    *lines, missing, code = done.stderr.splitlines()
+    said = [line for line in lines if line.split(" ")[0] in commands]
     assert said == [f"{command} 0 []" for command in commands]
-
-
-def test_every_command_is_documented() -> None:
-    assert all(
-        command.callback.__doc__ for command in cli.app.registered_commands if command.callback
-    )
+    assert missing.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
+    assert code == "2"
 
 
 @pytest.mark.parametrize("command", [["report", "--all"], ["list"]], ids=" ".join)
@@ -599,7 +529,9 @@ def test_many_papers_are_shared_among_the_cores(at: Place, monkeypatch: pytest.M
     assert at("list")[0] == 2
 
 
-def test_the_help_names_every_format() -> None:
+def test_the_help_names_every_command_and_format() -> None:
     """The tables are imported when they are used: help shows copies of their names."""
     assert ", ".join(FORMATS) == FORMATS_HELP
     assert export_names() == EXPORTS_HELP
+    commands = [one.callback for one in cli.app.registered_commands]
+    assert all(command.__doc__ for command in commands if command)

@@ -11,7 +11,6 @@ import numba
 import pytest
 
 from reproaudit.audit.paper_module import Module
-from reproaudit.lab.compiling import machine_code_folder
 from reproaudit.running import worker
 from reproaudit.running.code import closure_of
 
@@ -63,14 +62,6 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     closed = tmp_path / "a file"
     closed.write_text("")
     assert shown(written(tmp_path, 10), closed) == ["12", "0"]
-
-
-def test_the_modules_of_a_paper_share_a_folder() -> None:
-    from reproaudit.papers import wang2024, yang2025
-
-    one, other = wang2024.__name__, yang2025.__name__
-    assert machine_code_folder(f"{one}.fast") == machine_code_folder(one)
-    assert machine_code_folder(one) != machine_code_folder(other)
 
 
 @pytest.mark.parametrize("importable", [True, False])

@@ -42,11 +42,7 @@ def written(reports: Path) -> list[str]:
     return sorted(file.name for file in (reports / "paper" / PAPER).iterdir())
 
 
-ALL = [
-    "badge.svg",
-    "badges",
-    *(f"scorecard.{one}" for one in ("html", "json", "md")),
-]
+ALL = ["badge.svg", "badges", *(f"scorecard.{one}" for one in ("html", "json", "md"))]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -13,12 +13,11 @@ from filelock import FileLock
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.faults import Severity
 from reproaudit.audit.loading import read_audit
-from reproaudit.audit.model import TIERS, Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, PlannedArm, Role, alternatives_of, arms_of, batch_of, plan
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch, Role, arms_of, batch_of, plan
 from reproaudit.cell import Cell
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment
-from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record
 from reproaudit.report.answers import cells_of_tier
 from reproaudit.running.run import run_cells
@@ -92,41 +91,10 @@ def _run(entry: Entry, audit: Audit, first: Store, second: Store, other: Store) 
     return seconds
 
 
-def test_there_are_papers() -> None:
-    assert ENTRIES
-
-
-def test_the_audit_has_no_fault(paper: Subject) -> None:
+def test_the_audit_has_no_fault_and_the_experiments_of_its_module(paper: Subject) -> None:
     _, faults = read_audit(paper.entry.audit_file)
     assert [str(f) for f in faults if f.severity is Severity.ERROR] == []
-
-
-def test_module_and_audit_have_the_same_experiments(paper: Subject) -> None:
     assert set(paper.experiments) == set(paper.audit.experiments)
-
-
-def every_arm(audit: Audit) -> Iterator[tuple[Claim, PlannedArm]]:
-    for claim in audit.claims:
-        for arm in (*arms_of(audit, claim), *alternatives_of(audit, claim)):
-            yield claim, arm
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_every_arm_takes_its_settings(paper: Subject, tier: TierName) -> None:
-    """At every tier, alternatives included: nothing missing, nothing more."""
-    for name, experiment in paper.experiments.items():
-        build_settings(experiment.settings, paper.audit.values_of(name, tier))
-    for _, arm in every_arm(paper.audit):
-        build_settings(paper.experiments[arm.experiment].settings, arm.settings(paper.audit, tier))
-
-
-def test_every_claimed_measurement_is_declared(paper: Subject) -> None:
-    for claim, arm in every_arm(paper.audit):
-        declared = set(paper.audit.measurements_of(arm.experiment))
-        for check in (*claim.headline, *claim.support, *claim.notes):
-            own = {arm.reads.get(q.measurement, q.measurement) for q in check.quantities()
-                   if q.arm is None}  # fmt: skip
-            assert own <= declared, (claim.id, arm.name)
 
 
 def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
@@ -134,16 +102,13 @@ def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
     assert batches
     for _, batch in batches:
         declared = paper.audit.measurements_of(batch.experiment)
-        for record in [paper.record(batch)]:
-            assert record.status is CellStatus.COMPLETED, record.error
-            assert record.measurements.finite
-            assert record.measurements.names == set(declared)
-            settings = batch.settings(paper.audit)
-            faults = [misfit(n, d, record.measurements, settings) for n, d in declared.items()]
-            assert faults == [None] * len(declared)
-
-
-def test_the_smoke_tier_takes_seconds(paper: Subject) -> None:
+        record = paper.record(batch)
+        assert record.status is CellStatus.COMPLETED, record.error
+        assert record.measurements.finite
+        assert record.measurements.names == set(declared)
+        settings = batch.settings(paper.audit)
+        faults = [misfit(n, d, record.measurements, settings) for n, d in declared.items()]
+        assert faults == [None] * len(declared)
     assert paper.seconds < SMOKE_SECONDS
 
 

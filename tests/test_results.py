@@ -63,44 +63,35 @@ def test_the_rules_of_the_shipped_audits_stay_and_their_logs_begin_with_version_
         assert digest({n: rule(audit, n, "paper") for n in audit.experiments})[:16] == pinned, slug
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        changed("claims", 0, "headline", 0, "at_most", to=0.2),
-        changed("arms", "stays", "settings", "level", to=0.7),
-        changed("settings", "level", "value", to=0.03),
-        changed("runs", "paper", to=7),
-    ],
-)
-def test_what_decides_or_computes_gives_other_seeds(other: Audit) -> None:
-    assert rule(other, "descent", "paper") != rule(AUDIT, "descent", "paper")
-    ours, theirs = (seeds_of(one, "paper", "descent", 6) for one in (AUDIT, other))
-    assert not set(ours) & set(theirs)
+DECIDES = [
+    changed("claims", 0, "headline", 0, "at_most", to=0.2),
+    changed("arms", "stays", "settings", "level", to=0.7),
+    changed("settings", "level", "value", to=0.03),
+    changed("runs", "paper", to=7),
+]
+INFORMS = [
+    changed("claims", 0, "says", to="Said otherwise."),
+    changed("arms", "stays", "why", to="Said otherwise."),
+    changed("claims", 0, "exact", to=False),  # its default
+    changed("settings", "level", to={**GUESS, "value": 0.02}),
+    changed("experiments", "descent", "measurements", "final", "meaning", to="Otherwise."),
+    changed("experiments", "guessed", "settings", "level", to=GUESS),  # another alternative
+]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        changed("claims", 0, "says", to="Said otherwise."),
-        changed("arms", "stays", "why", to="Said otherwise."),
-        changed("claims", 0, "exact", to=False),  # its default
-        changed("settings", "level", to={**GUESS, "value": 0.02}),
-        changed("experiments", "descent", "measurements", "final", "meaning", to="Otherwise."),
-        changed("experiments", "guessed", "settings", "level", to=GUESS),  # another alternative
-    ],
-)
-def test_what_only_informs_moves_no_seed(other: Audit) -> None:
-    for experiment in ("descent", "guessed"):
-        assert rule(other, experiment, "paper") == rule(AUDIT, experiment, "paper")
-
-
-def test_an_arm_is_part_of_the_rule_that_uses_it() -> None:
-    data = audit_data()
-    data["arms"]["alone"] = {"settings": {"level": 0.8}, "why": "it stays"}
-    data["claims"][0]["nulls"] = ["alone"]
-    ours = audit_of(data)
-    data["arms"]["alone"]["settings"]["level"] = 0.9
-    theirs = audit_of(data)
+def test_what_decides_or_computes_gives_other_seeds_and_what_informs_moves_none() -> None:
+    for other in DECIDES:
+        assert rule(other, "descent", "paper") != rule(AUDIT, "descent", "paper")
+        ours, theirs = (seeds_of(one, "paper", "descent", 6) for one in (AUDIT, other))
+        assert not set(ours) & set(theirs)
+    for other in INFORMS:
+        for name in ("descent", "guessed"):
+            assert rule(other, name, "paper") == rule(AUDIT, name, "paper")
+    arms = {**audit_data()["arms"], "alone": {"settings": {"level": 0.8}, "why": "it stays"}}
+    claims = [{**audit_data()["claims"][0], "nulls": ["alone"]}, *audit_data()["claims"][1:]]
+    ours = audit_of(audit_data(arms=arms, claims=claims))
+    arms["alone"] = {"settings": {"level": 0.9}, "why": "it stays"}
+    theirs = audit_of(audit_data(arms=arms, claims=claims))
     assert rule(theirs, "descent", "paper") != rule(ours, "descent", "paper")
     assert rule(theirs, "guessed", "paper") == rule(ours, "guessed", "paper"), "its own alone"
 
@@ -123,18 +114,14 @@ def test_drawn_seeds_are_distinct_and_fewer_are_the_first_of_more() -> None:
 
 
 def test_smaller_tiers_count_from_zero_and_claims_and_arms_share_their_seeds() -> None:
-    assert seeds_of(AUDIT, "quick", "descent", 5) == (0, 1, 2, 3, 4)
     assert seeds_of(AUDIT, "smoke", "descent", 1) == (0,)
     own = seeds_of(AUDIT, "paper", "descent", 6)
     seeds = {b.seeds for _, b in plan(AUDIT, "paper") if b.experiment == "descent"}
     assert seeds == {own, own[:5]}, "arms have five of the six"
-
-
-def test_a_word_draws_other_seeds_at_the_paper_tier() -> None:
-    salted = AUDIT.salted("check-2")
-    ours, theirs = (seeds_of(one, "paper", "descent", 6) for one in (AUDIT, salted))
-    assert set(ours).isdisjoint(theirs)
-    assert seeds_of(salted, "quick", "descent", 5) == seeds_of(AUDIT, "quick", "descent", 5)
+    salted = AUDIT.salted("check-2")  # a word draws other seeds, at the paper tier alone
+    assert set(own).isdisjoint(seeds_of(salted, "paper", "descent", 6))
+    for audit in (AUDIT, salted):
+        assert seeds_of(audit, "quick", "descent", 5) == (0, 1, 2, 3, 4)
 
 
 # --- the log ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -40,16 +40,6 @@ def stated() -> list[Requirement]:
     return [one for one in every if one.name not in OWN]
 
 
-def test_torchvision_belongs_to_torch() -> None:
-    """A pair that does not match fails on import: operator torchvision::nms does not exist."""
-    import torch
-    import torchvision
-
-    boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]])
-    kept = torchvision.ops.nms(boxes, torch.tensor([0.9, 0.8, 0.7]), 0.5)
-    assert kept.tolist() == [0, 2]
-
-
 def test_the_hashed_lock_has_the_pinned_versions() -> None:
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     locked = dict(re.findall(r"^([\w.-]+)==([^\s\\;]+)", text, re.MULTILINE))
@@ -60,29 +50,12 @@ def test_the_hashed_lock_has_the_pinned_versions() -> None:
     assert text.count("--hash=sha256:") >= len(locked)
 
 
-def test_every_dependency_is_pinned_within_its_range() -> None:
+def test_every_dependency_is_pinned_within_its_range_and_installed_so() -> None:
     pinned = pins()
     for one in stated():
-        assert canonical(one.name) in pinned, one.name
-        assert one.specifier.contains(pinned[canonical(one.name)]), one
-
-
-def test_what_is_installed_is_what_is_pinned() -> None:
-    pinned = pins()
-    for one in stated():
-        name = canonical(one.name)
-        try:
-            installed = Version(version(name))
-        except PackageNotFoundError:
-            pytest.fail(f"{name} is not installed")
-        assert installed.public == pinned[name].public, name
-
-
-def test_the_shipped_audits_go_into_the_wheel() -> None:
-    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"] == {"audits": "reproaudit/audits"}
-    assert list((ROOT / "audits").glob("*.yaml"))
-    assert PROJECT["project"]["scripts"] == {"reproaudit": "reproaudit.__main__:start"}
+        pin = pinned[canonical(one.name)]
+        assert one.specifier.contains(pin), one
+        assert Version(version(one.name)).public == pin.public, one.name
 
 
 @pytest.mark.slow
@@ -91,9 +64,11 @@ def test_the_wheel_holds_audits_papers_and_templates(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
-    names = set(zipfile.ZipFile(wheel).namelist())
-    for audit in (ROOT / "audits").glob("*.yaml"):
-        assert f"reproaudit/audits/{audit.name}" in names
+    packed = zipfile.ZipFile(wheel)
+    names = set(packed.namelist())
+    (entries,) = (one for one in names if one.endswith("entry_points.txt"))
+    assert b"reproaudit = reproaudit.__main__:start" in packed.read(entries)
+    audits = [f"reproaudit/audits/{one.name}" for one in (ROOT / "audits").glob("*.yaml")]
     sources = ROOT / "src"
     wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".j2")]
-    assert {f.relative_to(sources).as_posix() for f in wanted} <= names
+    assert {*audits, *(f.relative_to(sources).as_posix() for f in wanted)} <= names

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import lzma
-import shutil
 import tarfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from benchmarks.readme import README, with_table
@@ -51,34 +51,22 @@ def test_unpacked_records_are_those_that_were_packed(store: Store, tmp_path: Pat
     assert theirs == ours
     assert len(ours) == 2
     assert found.manifest.root() == store.manifest.root()
+    assert pack_records(found, *QUICK) == file.read_bytes(), "the same records, the same bytes"
 
 
-def test_the_same_records_make_the_same_bytes(store: Store, tmp_path: Path) -> None:
-    first = pack_records(store, *QUICK)
-    moved = tmp_path / "elsewhere"
-    shutil.copytree(store.root, moved)
-    assert pack_records(Store(moved), *QUICK) == first
-
-
-def test_a_damaged_record_is_not_packed(store: Store) -> None:
-    path = next(store.files("toy2020", "quick"))
-    path.write_bytes(path.read_bytes().replace(b"loss", b"lass", 1))
-    with pytest.raises(StoreError, match="SHA-256"):
-        pack_records(store, *QUICK)
-
-
-def test_nothing_to_pack_is_said(store: Store) -> None:
-    with pytest.raises(StoreError, match="no records of toy2020 at paper"):
-        pack_records(store, "toy2020", ["paper"])
-
-
-def test_a_record_that_was_changed_in_the_file_is_refused(store: Store, tmp_path: Path) -> None:
+def test_a_damaged_record_is_neither_packed_nor_read(store: Store, tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     data = bytearray(lzma.decompress(pack_records(store, *QUICK)))
     data[data.rindex(b'"loss"') + 1] ^= 1
     file.write_bytes(lzma.compress(bytes(data)))
     with pytest.raises(StoreError, match="SHA-256"):
         list(unpack_records(file, tmp_path / "cache").records("toy2020", "quick"))
+    path = next(store.files("toy2020", "quick"))
+    path.write_bytes(path.read_bytes().replace(b"loss", b"lass", 1))
+    with pytest.raises(StoreError, match="SHA-256"):
+        pack_records(store, *QUICK)
+    with pytest.raises(StoreError, match="no records of toy2020 at paper"):
+        pack_records(store, "toy2020", ["paper"])
 
 
 def test_a_cut_file_leaves_nothing(store: Store, tmp_path: Path) -> None:
@@ -162,59 +150,37 @@ def test_a_damaged_archive_is_refused_or_read(data: st.DataObject) -> None:
 def test_a_report_is_judged_again_from_the_records_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A claim that hangs on a guess would lose its condition with a record that the file lacks."""
     monkeypatch.chdir(tmp_path)
     write_paper(Path("audits"))
     common = ["--audits", "audits", "--store"]
-    assert run_command(["run", "mini", "--tier", "quick", "--trust", *common, "runs"]) == 0
     folder = Path("reports", "quick", "mini")
+    for command in ("run", "multiverse", "report"):
+        assert run_command([command, "mini", "--tier", "quick", *common, "runs"]) == 0
     ours = json.loads((folder / "scorecard.json").read_text())
     to = ["--to", "records", "--tier", "quick", "--out", str(folder / FILE_NAME)]
     assert run_command(["export", "mini", *to, *common, "runs"]) == 0
-    capsys.readouterr()
-    pages = ["--out", "pages"]  # wherever they go, the records lie beside the store
-    shipped = ["report", "mini", "--tier", "quick", *common, "none"]
-    assert run_command([*shipped, "--json", *pages]) == 0
-    again = json.loads(capsys.readouterr().out)
-    assert again == json.loads(Path("pages", "quick", "mini", "scorecard.json").read_text())
-    assert {name for name in ours if ours[name] != again[name]} == {"environment"}
-    assert again["environment"] == [*ours["environment"], CAME]
-    (folder / FILE_NAME).write_bytes(_without((folder / FILE_NAME).read_bytes(), ".json"))
-    assert run_command([*shipped, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["environment"]
-    assert told[-1] == "Their archive lacks 1 of the 35 records that its list names."
 
-
-def test_a_report_says_that_its_archive_lacks_alternatives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A claim that hangs on a guess would lose its condition with them."""
-    monkeypatch.chdir(tmp_path)
-    write_paper(Path("audits"))
-    common = ["--audits", "audits", "--store"]
-    file = Path("reports", "quick", "mini", FILE_NAME)
-    for command in ("run", "multiverse"):
-        assert run_command([command, "mini", "--tier", "quick", "--trust", *common, "runs"]) == 0
-    assert run_command(["report", "mini", "--tier", "quick", *common, "runs"]) == 0
-    to = ["--to", "records", "--tier", "quick", "--out", str(file)]
-    assert run_command(["export", "mini", *to, *common, "runs"]) == 0
-    show = ["report", "mini", "--tier", "quick", "--json", *common, "none"]
-
-    def shown() -> tuple[list[str], list[str]]:
+    def shown() -> tuple[dict[str, Any], list[str]]:
+        """What is printed; wherever the pages go, the records lie beside the store."""
         capsys.readouterr()
+        show = ["report", "mini", "--tier", "quick", "--json", "--out", "pages", *common, "none"]
         assert run_command(show) == 0
         card = json.loads(capsys.readouterr().out)
+        assert card == json.loads(Path("pages", "quick", "mini", "scorecard.json").read_text())
         guessed = next(one for one in card["claims"] if one["id"] == "mini.guessed")
-        return card["environment"], [one["kind"] for one in guessed["certainty"]["reasons"]]
+        return card, [one["kind"] for one in guessed["certainty"]["reasons"]]
 
-    environment, reasons = shown()
-    assert environment[-1] == CAME
-    assert "guess flips" in reasons
-    assert "guess not varied" not in reasons
-    with tarfile.open(file) as archive:
+    again, reasons = shown()
+    assert {name for name in ours if ours[name] != again[name]} == {"environment"}
+    assert again["environment"] == [*ours["environment"], CAME]
+    assert ("guess flips" in reasons, "guess not varied" in reasons) == (True, False)
+    with tarfile.open(folder / FILE_NAME) as archive:
         alternative = next(name for name in archive.getnames() if "multiverse-quick" in name)
-    file.write_bytes(_without(file.read_bytes(), alternative))
-    environment, reasons = shown()
-    assert environment[-1] == "Their archive lacks 1 of the 45 records that its list names."
+    (folder / FILE_NAME).write_bytes(_without((folder / FILE_NAME).read_bytes(), alternative))
+    again, reasons = shown()
+    lacks = "Their archive lacks 1 of the 45 records that its list names."
+    assert again["environment"][-1] == lacks
     assert "guess not varied" in reasons
 
 

@@ -92,16 +92,6 @@ def test_an_order_that_cannot_be_carried_out_says_why(
     assert str(raised.value).startswith(f"--set '{order}'")
 
 
-def test_a_sign_off_needs_every_decision_and_falls_with_them(audit: Audit) -> None:
-    eight = [f"{name}=agree: so" for name in VariableName][:-1]
-    with pytest.raises(UsageError, match="Open: Experiment Setup"):
-        edits.sign_off(orders(audit, *eight), audit, "R2", DAY)
-    signed = edits.sign_off(orders(audit, *eight, "Experiment Setup=agree: so"), audit, "R2", DAY)
-    assert [one.reviewer for one in signed.sign_offs] == ["R2"]
-    after = edits.carry_out(signed, audit, "Pseudocode=withdraw", "R2", DAY)
-    assert not after.sign_offs
-
-
 @given(st.text(min_size=1).filter(lambda text: text.strip() and "\x85" not in text))
 def test_any_reason_is_read_back_as_it_was_written(text: str) -> None:
     try:
@@ -137,6 +127,11 @@ def test_the_command_writes_the_review_file_alone(
     assert (tmp_path / "wang2024.yaml").read_bytes() == audit_before
     assert run_command([*command, "--reviewer", " "]) == 2
     assert "--reviewer NAME" in capsys.readouterr().err
+    mine = [*command[:2], *command[-2:], "--reviewer", "R2"]
+    assert run_command([*mine, "--set", "Pseudocode=withdraw"]) == 0
+    assert not read_version(file).reviews.sign_offs, "it falls with what it signs"
+    assert run_command([*mine, "--sign-off"]) == 2
+    assert "Open: Pseudocode" in capsys.readouterr().err
 
 
 def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) -> None:

@@ -8,27 +8,17 @@ from typing import Any
 
 import pytest
 
-from factories import falls_to, make_audit, make_record, make_records, make_scorecard
+from factories import card_of, falls_to, make_audit, make_record, make_records, make_scorecard
 from miniatures import aligns, audit_data, claim
-from reproaudit.audit.model import Audit
-from reproaudit.audit.reviews import Reviews
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.judge import index_records, judge
 from reproaudit.records import Record
-from reproaudit.report.build import build
 from reproaudit.report.diff import Comparison, compare
 from reproaudit.report.files import write_report
-from reproaudit.report.model import Scorecard
 
 
 def named(found: Comparison) -> dict[tuple[str, str], tuple[str | None, str | None]]:
     return {(one.part, one.name): (one.before, one.after) for one in found.changes}
-
-
-def card_of(audit: Audit, records: list[Record]) -> Scorecard:
-    answers = judge(audit, "paper", index_records(records))
-    return build(audit, Reviews(), "paper", answers, records)
 
 
 def test_a_scorecard_differs_in_nothing_from_itself() -> None:
@@ -82,17 +72,10 @@ def test_names_of_a_foreign_scorecard_send_nothing_to_the_terminal() -> None:
 # --- the command ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def pages(tmp_path: Path) -> tuple[Path, Path]:
+def test_folders_and_files_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = tmp_path / "a" / "paper" / "mini", tmp_path / "b" / "paper" / "mini"
     for name, card in (("a", make_scorecard()), ("b", make_scorecard(runs={"paper": 7}))):
         write_report(card, tmp_path / name)
-    return tmp_path / "a" / "paper" / "mini", tmp_path / "b" / "paper" / "mini"
-
-
-def test_folders_and_files_are_compared(
-    pages: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    before, after = pages
     assert run_command(["diff", str(before), str(after / "scorecard.json")]) == 0
     first, *changes = capsys.readouterr().out.splitlines()
     assert first == "mini (paper, 2026-01-02) → mini (paper, 2026-01-02)"
@@ -102,14 +85,7 @@ def test_folders_and_files_are_compared(
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert {"before", "after", "changes"} == told.keys()
     assert told["changes"][0].keys() == {"part", "name", "before", "after"}
-
-
-def test_what_is_no_scorecard_is_one_line(
-    pages: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    before, after = pages
     (after / "scorecard.json").unlink()
     assert run_command(["diff", str(before), str(after)]) == 2
     said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert str(after) in said.err
+    assert (said.out, said.err.count("\n"), str(after) in said.err) == ("", 1, True)

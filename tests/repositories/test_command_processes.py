@@ -39,8 +39,8 @@ def family(folder: Path, then: str = "time.sleep(100)") -> list[str]:
     return [sys.executable, "-c", f"{FAMILY}{then}\n", str(folder)]
 
 
-def wait_for(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
+def wait_for(happened: Callable[[], bool], seconds: float = SECONDS) -> None:
+    deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)

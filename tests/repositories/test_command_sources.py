@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from outsiders import archive, commit
+from outsiders import commit
 
 from reproaudit.repositories.environments import copy_source
 from reproaudit.repositories.processes import CommandError
@@ -41,24 +41,17 @@ def repository(folder: Path, name: str = "repository") -> tuple[Path, str]:
     return place, commit(place)
 
 
-def test_a_repository_at_a_revision_and_not_at_its_head(tmp_path: Path) -> None:
+def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path: Path) -> None:
     place, first = repository(tmp_path)
     (place / "train.py").write_text("second\n")
     commit(place)
-    copy = unpacked(tmp_path, PinnedSource(git="repository", revision=first))
+    source = PinnedSource(git="repository", revision=first)
+    copy = unpacked(tmp_path, source)
     assert (copy / "train.py").read_bytes() == b"first\r\n"
     assert [one.name for one in copy.iterdir()] == ["train.py"]
     (copy / "train.py").write_text("changed by a command")
-    again = unpacked(tmp_path, PinnedSource(git="repository", revision=first), "again")
-    assert (again / "train.py").read_bytes() == b"first\r\n"
-
-
-def test_a_repository_that_was_fetched_is_not_asked_for_again(tmp_path: Path) -> None:
-    place, first = repository(tmp_path)
-    source = PinnedSource(git="repository", revision=first)
-    unpacked(tmp_path, source)
     place.rename(tmp_path / "gone")
-    unpacked(tmp_path, source, "again")
+    assert (unpacked(tmp_path, source, "again") / "train.py").read_bytes() == b"first\r\n"
     with pytest.raises(CommandError, match=r"no commit 1{40}; expected it \(git ended with exit"):
         unpacked(tmp_path, PinnedSource(git="repository", revision="1" * 40), "other")
 
@@ -92,9 +85,12 @@ def test_a_submodule_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_archive_is_held_to_its_checksum_every_time(tmp_path: Path) -> None:
-    source = pinned(archive(tmp_path, {"a/train.py": "one"}))
+    file = tmp_path / "source.zip"
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("a/train.py", "one")
+    source = pinned(file)
     assert (unpacked(tmp_path, source) / "a" / "train.py").read_text() == "one"
-    (tmp_path / "source.tar.gz").write_bytes(b"another")
+    file.write_bytes(b"another")
     with pytest.raises(CommandError, match="It is another archive"):
         unpacked(tmp_path, source, "again")
 
