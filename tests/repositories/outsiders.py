@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -121,15 +120,3 @@ def run(
     ran = run_cells(cells, catalog.locate, store, jobs=jobs, declared=declared, executor=executor)
     planned = set(ran.planned["soudry2018"].values())
     return {one.seed: one for one in store.records("soudry2018", "smoke", only=planned)}
-
-
-def archive(folder: Path, files: Mapping[str, str], name: str = "source.tar.gz") -> Path:
-    """A tar archive of files."""
-    file = folder / name
-    with tarfile.open(file, "w:gz") as packed:
-        for path, text in files.items():
-            place = folder / "packed" / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text)
-            packed.add(place, path)
-    return file

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from outsiders import ALL_FIXED, WRITES, archive, outsider, run, write
+from outsiders import ALL_FIXED, WRITES, outsider, run, write
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.command_module import CommandModule
@@ -48,18 +47,6 @@ def test_what_it_logs_becomes_the_record(tmp_path: Path) -> None:
     kept = list((tmp_path / "runs").rglob("*.stdout.txt"))
     assert len(kept) == 2
     assert not list(Path(tmp_path / "repository").glob("out"))  # it ran in a copy
-
-
-def test_an_archive_is_a_source_too(tmp_path: Path) -> None:
-    file = archive(tmp_path, {"top/log.py": WRITES})
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    said = outsider(
-        tmp_path, source={"archive": "../source.tar.gz", "sha256": digest}, folder="top"
-    )
-    assert only(run(tmp_path)).status is CellStatus.COMPLETED
-    said["source"]["sha256"] = "0" * 64
-    write(tmp_path, said)
-    assert f"found SHA-256 {digest}; expected {'0' * 64}" in failure(tmp_path)
 
 
 def test_a_non_zero_exit_is_a_failed_cell_that_names_its_stderr(tmp_path: Path) -> None:
