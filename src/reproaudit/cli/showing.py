@@ -236,17 +236,16 @@ def export(
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
     from reproaudit.api import open_scorecard
-    from reproaudit.report.export.registry import ExportRequest, Signature, export_files
+    from reproaudit.report.export.registry import ExportRequest, export_files
 
-    signers = (tuple(codecheckers or ()), tuple(orcids or ()))
-    signature = Signature(*signers, certificate, report_url, license_url)
     (entry,) = papers_named((slug,), False, audits)
 
     def card() -> Scorecard:
         audit = entry.audit()
         return open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
 
-    request = ExportRequest(card, entry.audit_file, signature, store)
+    signed = (tuple(codecheckers or ()), tuple(orcids or ()), certificate, report_url, license_url)
+    request = ExportRequest(card, entry.audit_file, store, *signed)
     written, data, code = export_files(form, request, slug, out)
     present(data, (), as_json, written=() if as_json else written)
     return code

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from reproaudit.errors import UsageError
-from reproaudit.report.export.provenance import ABOUT, identifiers, scorecard_files
-from reproaudit.report.export.registry import Exported, ExportRequest, Signature
+from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
+from reproaudit.report.files import PAGES
 from reproaudit.report.model import Scorecard
 from reproaudit.report.paragraph import closing
 from reproaudit.report.printable import clean
@@ -22,17 +22,17 @@ from reproaudit.report.printable import clean
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 
 
-def codecheck_export(request: ExportRequest) -> Exported:
+def export(request: ExportRequest) -> Exported:
     """Return the folder of a CODECHECK: the scorecard's files and `codecheck.yml`.
 
     Raises:
         UsageError: if nobody is named, or a name, number or address has not its form.
     """
-    people = _people(request.signature)
+    people = _people(request)
     card = request.scorecard()
-    files = {f"codecheck/{name}": data for name, data in scorecard_files(card).items()}
+    files = {f"codecheck/{one.file}": one.render(card).encode() for one in PAGES.values()}
     text = yaml.dump(
-        _configuration(card, request.signature, people),
+        _configuration(card, request, people),
         Dumper=_Dumper,
         sort_keys=False,
         allow_unicode=True,
@@ -42,7 +42,7 @@ def codecheck_export(request: ExportRequest) -> Exported:
     return Exported({**files, "codecheck.yml": text.encode()}, card.tier)
 
 
-def _people(signed: Signature) -> list[dict[str, str]]:
+def _people(signed: ExportRequest) -> list[dict[str, str]]:
     """Who checked, each with an ORCID iD if there is one; all that is signed is looked at."""
     names = [" ".join(name.split()) for name in signed.codecheckers]
     if not any(names):
@@ -91,10 +91,10 @@ def _orcid_id(text: str) -> str:
 
 
 def _configuration(
-    card: Scorecard, signed: Signature, people: list[dict[str, str]]
+    card: Scorecard, signed: ExportRequest, people: list[dict[str, str]]
 ) -> dict[str, Any]:
     """What the file says; its first file is the report until one is published."""
-    files = {f"codecheck/{name}": about for name, about in ABOUT.items()}
+    files = {f"codecheck/{one.file}": one.about for one in PAGES.values()}
     paper: dict[str, Any] = {
         "title": card.paper["title"],
         "authors": [{"name": str(name)} for name in card.paper["authors"]],

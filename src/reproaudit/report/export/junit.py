@@ -22,7 +22,7 @@ _ILLEGAL = re.compile("[^\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold (section 2.2), and tabs and returns, which readers change."""
 
 
-def junit_export(request: ExportRequest) -> Exported:
+def export(request: ExportRequest) -> Exported:
     """Return one file with the scorecard's claims as test cases."""
     card = request.scorecard()
     return Exported({"junit.xml": junit_xml([card]).encode()}, card.tier)
