@@ -22,7 +22,7 @@ from reproaudit.report.printable import clean
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 
 
-def export(request: ExportRequest) -> Exported:
+def codecheck_export(request: ExportRequest) -> Exported:
     """Return the folder of a CODECHECK: the scorecard's files and `codecheck.yml`.
 
     Raises:

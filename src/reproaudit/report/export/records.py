@@ -13,7 +13,7 @@ from reproaudit.running.store import Store
 CUSTOM = "custom"
 
 
-def export(request: ExportRequest) -> Exported:
+def records_export(request: ExportRequest) -> Exported:
     """Return the file with the records of the scorecard's tier, of those below it, and custom."""
     tier = request.scorecard().tier
     below = TIERS[: TIERS.index(tier) + 1] if tier in TIERS else (tier,)

@@ -1,6 +1,6 @@
 """The registry of export formats: what `export --to` offers, and what several formats share.
 
-A format is a module beside this one, with a function `export` from a request to files.
+A format NAME is a module beside this one, with a function `NAME_export` from a request to files.
 """
 
 from __future__ import annotations
@@ -108,8 +108,10 @@ def exported(name: str, request: ExportRequest) -> Exported:
         for attribute, option in form.options.items():
             if other != name and getattr(request, attribute) not in ((), None):
                 raise UsageError(f"{option} goes with --to {other}, not with --to {name}.")
-    found: Exported = import_module(f"{__package__}.{name.replace('-', '_')}").export(request)
-    return found
+    stem = name.replace("-", "_")
+    export: Callable[[ExportRequest], Exported]
+    export = getattr(import_module(f"{__package__}.{stem}"), f"{stem}_export")
+    return export(request)
 
 
 def export_files(

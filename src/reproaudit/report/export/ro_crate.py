@@ -43,7 +43,7 @@ class CrateFile(NamedTuple):
     """Whether the run made it, or was given it."""
 
 
-def export(request: ExportRequest) -> Exported:
+def ro_crate_export(request: ExportRequest) -> Exported:
     """Return the crate: the scorecard's files, the audit, and the metadata.
 
     Raises:

@@ -27,7 +27,7 @@ FINGERPRINT = "ruleAndPath/v1"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "note"}
 
 
-def export(request: ExportRequest) -> Exported:
+def sarif_export(request: ExportRequest) -> Exported:
     """Return one file with the faults of the audit; errors give the code of a bad audit."""
     _, faults = read_audit(request.audit_file)
     text = json.dumps(sarif_log(faults), indent=2) + "\n"
