@@ -118,20 +118,14 @@ def _of_run(
 
 
 def _of_store(
-    entry: Entry,
-    audit: Audit,
-    tier: TierName,
-    store: Store,
-    wanted: str | None,
-    *,
-    any_seed: bool = False,
+    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None
 ) -> Chosen:
     """The planned records and alternatives of one group: the wanted one, today's, the fullest."""
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
     records = [one for place in places for one in store.records(entry.slug, place)]
     cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
-    keys = {(one.tier, one.key) for one in (records if any_seed else cells)}
+    keys = {(cell.tier, cell.key) for cell in cells}
     chosen = choose(records, keys, todays_groups(entry.code), wanted)
     return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
 
@@ -146,8 +140,10 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
-        chosen = _of_store(entry, audit, tier, store, None, any_seed=True)
+        records = [one for place in places for one in store.records(entry.slug, place)]
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
+    keys = {(one.tier, one.key) for one in records}
+    chosen = choose(records, keys, todays_groups(entry.code), None)
     said = ["These records came with the report and were judged again."]
     if lacking := there.count(False):
         of_all = f"{lacking} of the {len(there)} records that its list names"
