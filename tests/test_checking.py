@@ -77,7 +77,7 @@ def test_faults_at_one_place_are_told_apart() -> None:
 
 def test_a_file_elsewhere_has_an_absolute_address(tmp_path: Path) -> None:
     (fault,) = faults_in("", str(tmp_path / "ü.yaml"))
-    result = sarif_log([fault], root=tmp_path / "below")["runs"][0]["results"][0]
+    result = sarif_log([fault])["runs"][0]["results"][0]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == (tmp_path / "ü.yaml").as_uri()
 

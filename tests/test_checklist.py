@@ -19,7 +19,7 @@ from reproaudit.audit.model import AuthorsAnswer, VariableName
 from reproaudit.audit.reviews import Reviews
 from reproaudit.cli import run_command
 from reproaudit.errors import CardError
-from reproaudit.report.documentation import documentation_of
+from reproaudit.report.build import documentation_of
 from test_cards import assert_only_open
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 from reproaudit.report.files import replace_file
 from reproaudit.report.html import multiverse_html
 from reproaudit.report.markdown import plain, table
-from reproaudit.report.model import ArmModel, ReportModel, Scorecard
+from reproaudit.report.model import ArmModel, ClaimModel, ReportModel, Scorecard
 from reproaudit.report.numbers import of, setting_value
 
 CHANGES, UNFINISHED, LEAVES = "changes the answer", "unfinished", "leaves it"
@@ -111,7 +111,7 @@ def multiverse_of(card: Scorecard) -> Multiverse:
             n=arm.n,
             own_yes=claim.runs.yes,
             own_n=claim.runs.n,
-            found=_found(arm, claim.base),
+            found=_found(claim, arm),
             trained=arm.trained,
         )
         for claim in card.claims
@@ -126,11 +126,10 @@ def multiverse_of(card: Scorecard) -> Multiverse:
     )
 
 
-def _found(arm: ArmModel, own: ArmModel) -> str:
+def _found(claim: ClaimModel, arm: ArmModel) -> str:
     if arm.unfinished:
         return UNFINISHED
-    changes = arm.flips if arm.role == "alternative" else arm.decision != own.decision
-    return CHANGES if changes else LEAVES
+    return CHANGES if claim.changed_by(arm) else LEAVES
 
 
 def write_multiverse(found: Multiverse, folder: Path) -> tuple[Path, ...]:

@@ -11,20 +11,20 @@ import yaml
 
 from factories import make_scorecard
 from reproaudit.errors import UsageError
-from reproaudit.report.export.registry import EXPORTS, ExportRequest, Signature
+from reproaudit.report.export.registry import ExportRequest, exported
 
 ORCID = "0000-0002-1825-0097"
 
 
-def exported(folder: Path, form: str, **signed: object) -> dict[str, bytes]:
+def files_of(folder: Path, form: str, **signed: object) -> dict[str, bytes]:
     audit = folder / "mini.yaml"
     audit.write_text("paper: {}\n")
-    request = ExportRequest(make_scorecard, audit, Signature(**signed))  # type: ignore[arg-type]
-    return dict(EXPORTS[form].write(request).files)
+    request = ExportRequest(make_scorecard, audit, **signed)  # type: ignore[arg-type]
+    return dict(exported(form, request).files)
 
 
 def test_a_crate_describes_each_of_its_files(tmp_path: Path) -> None:
-    files = exported(tmp_path, "ro-crate", license_url="https://spdx.org/licenses/CC-BY-4.0")
+    files = files_of(tmp_path, "ro-crate", license_url="https://spdx.org/licenses/CC-BY-4.0")
     metadata = json.loads(files.pop("ro-crate-metadata.json"))
     entities = {one["@id"]: one for one in metadata["@graph"]}
     assert {one["@id"] for one in entities["./"]["hasPart"]} == files.keys()
@@ -32,12 +32,12 @@ def test_a_crate_describes_each_of_its_files(tmp_path: Path) -> None:
         assert entities[name]["sha256"] == hashlib.sha256(content).hexdigest()
     assert make_scorecard().summary[0] in entities["./"]["description"]
     with pytest.raises(UsageError, match="--license: found 'MIT'; expected an address"):
-        exported(tmp_path, "ro-crate", license_url="MIT")
+        files_of(tmp_path, "ro-crate", license_url="MIT")
 
 
 def test_a_codecheck_is_signed_and_lists_its_files(tmp_path: Path) -> None:
     signed = {"codecheckers": ("A. Checker", "B. Other"), "orcids": (ORCID,)}
-    files = exported(tmp_path, "codecheck", certificate="2026-001", **signed)
+    files = files_of(tmp_path, "codecheck", certificate="2026-001", **signed)
     said = yaml.safe_load(files.pop("codecheck.yml"))
     assert [one["file"] for one in said["manifest"]] == list(files)
     assert said["codechecker"] == [{"name": "A. Checker", "ORCID": ORCID}, {"name": "B. Other"}]
@@ -57,4 +57,4 @@ def test_a_codecheck_is_signed_and_lists_its_files(tmp_path: Path) -> None:
 )
 def test_what_is_signed_has_its_form(tmp_path: Path, signed: dict[str, object], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        exported(tmp_path, "codecheck", **signed)
+        files_of(tmp_path, "codecheck", **signed)

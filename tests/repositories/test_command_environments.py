@@ -143,19 +143,6 @@ def test_a_missing_file_or_python_is_one_line(
         printed(PythonEnvironment(python="3.2"), "pass", source)
 
 
-def test_uv_makes_the_environment_of_its_lock(tmp_path: Path) -> None:
-    if UV is None:
-        pytest.skip("uv is not installed")
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "pyproject.toml").write_text(
-        '[project]\nname = "train"\nversion = "1"\nrequires-python = ">=3.11"\n'
-    )
-    subprocess.run([UV, "lock", "--quiet", "--offline"], cwd=source, check=True)
-    prefix = printed(PythonEnvironment(lock="uv.lock"), "import sys; print(sys.prefix)", source)
-    assert Path(prefix).is_relative_to(tmp_path / "cache")
-
-
 # --- containers -----------------------------------------------------------------------------------
 
 ENGINE = """\

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import os
 import subprocess
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -28,10 +23,6 @@ def unpacked(folder: Path, source: PinnedSource, name: str = "copy") -> Path:
     into.mkdir()
     copy_source(source, folder, into, lambda: None)
     return into
-
-
-def pinned(file: Path) -> PinnedSource:
-    return PinnedSource(archive=file.name, sha256=hashlib.sha256(file.read_bytes()).hexdigest())
 
 
 def repository(folder: Path, name: str = "repository") -> tuple[Path, str]:
@@ -82,57 +73,3 @@ def test_a_submodule_is_refused(tmp_path: Path) -> None:
     revision = head.stdout.decode().strip()
     with pytest.raises(CommandError, match="found the submodule 'inner'; expected none"):
         unpacked(tmp_path, PinnedSource(git="repository", revision=revision))
-
-
-def test_an_archive_is_held_to_its_checksum_every_time(tmp_path: Path) -> None:
-    file = tmp_path / "source.zip"
-    with zipfile.ZipFile(file, "w") as packed:
-        packed.writestr("a/train.py", "one")
-    source = pinned(file)
-    assert (unpacked(tmp_path, source) / "a" / "train.py").read_text() == "one"
-    file.write_bytes(b"another")
-    with pytest.raises(CommandError, match="It is another archive"):
-        unpacked(tmp_path, source, "again")
-
-
-@pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "a/../../outside", "C:/outside"])
-@pytest.mark.parametrize("form", ["zip", "tar"])
-def test_names_that_lead_out_of_an_archive_are_refused(
-    tmp_path: Path, name: str, form: str
-) -> None:
-    file = tmp_path / f"source.{form}"
-    if form == "zip":
-        with zipfile.ZipFile(file, "w") as packed:
-            packed.writestr(name, "x")
-    else:
-        with tarfile.open(file, "w") as packed_tar:
-            entry = tarfile.TarInfo(name)
-            entry.size = 1
-            packed_tar.addfile(entry, io.BytesIO(b"x"))
-    with pytest.raises(CommandError, match="which leads out of it"):
-        unpacked(tmp_path, pinned(file))
-    assert not list(tmp_path.rglob("outside"))
-
-
-def test_links_and_devices_of_an_archive_are_left_out(tmp_path: Path) -> None:
-    file = tmp_path / "source.tar"
-    with tarfile.open(file, "w") as packed:
-        for name, kind in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE),
-                           ("pipe", tarfile.FIFOTYPE), ("device", tarfile.CHRTYPE)):  # fmt: skip
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.linkname = kind, "/etc/passwd"
-            packed.addfile(entry)
-        entry = tarfile.TarInfo("train.py")
-        packed.addfile(entry, io.BytesIO(b""))
-    copy = unpacked(tmp_path, pinned(file))
-    assert os.listdir(copy) == ["train.py"]
-
-
-def test_what_is_no_archive_or_not_there_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "source.zip").write_text("no archive")
-    with pytest.raises(CommandError, match="found an archive that cannot be unpacked"):
-        unpacked(tmp_path, pinned(tmp_path / "source.zip"))
-    with pytest.raises(CommandError, match=r"absent\.zip: cannot be read"):
-        unpacked(tmp_path, PinnedSource(archive="absent.zip", sha256="0" * 64), "b")
-    with pytest.raises(CommandError, match=r"expected an archive, \.zip"):
-        unpacked(tmp_path, PinnedSource(archive="source.rar", sha256="0" * 64), "c")

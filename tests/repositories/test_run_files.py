@@ -63,11 +63,9 @@ FAULTS = [
     ("source.revision", "main", "RA059", "found 'main'; expected the whole id of a commit"),
     ("source.git", "--upload-pack=x", "RA059", "expected an address or a path"),
     ("source.git", "ext::sh -c x", "RA059", "expected an address or a path"),
-    ("source", {"git": "x"}, "RA059", "found git; expected git with revision, or archive with sha"),
-    ("source", {"archive": "x.zip", "sha256": "0"}, "RA059", "expected a SHA-256 of 64 hexa"),
-    ("source", {"archive": "http://x/x.zip", "sha256": "0" * 64}, "RA059", "expected https"),
+    ("source", {"git": "x"}, "RA051", "source: found no 'revision'; expected one"),
     ("environment.image", "python:3.11", "RA059", "expected an image by its digest, NAME@sha256:"),
-    ("environment", {"lock": "a", "requirements": "b"}, "RA059", "state one of requirements, lock"),
+    ("environment", {"image": f"x@sha256:{'a' * 64}", "python": "3.11"}, "RA059", "state it alone"),
     ("environment.python", "2.7", "RA059", 'expected a version of Python, such as "3.11"'),
 ]  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, papers_named
 from reproaudit.commands.output import present, say, terminal
 from reproaudit.errors import UsageError
-from reproaudit.folders import report_folder
+from reproaudit.folders import new_folder, report_folder
 
 if TYPE_CHECKING:
     from reproaudit.report.model import Scorecard
@@ -145,19 +146,18 @@ def judge_measurements(
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
     from reproaudit.audit.model import known_tier
-    from reproaudit.commands.judge import write_judged, write_template
     from reproaudit.elsewhere.submission import read_submission
+    from reproaudit.elsewhere.writing import template_files
     from reproaudit.report.answers import scorecard_of_submission
+    from reproaudit.report.export.junit import junit_xml
+    from reproaudit.report.files import replace_file, write_report
+    from reproaudit.report.register import refresh_register
     from reproaudit.report.terminal import report_lines
 
     (entry,) = papers_named((slug,), False, audits)
     if template is not None and measurements is None:
-        files = write_template(entry, template, known_tier(tier or "paper"), claims or ())
-        lines = (
-            f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
-            f"then: reproaudit judge {slug} --measurements {template}",
-        )
-        present([str(one) for one in files], lines, as_json)
+        texts = template_files(entry.audit(), known_tier(tier or "paper"), claims or ())
+        _show_template(slug, template, texts, as_json)
         return 0
     if measurements is None or template is not None:
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
@@ -165,10 +165,27 @@ def judge_measurements(
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
     submission = read_submission(entry.audit(), measurements)
     card = scorecard_of_submission(submission, claims, entry.reviews())
-    written = write_judged(card, out, junit)
+    written: list[Path] = []
+    if out is not None:
+        written += [*write_report(card, out), *refresh_register(out, card.tier)]
+    if junit is not None:
+        written.append(replace_file(junit, junit_xml(card)))
     data = card.model_dump(mode="json", by_alias=True)
     present(data, report_lines(card), as_json, written=written)
     return exit_code([card], fail_on)
+
+
+def _show_template(slug: str, folder: Path, texts: Mapping[str, str], as_json: bool) -> None:
+    """Write a manifest and empty tables into a new folder, and name them."""
+    with new_folder(folder, "Name another with --template, or remove it.") as new:
+        for name, text in texts.items():
+            (new / name).write_text(text, encoding="utf-8")
+    files = [str(folder / name) for name in texts]
+    lines = (
+        f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
+        f"then: reproaudit judge {slug} --measurements {folder}",
+    )
+    present(files, lines, as_json)
 
 
 @app.command("import")
@@ -236,17 +253,16 @@ def export(
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
     from reproaudit.api import open_scorecard
-    from reproaudit.report.export.registry import ExportRequest, Signature, export_files
+    from reproaudit.report.export.registry import ExportRequest, export_files
 
-    signers = (tuple(codecheckers or ()), tuple(orcids or ()))
-    signature = Signature(*signers, certificate, report_url, license_url)
     (entry,) = papers_named((slug,), False, audits)
 
     def card() -> Scorecard:
         audit = entry.audit()
         return open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
 
-    request = ExportRequest(card, entry.audit_file, signature, store)
+    signed = (tuple(codecheckers or ()), tuple(orcids or ()), certificate, report_url, license_url)
+    request = ExportRequest(card, entry.audit_file, store, *signed)
     written, data, code = export_files(form, request, slug, out)
     present(data, (), as_json, written=() if as_json else written)
     return code

@@ -20,12 +20,7 @@ ARXIV = re.compile(r"\d{4}\.\d{4,5}")
 VENUE = re.compile(r"\s*(\S.*?)\s+((?:19|20)\d\d)\s*")
 
 
-def with_known(card: Card, known: Mapping[str, str | None]) -> Card:
-    """Return a card with what is known put in: ``title``, ``authors``, ``venue`` with its year.
-
-    Raises:
-        UsageError: if the venue has no year.
-    """
+def _with_known(card: Card, known: Mapping[str, str | None]) -> Card:
     given = {name: value for name, value in known.items() if value is not None}
     facts: dict[str, Any] = {"title": given.get("title") or card.title}
     if names := [one.strip() for one in given.get("authors", "").split(",") if one.strip()]:
@@ -56,7 +51,7 @@ def draft(
     Args:
         slug: the paper's short name.
         out: the folder of audits.
-        known: what precedes the card: see `with_known`, and ``arxiv``, the identifier there.
+        known: what precedes the card: ``title``, ``authors``, ``venue`` with its year, ``arxiv``.
         card_file: a reproducibility card.
         checklist_file: the authors' checklist.
         force: whether to write over files that exist.
@@ -76,7 +71,7 @@ def draft(
     arxiv = known.get("arxiv")
     if arxiv is not None and not ARXIV.fullmatch(arxiv):
         raise UsageError(f"--arxiv '{arxiv}': expected an identifier such as 2306.00297.")
-    card = with_known(NO_CARD if card_file is None else read_card(card_file), known)
+    card = _with_known(NO_CARD if card_file is None else read_card(card_file), known)
     checklist = NO_CHECKLIST if checklist_file is None else read_checklist(checklist_file)
     schema = "schema.json" if (out / "schema.json").is_file() else None
     shipped = out.resolve() == shipped_audits().resolve()

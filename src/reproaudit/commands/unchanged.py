@@ -39,12 +39,10 @@ class Unchanged:
 
     def lines(self) -> list[str] | None:
         """Return the lines that the command would print again; None if it must look anew."""
-        try:
+        with suppress(OSError, ValueError, KeyError, TypeError):
             kept = json.loads(self._file.read_text(encoding="utf-8"))
             if kept["key"] == self._key():
                 return [str(line) for line in kept["lines"]]
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
         return None
 
     def keep(self, lines: Iterable[str]) -> None:
@@ -62,12 +60,11 @@ class Unchanged:
         return found.hexdigest()
 
 
-def _files(folder: str | Path) -> Iterator[str]:
-    with suppress(OSError), os.scandir(folder) as inside:
-        for one in inside:
-            if one.is_dir(follow_symlinks=False):
-                if one.name != "__pycache__":
-                    yield from _files(one.path)
-            elif not one.name.startswith(_PREFIX):
-                at = one.stat()
-                yield f"{one.path} {at.st_size} {at.st_mtime_ns}\n"
+def _files(folder: Path) -> Iterator[str]:
+    for root, _, names in os.walk(folder):
+        for name in names:
+            if not name.startswith(_PREFIX) and not root.endswith("__pycache__"):
+                path = os.path.join(root, name)
+                with suppress(OSError):
+                    at = os.stat(path)
+                    yield f"{path} {at.st_size} {at.st_mtime_ns}\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.model import UNSCORED, Audit, Claim, ReviewDecision, TierName, Variable
 from reproaudit.audit.plan import Role, arms_of
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
@@ -18,7 +18,6 @@ from reproaudit.judge.runs import Bundles
 from reproaudit.records import Record
 from reproaudit.report.choices import choices
 from reproaudit.report.courses import chart_of
-from reproaudit.report.documentation import documentation_of
 from reproaudit.report.model import (
     ArmModel,
     CertaintyModel,
@@ -317,6 +316,45 @@ def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context
         for part, one in ((primary[0], estimates[0]), (primary[-1], estimates[-1]))
     ]
     return "; ".join(ends)
+
+
+# --- what a page has apart from its answers ------------------------------------------------------
+
+
+def documentation_of(audit: Audit, reviews: Reviews) -> dict[str, Any]:
+    """Return each variable with the card's result and the reviewers' word, and both counts of 7."""
+    rows = [_variable(one, reviews) for one in audit.variables]
+    scored = [row for row in rows if row["scored"]]
+    return {
+        "of": len(scored),
+        "card": sum(row["card"] == "Yes" for row in scored),
+        "reviewed": sum(row["documented"] for row in scored),
+        "disputed": [row["name"] for row in rows if row["disputed"]],
+        "variables": rows,
+    }
+
+
+def _variable(variable: Variable, reviews: Reviews) -> dict[str, Any]:
+    decisions = reviews.variables.get(variable.name, ())
+    card = variable.card.result == "Yes"
+    votes = [
+        one.decision is ReviewDecision.NOT_APPLICABLE
+        or card is (one.decision is ReviewDecision.AGREE)
+        for one in decisions
+    ]
+    balance = 2 * sum(votes) - len(votes)
+    return {
+        "name": variable.name.value,
+        "scored": variable.name not in UNSCORED,
+        "card": variable.card.result,
+        "documented": card if balance == 0 else balance > 0,
+        "disputed": bool(votes) and balance == 0,
+        "decisions": [
+            {"reviewer": one.reviewer, "decision": one.decision.value, "reason": one.reason}
+            for one in decisions
+        ],
+        "evidence": [one.model_dump() for one in variable.evidence],
+    }
 
 
 def _findings(audit: Audit) -> tuple[dict[str, Any], ...]:

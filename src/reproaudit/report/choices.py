@@ -25,7 +25,7 @@ def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[C
                 source=setting.source.value,
                 others=setting.others,
                 answers=tuple(_answers(arms)),
-                changes=any(_changes(one, arm) for one, arm in arms),
+                changes=any(one.changed_by(arm) for one, arm in arms),
                 reading=bool(setting.readings),
                 unstated=setting.guessed or bool(setting.readings),
             )
@@ -58,13 +58,6 @@ def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:
     return [one for one in (*claim.readings, *claim.alternatives) if one.setting == name]
 
 
-def _changes(claim: ClaimModel, arm: ArmModel) -> bool:
-    """Whether an arm answers otherwise than the claim's own runs, or leaves a reading open."""
-    if arm.role == "alternative":
-        return arm.flips
-    return arm.n > 0 and arm.decision != claim.base.decision
-
-
 def _opens(claim: ClaimModel, arm: ArmModel) -> bool:
     """Whether an alternative's runs cannot tell what the claim's own could."""
     known = claim.base.decision != "open"
@@ -82,7 +75,7 @@ def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
         turned = [
             f"{claim.name} {of(arm.yes, arm.n)} (as run {of(claim.runs.yes, claim.runs.n)})"
             for claim, arm in pairs
-            if _changes(claim, arm)
+            if claim.changed_by(arm)
         ]
         late = sum(arm.unfinished for _, arm in pairs)
         turned += [

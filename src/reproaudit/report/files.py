@@ -40,12 +40,19 @@ class PageFormat:
     Attributes:
         name: on the command line, and the file's ending.
         media_type: such as text/html.
+        about: what the file is.
         render: makes the file's text.
     """
 
     name: str
     media_type: str
+    about: str
     render: Callable[[Scorecard], str]
+
+    @property
+    def file(self) -> str:
+        """The name of a scorecard's file in this format."""
+        return f"scorecard.{self.name}"
 
 
 _html, _markdown = deferred("reproaudit.report.html"), deferred("reproaudit.report.markdown")
@@ -59,9 +66,24 @@ def json_text(card: Scorecard) -> str:
 PAGES: Mapping[str, PageFormat] = {
     one.name: one
     for one in (
-        PageFormat("html", "text/html", lambda card: str(_html.html(card))),
-        PageFormat("json", "application/json", json_text),
-        PageFormat("md", "text/markdown", lambda card: str(_markdown.markdown(card))),
+        PageFormat(
+            "html",
+            "text/html",
+            "The scorecard, as a page that needs nothing else",
+            lambda card: str(_html.html(card)),
+        ),
+        PageFormat(
+            "json",
+            "application/json",
+            "The scorecard, with every number, for programs",
+            json_text,
+        ),
+        PageFormat(
+            "md",
+            "text/markdown",
+            "The scorecard, as text",
+            lambda card: str(_markdown.markdown(card)),
+        ),
     )
 }
 FORMATS = (TERMINAL, *PAGES)
@@ -92,7 +114,7 @@ def write_report(
     if card.origin is not None:
         wanted.add("json")  # by which the same measurements are known again
     return tuple(
-        replace_file(folder / f"scorecard.{name}", page.render(card))
+        replace_file(folder / page.file, page.render(card))
         for name, page in PAGES.items()
         if name in wanted
     )

@@ -11,7 +11,7 @@ from typing import Any
 from reproaudit.audit.catalog import Entry
 from reproaudit.judge import Outcome
 from reproaudit.report.answers import scorecard_of_paper
-from reproaudit.report.documentation import documentation_of
+from reproaudit.report.build import documentation_of
 from reproaudit.report.words import OUTCOMES
 from reproaudit.running.groups import TiedGroupsError
 from reproaudit.running.store import Store

@@ -262,6 +262,12 @@ class ClaimModel(ClaimBase):
     rule: str | None = None
     """The rule of the experiment's claims."""
 
+    def changed_by(self, arm: ArmModel) -> bool:
+        """Tell whether a reading or an alternative answers otherwise than the claim's own runs."""
+        if arm.role == "alternative":
+            return arm.flips
+        return arm.n > 0 and arm.decision != self.base.decision
+
 
 class ChoiceModel(ReportModel):
     """A choice that the paper leaves open, or that sources read differently."""

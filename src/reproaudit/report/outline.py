@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reproaudit.report.chart import chart, legend, picture, strip
 from reproaudit.report.model import (
@@ -179,14 +178,8 @@ def records_words(card: Scorecard) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A line of a claim's section.
-
-    Attributes:
-        label: a word or two.
-        text: what is to be said.
-    """
+class Fact(NamedTuple):
+    """A line of a claim's section: a word or two, and what is to be said."""
 
     label: str
     text: str

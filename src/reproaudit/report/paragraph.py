@@ -71,7 +71,7 @@ def _said_of(claim: ClaimModel, sure: bool) -> str:
         return _open(claim, name)
     if outcome is Outcome.NOT_SUPPORTED:
         return _fails(claim, name)
-    turned = [one for one in claim.readings if one.n and one.decision != claim.base.decision]
+    turned = [one for one in claim.readings if claim.changed_by(one)]
     if turned:
         return _reading(claim, name, turned[0])
     if any(one.decision != "met" for one in claim.grades):

@@ -25,7 +25,6 @@ from reproaudit.report.words import look
 
 WIDTH = 80
 
-
 MOST_LINES = 60
 """Of a report; of a longer one, what does not fit on a claim's lines is cut."""
 
@@ -73,11 +72,11 @@ def _report(
             yield from fitted(f"{choice_name(one)}: {'; '.join(one.answers)}", width, "  ")
 
 
-def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
+def run_lines(card: Scorecard) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
-    yield from _wrapped(_head(card), width)
+    yield from _wrapped(_head(card), WIDTH)
     yield ""
-    yield from _wrapped(" ".join(card.summary), width)
+    yield from _wrapped(" ".join(card.summary), WIDTH)
     if card.tier == "smoke":
         return
     yield ""
@@ -85,7 +84,7 @@ def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     for claim in sorted(card.claims, key=lambda one: look(one.outcome).order):
         head = f"  {look(claim.outcome).mark} {claim.name:<{names}}  "
         counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
-        yield _cut(f"{head}{counts} {claim.effect}", width)
+        yield _cut(f"{head}{counts} {claim.effect}", WIDTH)
     yield ""
     levels = [one.certainty.level for one in card.claims if one.certainty.level is not None]
     if card.tier == "quick" and levels:
@@ -94,14 +93,14 @@ def run_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     yield closing(card.claims)
 
 
-def detail_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
+def detail_lines(card: Scorecard) -> Iterator[str]:
     """Yield what `--verbose` adds: every arm of every claim."""
     for claim in card.claims:
         yield ""
-        yield from _wrapped(f"{claim.name}: {claim.says}", width)
+        yield from _wrapped(f"{claim.name}: {claim.says}", WIDTH)
         yield f"  {claim.locator}"
         for one in claim.headline:
-            yield from _wrapped(one.words, width, "  ")
+            yield from _wrapped(one.words, WIDTH, "  ")
         for label, arms in (
             ("at", claim.grades),
             ("reading", claim.readings),
@@ -114,7 +113,7 @@ def detail_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
             for arm in arms:
                 said = f"{claim.symbol} = {arm.at}" if label == "at" else arm.lacks or arm.words
                 loss = f", loss {_trained(arm.trained)}" if arm.trained else ""
-                yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", width)
+                yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", WIDTH)
 
 
 def _trained(ends: tuple[float, float]) -> str:

@@ -16,13 +16,10 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from urllib.request import urlopen
 
 from filelock import FileLock
 
-from reproaudit.elsewhere.archives import SUFFIXES, unpack
-from reproaudit.elsewhere.logged import LogError, on_one_line
-from reproaudit.elsewhere.writing import digest_of
+from reproaudit.elsewhere.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
 
@@ -63,9 +60,9 @@ def _cache_of(kind: str, of: str) -> Path:
 def copy_source(
     source: PinnedSource, beside: Path, into: Path, still_running: StillRunning
 ) -> None:
-    """Unpack the source into an empty folder, exactly as it is pinned.
+    """Check the source out into an empty folder, exactly as it is pinned.
 
-    Links are not made: an archive's are left out, a repository's become small text files.
+    Links become small text files; hooks, filters and submodules do nothing.
 
     Args:
         source: what is wanted.
@@ -74,21 +71,11 @@ def copy_source(
         still_running: called while git works.
 
     Raises:
-        CommandError: if it cannot be had, or is not what the pin says.
+        CommandError: if it cannot be had, or has submodules.
     """
-    written = source.git or source.archive or ""
-    is_remote = re.match(r"[a-z][a-z0-9+.-]*://|[^/]+:", written)
-    address = written if is_remote else str((beside / Path(written).expanduser()).resolve())
-    if source.revision is not None:
-        _check_out(address, source.revision, into, still_running)
-        return
-    try:
-        unpack(_archive(address, str(source.sha256)), written, into)
-    except LogError as error:
-        raise CommandError(str(error)) from None
-
-
-def _check_out(address: str, revision: str, into: Path, still_running: StillRunning) -> None:
+    address, revision = source.git, source.revision
+    if not re.match(r"[a-z][a-z0-9+.-]*://|[^/]+:", address):
+        address = str((beside / Path(address).expanduser()).resolve())
     store = _cache_of("git", address)
     variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_TEMPLATE_DIR": ""}
 
@@ -113,7 +100,7 @@ def _check_out(address: str, revision: str, into: Path, still_running: StillRunn
     if submodule := re.search(rb"^160000 [^\t]*\t(.*)$", listed, re.M):
         raise CommandError(
             f"{address}: found the submodule '{submodule[1].decode(errors='replace')[:60]}'; "
-            "expected none. Use an archive that holds it."
+            "expected none. Name a fork that holds its files."
         )
     variables |= {
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -124,30 +111,6 @@ def _check_out(address: str, revision: str, into: Path, still_running: StillRunn
     chosen = [word for option in options for word in ("-c", option)]
     checkout = ("--work-tree", str(into), *chosen, "checkout", "--force", revision, "--", ".")
     must(*checkout, found="a commit that cannot be checked out")
-
-
-def _archive(address: str, sha256: str) -> Path:
-    """The file of an archive, which is downloaded once, when its SHA-256 is sure."""
-    suffix = next((one for one in SUFFIXES if address.lower().endswith(one)), None)
-    if suffix is None:
-        raise CommandError(f"{address}: expected an archive, {', '.join(SUFFIXES)}.")
-    file = Path(address)
-    try:
-        if address.startswith("https://"):
-            file = _cache_of("archives", sha256).with_suffix(suffix)
-            with FileLock(f"{file}.lock"):
-                if not file.is_file() or digest_of(file) != sha256:
-                    with urlopen(address, timeout=60) as stream, file.open("wb") as out:
-                        shutil.copyfileobj(stream, out)
-        found = digest_of(file)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise CommandError(f"{address}: cannot be read ({why}).") from None
-    if found != sha256:
-        raise CommandError(
-            f"{address}: found SHA-256 {found}; expected {sha256}. It is another archive."
-        )
-    return file
 
 
 # --- containers -----------------------------------------------------------------------------------
@@ -199,28 +162,23 @@ def in_python(
 
 
 def _environment(wanted: PythonEnvironment, source: Path, still_running: StillRunning) -> Path:
-    """The folder of an environment; it is made once for each content of its files."""
-    files = [wanted.requirements] if wanted.requirements else []
-    files += (
-        [wanted.lock, str(Path(wanted.lock).with_name("pyproject.toml"))] if wanted.lock else []
-    )
-    try:
-        contents = [(source / name).read_text("utf-8", errors="replace") for name in files]
-    except OSError as error:
-        name = Path(error.filename).relative_to(source)
-        raise CommandError(
-            f"{name}: found no such file in the source ({error.strerror})."
-        ) from None
-    pins = wanted.requirements is not None and _has_pins(wanted.requirements, contents[0])
-    parts = [platform.python_version(), sys.platform, wanted.python, bool(wanted.lock), contents]
+    """The folder of an environment; it is made once for each content of its file."""
+    name, text = wanted.requirements, ""
+    if name is not None:
+        try:
+            text = (source / name).read_text("utf-8", errors="replace")
+        except OSError as error:
+            why = f"found no such file in the source ({error.strerror})."
+            raise CommandError(f"{name}: {why}") from None
+    pins = name if _has_pins(str(name), text) else None
+    parts = [platform.python_version(), sys.platform, wanted.python, text]
     made = _cache_of("environments", json.dumps(parts))
     dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     variables = {name: text for name, text in os.environ.items() if name not in dropped}
-    variables["UV_PROJECT_ENVIRONMENT"] = str(made)
     with FileLock(f"{made}.lock"):
         if not (made / "ready").is_file():
             shutil.rmtree(made, ignore_errors=True)
-            for argv in _making(wanted, source, made, pins):
+            for argv in _making(wanted.python, pins, made):
                 ended = run_guarded(Call(argv, source, variables, MAKING_SECONDS), still_running)
                 if ended.fault:
                     said = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
@@ -230,28 +188,20 @@ def _environment(wanted: PythonEnvironment, source: Path, still_running: StillRu
     return made
 
 
-def _making(
-    wanted: PythonEnvironment, source: Path, made: Path, pins: bool
-) -> Iterator[tuple[str, ...]]:
+def _making(python: str | None, pins: str | None, made: Path) -> Iterator[tuple[str, ...]]:
     """The calls that make an environment: a bare one needs no more than Python, the others uv."""
-    if not (pins or wanted.lock or wanted.python):
+    if not (pins or python):
         yield sys.executable, "-m", "venv", "--without-pip", str(made)
         return
     uv = shutil.which("uv") or shutil.which("uv", path=Path(sys.executable).parent)
     if uv is None:
-        what = wanted.lock or wanted.requirements or f"Python {wanted.python}"
+        what = pins or f"Python {python}"
         raise CommandError(f"found no uv on PATH; expected it for {what}. Install uv.")
-    python = wanted.python or sys.executable
-    yield uv, "venv", "--quiet", "--no-config", "--python", python, str(made)
+    yield uv, "venv", "--quiet", "--no-config", "--python", python or sys.executable, str(made)
     if pins:
         at = ("--no-config", "--python", str(made / "bin" / "python"))
-        file = str(source / str(wanted.requirements))
-        yield uv, "pip", "install", *at, "--quiet", "--no-deps", "-r", file
+        yield uv, "pip", "install", *at, "--quiet", "--no-deps", "-r", pins
         yield uv, "pip", "check", *at
-    if wanted.lock:
-        sync = ("sync", "--quiet", "--frozen", "--no-install-project", "--no-default-groups")
-        project = str((source / wanted.lock).parent)
-        yield uv, *sync, "--python", python, "--project", project
 
 
 def _has_pins(name: str, text: str) -> bool:

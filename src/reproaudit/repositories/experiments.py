@@ -83,7 +83,8 @@ def described(path: Path) -> str:
     commands = {" ".join(one.command) for one in run_file.experiments.values()}
     place = run_file.environment.image or run_file.environment.requirements
     where = f" in {place}" if place else ""
-    return f"{'; '.join(sorted(commands))}{where}, from {run_file.source.words}"
+    source = f"{run_file.source.git} ({run_file.source.pin[:19]}…)"
+    return f"{'; '.join(sorted(commands))}{where}, from {source}"
 
 
 class _Command:

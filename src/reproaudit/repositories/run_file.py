@@ -97,11 +97,9 @@ def _of_form(pattern: str, words: str) -> AfterValidator:
 _Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placeholders)]
 _Path = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
 _Address = Annotated[str, _of_form("(?!-)((?!::).){1,2000}", "an address or a path")]
-_Archive = Annotated[_Address, _of_form("(?!http:).*", "https, or a path")]
 _Commit = Annotated[
     str, _of_form("[0-9a-f]{40}", "the whole id of a commit, 40 hexadecimal digits")
 ]
-_Sha256 = Annotated[str, _of_form("[0-9a-f]{64}", "a SHA-256 of 64 hexadecimal digits")]
 _IMAGE = r"[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}"
 _Image = Annotated[str, _of_form(_IMAGE, "an image by its digest, NAME@sha256:…")]
 _Version = Annotated[str, _of_form(r"3\.\d{1,2}", 'a version of Python, such as "3.11"')]
@@ -114,36 +112,17 @@ def _tagged(value: Any) -> Any:
 
 
 class PinnedSource(StrictModel):
-    """The pinned source: a git repository at a revision, or an archive with its SHA-256."""
+    """The pinned source: a git repository at a revision."""
 
-    git: _Address | None = None
+    git: _Address
     """The repository's address, or its path from this file's folder."""
-    revision: _Commit | None = None
+    revision: _Commit
     """The whole id of the commit, 40 hexadecimal digits. A branch or a tag can move."""
-    archive: _Archive | None = None
-    """A zip or tar archive: an https address, or its path from this file's folder."""
-    sha256: _Sha256 | None = None
-    """The archive's SHA-256, 64 hexadecimal digits."""
-
-    @model_validator(mode="after")
-    def _pinned(self) -> PinnedSource:
-        stated = frozenset(self.model_fields_set)
-        if stated not in ({"git", "revision"}, {"archive", "sha256"}):
-            raise ValueError(
-                f"found {', '.join(sorted(stated)) or 'nothing'}; expected git with revision, or "
-                "archive with sha256"
-            )
-        return self
 
     @property
     def pin(self) -> str:
-        """The identity of the source, wherever it lies: ``git …`` or ``sha256 …``."""
-        return f"git {self.revision}" if self.git is not None else f"sha256 {self.sha256}"
-
-    @property
-    def words(self) -> str:
-        """The source in a message."""
-        return f"{self.git or self.archive} ({self.pin[:19]}…)"
+        """The identity of the source, wherever it lies."""
+        return f"git {self.revision}"
 
 
 class PythonEnvironment(StrictModel):
@@ -151,8 +130,6 @@ class PythonEnvironment(StrictModel):
 
     requirements: _Path | None = None
     """A file of the source that pins every package, as `pip freeze` writes it."""
-    lock: _Path | None = None
-    """The source's `uv.lock`, beside its `pyproject.toml`."""
     python: _Version | None = None
     """The Python to run, such as "3.11"; by default the one that runs reproaudit."""
     image: _Image | None = None
@@ -161,10 +138,8 @@ class PythonEnvironment(StrictModel):
 
     @model_validator(mode="after")
     def _one(self) -> PythonEnvironment:
-        if len(self.model_fields_set & {"requirements", "lock", "image"}) > 1 or (
-            self.image is not None and self.python is not None
-        ):
-            raise ValueError("state one of requirements, lock and image; python not with an image")
+        if self.image is not None and len(self.model_fields_set) > 1:
+            raise ValueError("an image holds its Python and packages; state it alone")
         return self
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from reproaudit.errors import UsageError
-from reproaudit.report.export.provenance import ABOUT, identifiers, scorecard_files
-from reproaudit.report.export.registry import Exported, ExportRequest, Signature
+from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
+from reproaudit.report.files import PAGES
 from reproaudit.report.model import Scorecard
 from reproaudit.report.paragraph import closing
 from reproaudit.report.printable import clean
@@ -28,23 +28,17 @@ def codecheck_export(request: ExportRequest) -> Exported:
     Raises:
         UsageError: if nobody is named, or a name, number or address has not its form.
     """
-    people = _people(request.signature)
+    people = _people(request)
     card = request.scorecard()
-    files = {f"codecheck/{name}": data for name, data in scorecard_files(card).items()}
-    text = yaml.dump(
-        _configuration(card, request.signature, people),
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        explicit_start=True,
-        width=100,
-    )
+    files = {f"codecheck/{one.file}": one.render(card).encode() for one in PAGES.values()}
+    said = _configuration(card, request, people)
+    text = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, explicit_start=True, width=100)
     return Exported({**files, "codecheck.yml": text.encode()}, card.tier)
 
 
-def _people(signed: Signature) -> list[dict[str, str]]:
+def _people(signed: ExportRequest) -> list[dict[str, str]]:
     """Who checked, each with an ORCID iD if there is one; all that is signed is looked at."""
-    names = [" ".join(name.split()) for name in signed.codecheckers]
+    names = [clean(name) for name in signed.codecheckers]
     if not any(names):
         raise UsageError(
             "a CODECHECK is signed by the person who checked, and found none. "
@@ -91,13 +85,13 @@ def _orcid_id(text: str) -> str:
 
 
 def _configuration(
-    card: Scorecard, signed: Signature, people: list[dict[str, str]]
+    card: Scorecard, signed: ExportRequest, people: list[dict[str, str]]
 ) -> dict[str, Any]:
     """What the file says; its first file is the report until one is published."""
-    files = {f"codecheck/{name}": about for name, about in ABOUT.items()}
+    files = {f"codecheck/{one.file}": one.about for one in PAGES.values()}
     paper: dict[str, Any] = {
-        "title": card.paper["title"],
-        "authors": [{"name": str(name)} for name in card.paper["authors"]],
+        "title": clean(card.paper["title"]),
+        "authors": [{"name": clean(name)} for name in card.paper["authors"]],
     }
     if known := identifiers(card.paper):
         paper["reference"] = known[0].url
@@ -117,14 +111,3 @@ def _configuration(
         data["certificate"] = signed.certificate
     data["report"] = signed.report or next(iter(files))
     return data
-
-
-class _Dumper(yaml.SafeDumper):
-    """Escapes Unicode's line breaks, which PyYAML writes as they are and reads as blanks."""
-
-    def represent_str(self, text: str) -> yaml.ScalarNode:
-        breaks = any(character in text for character in "\x85\u2028\u2029")
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if breaks else None)
-
-
-_Dumper.add_representer(str, _Dumper.represent_str)

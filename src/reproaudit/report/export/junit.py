@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from reproaudit.report.export.registry import Exported, ExportRequest
@@ -25,16 +25,15 @@ _ILLEGAL = re.compile("[^\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_export(request: ExportRequest) -> Exported:
     """Return one file with the scorecard's claims as test cases."""
     card = request.scorecard()
-    return Exported({"junit.xml": junit_xml([card]).encode()}, card.tier)
+    return Exported({"junit.xml": junit_xml(card).encode()}, card.tier)
 
 
-def junit_xml(scorecards: Sequence[Scorecard]) -> str:
-    """Return the scorecards as one XML document, a test suite for each."""
-    suites = [_suite(card) for card in scorecards]
-    root = ET.Element("testsuites", name="reproaudit")
-    for count in ("tests", "failures", "errors"):
-        root.set(count, str(sum(int(suite.attrib[count]) for suite in suites)))
-    root.extend(suites)
+def junit_xml(card: Scorecard) -> str:
+    """Return a scorecard as an XML document with one test suite."""
+    suite = _suite(card)
+    counts = {count: suite.attrib[count] for count in ("tests", "failures", "errors")}
+    root = ET.Element("testsuites", {"name": "reproaudit", **counts})
+    root.append(suite)
     ET.indent(root)
     document = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{document}\n'

@@ -1,24 +1,31 @@
-"""The registry of export formats: what `export --to` offers."""
+"""The registry of export formats: what `export --to` offers, and what several formats share.
+
+A format NAME is a module beside this one, with a function `NAME_export` from a request to files.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.lazy import deferred
 from reproaudit.report.files import replace_file
 from reproaudit.report.model import Scorecard
 
 
 @dataclass(frozen=True)
-class Signature:
-    """The statements that only a person can make about a CODECHECK or a crate; unchecked.
+class ExportRequest:
+    """The material of an export; what only a person can state comes last, and is not checked.
 
     Attributes:
+        scorecard: reads the scorecard when it is asked for; not every format needs it.
+        audit_file: the audit.
+        store: the folder of records.
         codecheckers: who checked.
         orcids: their ORCID iDs, in the same order.
         certificate: the CODECHECK register's number.
@@ -26,28 +33,14 @@ class Signature:
         license_url: the licence under which a crate is shared.
     """
 
+    scorecard: Callable[[], Scorecard]
+    audit_file: Path
+    store: Path = Path("runs")
     codecheckers: tuple[str, ...] = ()
     orcids: tuple[str, ...] = ()
     certificate: str | None = None
     report: str | None = None
     license_url: str | None = None
-
-
-@dataclass(frozen=True)
-class ExportRequest:
-    """The material of an export.
-
-    Attributes:
-        scorecard: reads the scorecard when it is asked for; not every format needs it.
-        audit_file: the audit.
-        signature: what only a person can say.
-        store: the folder of records.
-    """
-
-    scorecard: Callable[[], Scorecard]
-    audit_file: Path
-    signature: Signature
-    store: Path = Path("runs")
 
 
 @dataclass(frozen=True)
@@ -70,70 +63,55 @@ class ExportFormat:
     """A standard format.
 
     Attributes:
-        name: on the command line.
         is_folder: whether it is a folder of files, or a single file.
-        options: fields of `Signature` that it has a place for, with the command's option.
-        write: makes the files.
+        options: the fields of a request that no other format has a place for, with the command's
+            option.
     """
 
-    name: str
-    is_folder: bool
-    options: Mapping[str, str]
-    write: Callable[[ExportRequest], Exported]
-
-
-def _exporter(module: str) -> Callable[[ExportRequest], Exported]:
-    """Returns the function ``<module>_export`` of a module below `export`, imported when called."""
-    export = deferred(f"reproaudit.report.export.{module}")
-
-    def write(request: ExportRequest) -> Exported:
-        found: Exported = getattr(export, f"{module}_export")(request)
-        return found
-
-    return write
+    is_folder: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 EXPORTS: Mapping[str, ExportFormat] = {
-    one.name: one
-    for one in (
-        ExportFormat("ro-crate", True, {"license_url": "--license"}, _exporter("ro_crate")),
-        ExportFormat("junit", False, {}, _exporter("junit")),
-        ExportFormat("sarif", False, {}, _exporter("sarif")),
-        ExportFormat("records", False, {}, _exporter("records")),
-        ExportFormat(
-            "codecheck",
-            True,
-            {
-                "codecheckers": "--codechecker",
-                "orcids": "--orcid",
-                "certificate": "--certificate",
-                "report": "--report-url",
-            },
-            _exporter("codecheck"),
-        ),
-    )
+    "ro-crate": ExportFormat(is_folder=True, options={"license_url": "--license"}),
+    "junit": ExportFormat(),
+    "sarif": ExportFormat(),
+    "records": ExportFormat(),
+    "codecheck": ExportFormat(
+        is_folder=True,
+        options={
+            "codecheckers": "--codechecker",
+            "orcids": "--orcid",
+            "certificate": "--certificate",
+            "report": "--report-url",
+        },
+    ),
 }
 
 
 def export_names() -> str:
-    """Returns the formats of ``--to`` for a help text."""
+    """Return the formats of ``--to`` for a help text."""
     *first, last = EXPORTS
     return f"{', '.join(first)} or {last}."
 
 
-def export_format(name: str, signature: Signature) -> ExportFormat:
-    """Returns a format by its name, if it has a place for what was signed.
+def exported(name: str, request: ExportRequest) -> Exported:
+    """Return the files of a format.
 
     Raises:
-        UsageError: at an unknown name, or an option of another format.
+        UsageError: at an unknown name, an option of another format, or one without its form.
+        StoreError: if something cannot be read.
     """
     if name not in EXPORTS:
         raise UsageError(f"--to: no format '{name}'. {did_you_mean(name, EXPORTS)}")
-    for one in EXPORTS.values():
-        for field, option in one.options.items():
-            if one.name != name and getattr(signature, field) not in ((), None):
-                raise UsageError(f"{option} goes with --to {one.name}, not with --to {name}.")
-    return EXPORTS[name]
+    for other, form in EXPORTS.items():
+        for attribute, option in form.options.items():
+            if other != name and getattr(request, attribute) not in ((), None):
+                raise UsageError(f"{option} goes with --to {other}, not with --to {name}.")
+    stem = name.replace("-", "_")
+    export: Callable[[ExportRequest], Exported]
+    export = getattr(import_module(f"{__package__}.{stem}"), f"{stem}_export")
+    return export(request)
 
 
 def export_files(
@@ -151,22 +129,48 @@ def export_files(
         The files, what they are as data, and the exit code.
 
     Raises:
-        UsageError: if there is nothing to export, or the signature does not suit the format.
+        UsageError: if there is nothing to export, or the request does not suit the format.
         StoreError: if something cannot be read or written.
     """
-    form = export_format(name, request.signature)
-    made = form.write(request)
+    made = exported(name, request)
     folder = Path("exports", slug, made.tier or "")
-    if form.is_folder:
-        folder = out or folder / form.name
+    if EXPORTS[name].is_folder:
+        folder = out or folder / name
     elif out is not None and out.is_dir():
         folder = out
     written: list[Path] = []
     files = []
     for file, data in made.files.items():
-        path = out if out is not None and not form.is_folder and not out.is_dir() else folder / file
+        is_named = out is not None and not EXPORTS[name].is_folder and not out.is_dir()
+        path = out if out is not None and is_named else folder / file
         written.append(replace_file(path, data))
         digest = hashlib.sha256(data).hexdigest()
         files.append({"path": str(path), "size": len(data), "sha256": digest})
-    said = {"paper": slug, "tier": made.tier, "format": form.name, "files": files}
+    said = {"paper": slug, "tier": made.tier, "format": name, "files": files}
     return written, said, made.code
+
+
+class Identifier(NamedTuple):
+    """An identifier of a paper."""
+
+    scheme: str
+    """DOI, arXiv or OpenReview."""
+    value: str
+    url: str
+
+
+def identifiers(paper: Mapping[str, Any]) -> tuple[Identifier, ...]:
+    """Return a paper's identifiers, the most lasting first.
+
+    Every article of arXiv has a DOI, made of its identifier: 10.48550/arXiv.<identifier>
+    (https://info.arxiv.org/help/doi.html).
+    """
+    found = []
+    if arxiv := paper.get("arxiv"):
+        doi = f"10.48550/arXiv.{arxiv}"
+        found.append(Identifier("DOI", doi, f"https://doi.org/{quote(doi)}"))
+        found.append(Identifier("arXiv", str(arxiv), f"https://arxiv.org/abs/{quote(str(arxiv))}"))
+    if forum := paper.get("openreview"):
+        url = f"https://openreview.net/forum?id={quote(str(forum), safe='')}"
+        found.append(Identifier("OpenReview", str(forum), url))
+    return tuple(found)

@@ -16,8 +16,7 @@ from urllib.parse import quote
 
 from reproaudit import __version__
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.report.export.provenance import ABOUT, identifiers, scorecard_files
-from reproaudit.report.export.registry import Exported, ExportRequest
+from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
 from reproaudit.report.model import Scorecard
 from reproaudit.report.paragraph import closing
@@ -51,7 +50,7 @@ def ro_crate_export(request: ExportRequest) -> Exported:
         UsageError: if the licence is no address.
         StoreError: if the audit cannot be read.
     """
-    url = request.signature.license_url
+    url = request.license_url
     if url is not None and not url.startswith(("https://", "http://")):
         raise UsageError(
             f"--license: found '{url}'; expected an address, such as "
@@ -63,8 +62,8 @@ def ro_crate_export(request: ExportRequest) -> Exported:
     except OSError as error:
         raise StoreError(f"cannot read {request.audit_file}: {error.strerror or error}") from error
     files = [
-        CrateFile(name, data, one.media_type, ABOUT[name])
-        for (name, data), one in zip(scorecard_files(card).items(), PAGES.values(), strict=True)
+        CrateFile(one.file, one.render(card).encode(), one.media_type, one.about)
+        for one in PAGES.values()
     ]
     about = "The audit: the paper's claims, settings and documentation as data"
     files.append(CrateFile(request.audit_file.name, audit, "application/yaml", about, made=False))

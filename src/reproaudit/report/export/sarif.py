@@ -34,14 +34,8 @@ def sarif_export(request: ExportRequest) -> Exported:
     return Exported({"check.sarif": text.encode()}, None, code)
 
 
-def sarif_log(faults: Sequence[Fault], root: Path | None = None) -> dict[str, Any]:
-    """Return a SARIF log with one run.
-
-    Args:
-        faults: what was found, in any number of files.
-        root: files below this folder are named relative to it; the current folder if None.
-    """
-    below = (root if root is not None else Path()).resolve()
+def sarif_log(faults: Sequence[Fault]) -> dict[str, Any]:
+    """Return a SARIF log with one run; files below the current folder have relative names."""
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -49,7 +43,7 @@ def sarif_log(faults: Sequence[Fault], root: Path | None = None) -> dict[str, An
             {
                 "tool": {"driver": _driver()},
                 "columnKind": "unicodeCodePoints",
-                "results": list(_results(faults, below)),
+                "results": list(_results(faults, Path().resolve())),
             }
         ],
     }
