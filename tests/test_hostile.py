@@ -39,6 +39,7 @@ WHY = {
     "aborts": "the worker process was killed by signal 6 (SIGABRT)",
     "loops": "it took longer than 20 s (--cell-timeout)",
     "eats": "it took more than 700,000,000 bytes of memory (--memory)",
+    "eats_elsewhere": "it took more than 700,000,000 bytes of memory (--memory)",
     "interrupts": "KeyboardInterrupt (hostile.py:",
     "exits": "SystemExit: 0 (hostile.py:",
     "raises_other": "OtherError: other (hostile.py:",
@@ -54,7 +55,11 @@ WHY = {
     "unbuilt": "AttributeError",
     "unsendable": "TypeError",
 }
-LIMITS = {"eats": Limits(memory=700_000_000), "loops": Limits(seconds=20.0)}
+LIMITS = {
+    "eats": Limits(memory=700_000_000),
+    "eats_elsewhere": Limits(memory=700_000_000),
+    "loops": Limits(seconds=20.0),
+}
 FINE = ("good", "scatters")
 DIVERGED = ("all_nan", "huge")
 

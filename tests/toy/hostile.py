@@ -58,6 +58,11 @@ def eat() -> None:
         kept.append(np.ones(10_000_000))
 
 
+def eat_elsewhere() -> None:
+    program = "import time; kept = b'x' * 800_000_000; time.sleep(60)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def raises(error: BaseException) -> None:
     raise error
 
@@ -105,6 +110,7 @@ DEEDS: dict[str, Callable[[], None]] = {
     "aborts": os.abort,
     "loops": loop,
     "eats": eat,
+    "eats_elsewhere": eat_elsewhere,
     "interrupts": lambda: raises(KeyboardInterrupt()),
     "exits": lambda: sys.exit(0),
     "raises_other": lambda: raises(OtherError("other")),

@@ -60,7 +60,7 @@ class Limits:
 
     Attributes:
         seconds: wall-clock time of one start of a cell.
-        memory: bytes of the worker's resident memory.
+        memory: bytes of resident memory of the worker and all that it has started.
     """
 
     seconds: float | None = None
@@ -280,11 +280,19 @@ class _Worker:
         """The limit that its job exceeds, in words, or None."""
         if limits.seconds is not None and time.monotonic() - self._began > limits.seconds:
             return f"it took longer than {limits.seconds:g} s (--cell-timeout)"
-        if limits.memory is not None:
-            with suppress(psutil.Error):
-                if psutil.Process(self.group).memory_info().rss > limits.memory:
-                    return f"it took more than {limits.memory:,} bytes of memory (--memory)"
+        if limits.memory is not None and self._resident() > limits.memory:
+            return f"it took more than {limits.memory:,} bytes of memory (--memory)"
         return None
+
+    def _resident(self) -> int:
+        """The bytes of memory that it and all that it has started hold now."""
+        resident = 0
+        with suppress(psutil.Error):
+            worker = psutil.Process(self.group)
+            for process in (worker, *worker.children(recursive=True)):
+                with suppress(psutil.Error):  # it has ended meanwhile
+                    resident += process.memory_info().rss
+        return resident
 
     def end(self, seconds: float, on_event: OnEvent = lambda _event: None) -> str:
         """Ends what is left of it and of all that it started, after some seconds; how it ended."""
