@@ -1,4 +1,4 @@
-"""Audits and modules are found in pairs, and a user's own folder runs from end to end."""
+"""Audits and modules are found in pairs, shipped ones and those of a user's own folder."""
 
 from __future__ import annotations
 
@@ -101,26 +101,6 @@ def test_check_takes_slugs_files_and_folders(
     assert "no audit is in this folder" in capsys.readouterr().err
     assert run_command(["check", "minj", "--audits", str(folder)]) == 2
     assert "Did you mean 'mini'? Papers of your own: --audits DIR." in capsys.readouterr().err
-
-
-def test_a_users_folder_runs_from_end_to_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Several outcomes, in seconds, from two files; the paper tier logs what it showed."""
-    folder = write_paper(tmp_path / "mine")
-    arguments = ["run", "mini", "--audits", str(folder), "--store", str(tmp_path / "runs")]
-    assert run_command([*arguments, "--tier", "paper", "--json"]) == 0
-    card = json.loads(capsys.readouterr().out)
-    assert {one["id"].partition(".")[2]: one["outcome"] for one in card["claims"]} == {
-        "supported": "supported",
-        "contradicted": "not supported",
-        "guessed": "supported",
-        "vacuous": "not tested",
-    }
-    assert len((folder / "mini.results.jsonl").read_text().splitlines()) == 1
-    assert run_command([*arguments[:2], "--tier", "smoke", *arguments[2:], "--json"]) == 0
-    smoke = json.loads(capsys.readouterr().out)
-    assert {one["outcome"] for one in smoke["claims"]} == {"not tested"}
 
 
 def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path: Path) -> None:
