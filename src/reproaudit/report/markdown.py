@@ -88,7 +88,7 @@ def _answers(card: Scorecard) -> Iterator[str]:
     yield from ("", "How to read an answer:", "")
     yield from (f"- **{label}.** {text}" for label, text in LEGEND)
     if card.not_audited:
-        yield from ("", f"Not tested, {len(card.not_audited)} of the listed claims:", "")
+        yield from ("", f"Not audited, {len(card.not_audited)} of the listed claims:", "")
         for row in card.not_audited:
             yield f"- {plain(row['statement'])} {plain(row['reason'])}"
 

@@ -318,7 +318,7 @@ class Scorecard(ReportModel):
     unstated: tuple[ChoiceModel, ...]
     """Choices that the paper leaves open."""
     not_audited: tuple[dict[str, str], ...]
-    """Listed claims that are not tested, with the reason."""
+    """Listed claims that are not audited, with the reason."""
     findings: tuple[dict[str, Any], ...]
     """Where sources differ; those that change an answer first."""
     settings: tuple[dict[str, Any], ...]
