@@ -1,9 +1,8 @@
 """Measures how far training moved, to tell a run that trained from one that stood still.
 
 A control that never moves fails almost every check, whatever the claim. So every experiment that
-trains measures how far its parameters and its training loss moved, and the audit names the two
-numbers under `movement`. Training in stages is measured stage by stage, each with what it trains,
-since a claim on one stage names that stage's numbers.
+trains may measure how far its parameters and its training loss moved, and declare the two numbers.
+Training in stages is measured stage by stage, each with what it trains.
 
 Both ends are measured on the same data, so that a difference is due to training alone:
 

@@ -15,7 +15,7 @@ p_S = c_S² / Σ c² (stage I)                 `model.kernel`               `mod
 softmax(a K(l)), the vote (model)           `model.predict`              `fast.Windows.predict`
 cross-entropy (training)                    `model.trained_loss`         `fast._loss_and_slope`
 its gradient (training)                     `model.Positions`            `fast.Windows`
-gradient descent (training)                 `experiments.descend`        the same
+gradient descent (training)                 `experiments.take_steps`     the same
 modified χ² information I(S) (stage I)      `information`                the same
 generalised induction head (the limit)      `constructed.InductionHead`  the same
 ==========================================  ===========================  ========================

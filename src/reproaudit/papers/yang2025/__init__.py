@@ -10,7 +10,7 @@ the paper                             plain form                    fast form
 K-mixture, Definition 2.1 (recalled)  `task.mixture`                every sample enumerated
 output f(X), as reviews describe it   `model.outputs`               `fast.outputs`
 population logistic loss              `model.logistic_loss`       `measures.population_loss`
-gradient by all weights               autograd                      `fast.gradients`
+gradient by all weights               autograd                      `fast._gradients`
 gradient descent on all weights       `model.descend`               `fast.descend`
 start: w = 0, W_K, W_Q ~ N(0, ω²/m)   `training.initial_weights`    `fast.from_weights`
 Algorithm 1, three stages             `experiments.measure_staged`  the same
