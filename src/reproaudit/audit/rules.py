@@ -186,7 +186,12 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
             place, known = (*loc, "stages", i, "steps"), audit.settings_of(experiment)
             yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
         yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
+    used = {one for claim in audit.claims for _, one in claim.arms() if isinstance(one, str)}
+    used |= {q.arm for claim in audit.claims for q in quantities_of(claim) if q.arm is not None}
     for name, arm in audit.arms.items():
+        if name not in used:
+            message = f"found the arm '{name}', which no claim uses; expected a use"
+            yield Violation("RA119", ("arms", name), message, about=name)
         if name == OWN:
             message = f"found '{OWN}', the name of a claim's own runs; expected another"
             yield Violation("RA225", ("arms", name), message)
