@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from factories import make_audit, make_record
-from miniatures import write_paper
+from miniatures import claim, write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
 from reproaudit.audit.plan import Role, claim_batches, plan
@@ -29,8 +29,8 @@ def test_each_batch_is_planned_once_and_own_experiments_first(tier: TierName) ->
     roles = [role for role, _ in batches]
     assert roles[: roles.count(Role.OWN)] == [Role.OWN] * len(AUDIT.experiments)
     planned = {batch for _, batch in batches}
-    for claim in AUDIT.claims:
-        assert {batch for _, batch in claim_batches(AUDIT, claim, tier)} <= planned
+    for one in AUDIT.claims:
+        assert {batch for _, batch in claim_batches(AUDIT, one, tier)} <= planned
 
 
 def test_claims_share_runs_and_each_tier_has_its_number() -> None:
@@ -39,6 +39,16 @@ def test_claims_share_runs_and_each_tier_has_its_number() -> None:
     nulls = [batch for role, batch in plan(AUDIT, "paper") if role is Role.NULL]
     assert {len(batch.seeds) for batch in nulls} == {5}
     assert set(nulls[0].seeds) <= set(seeds_of(AUDIT, "paper", "descent", 6))
+
+
+@pytest.mark.parametrize(("above", "runs"), [(0.0, 6), (0.1, 5)])
+def test_the_null_of_a_contrast_runs_as_often_as_the_claim(above: float, runs: int) -> None:
+    """A quantity that need only grow is held against the null's growth, seed by seed."""
+    grown = {"kind": "reaches", "value": "distance", "grown_from": "distance@first"}
+    grown |= {"above": above, "from": "paper"}
+    audit = make_audit(claims=[claim("mini", "grows", main=True, headline=[grown])])
+    (null,) = (batch for role, batch in plan(audit, "paper") if role is Role.NULL)
+    assert len(null.seeds) == runs
 
 
 def stored(folder: Path, *, code: str = "c", **changes: str) -> tuple[Store, list[Record]]:
