@@ -17,6 +17,7 @@ cross-entropy (training)                    `model.trained_loss`         `fast._
 its gradient (training)                     `model.Positions`            `fast.Windows`
 gradient descent (training)                 `experiments.take_steps`     the same
 modified χ² information I(S) (stage I)      `information`                the same
+first gradient on c_S (stage I, derived)    `measures.first_gradient`    the same
 generalised induction head (the limit)      `constructed.InductionHead`  the same
 ==========================================  ===========================  ========================
 

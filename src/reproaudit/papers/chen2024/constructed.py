@@ -10,12 +10,9 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
 
 from reproaudit.lab import Array
-from reproaudit.papers.chen2024.model import LossForm, Parameters, Subset
+from reproaudit.papers.chen2024.model import LossForm, LossReading, Parameters
 from reproaudit.papers.chen2024.settings import Settings
 from reproaudit.papers.chen2024.task import Sequences, cross_entropy
-
-PARENTS: Subset = (1, 2)
-"""The heads whose own lags are the parents of a trigram; `order` says how many there truly are."""
 
 COPYING_WEIGHT = 30.0
 """A constructed head's weight on its own lag; e^30 against 1 is all the attention."""
@@ -81,22 +78,27 @@ class InductionHead:
 
 
 def induction_head_weights(
-    s: Settings, data: LossForm, targets: Int[Array, " sequence"]
+    s: Settings,
+    data: LossForm,
+    targets: Int[Array, " sequence"],
+    reading: LossReading = "of_probabilities",
 ) -> Parameters:
     """The generalised induction head as weights: copiers, the parents' subset, a sharpness.
 
     Args:
         s: the settings of the model.
-        data: sequences; for these the sharpness has the least true cross-entropy.
+        data: sequences; for these the sharpness has the least loss.
         targets: what follows them.
+        reading: of the loss.
     """
     weights = np.zeros((s.heads, s.window), s.dtype)
     weights[np.arange(s.heads), s.architecture.own_places] = COPYING_WEIGHT
-    coefficients = np.array([subset == PARENTS for subset in s.architecture.subsets], s.dtype)
+    parents = tuple(range(1, s.order + 1))  # the heads whose own lags they are
+    coefficients = np.array([subset == parents for subset in s.architecture.subsets], s.dtype)
     at = Parameters(weights, coefficients, np.zeros(1, s.dtype))
     kernel = data.kernel(at)
     at.sharpness[0], _ = _best_sharpness(
-        lambda a: cross_entropy(data.vote(np.exp(a * (kernel - 1.0))), targets, s.epsilon)
+        lambda a: cross_entropy(data.vote(np.exp(a * (kernel - 1))), targets, s.epsilon, reading)
     )
     return at
 

@@ -1,13 +1,13 @@
-"""The two experiments: training in three stages, and training everything at once.
+"""The experiments: training in phases, of c_S, w and a in turn or together, and a first gradient.
 
 Controls and positive controls are settings: `training_data` gives training sequences the targets of
-others or other parents (what is measured stays on proper ones), in the staged experiment from a
-stage on, and `weights` puts a constructed solution in place of training.
+others or other parents (what is measured stays on proper ones), from `data_from_phase` on, `skips`
+lets phases take no step, and `weights` puts a constructed solution in place of training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -21,16 +21,16 @@ from reproaudit.lab import (
     Session,
     generator,
     join_phases,
-    measure_movement,
     observation_steps,
 )
 from reproaudit.lab import train as train_in_pieces
+from reproaudit.papers.chen2024 import measures
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
 from reproaudit.papers.chen2024.fast import Windows
 from reproaudit.papers.chen2024.information import modified_information
-from reproaudit.papers.chen2024.measures import SeedData, limit_losses, observe, recovered_gain
+from reproaudit.papers.chen2024.measures import SeedData
 from reproaudit.papers.chen2024.model import LossForm, Parameters, Positions
-from reproaudit.papers.chen2024.settings import Phase, Settings, Simultaneous, Staged
+from reproaudit.papers.chen2024.settings import InPhases, Phase, Settings, Transferred
 from reproaudit.papers.chen2024.task import (
     Sequences,
     sequences_for,
@@ -104,7 +104,7 @@ def train_phase(session: Session, on: SeedData, at: Parameters, phase: Phase) ->
         steps=phase.epochs,
         state=at._asdict(),
         advance=steps_of(on, at, phase),
-        observe=lambda _epoch: observe(at, on),
+        observe=lambda _epoch: measures.observe(at, on),
         observe_at=observation_steps(phase.epochs, even=half, geometric=half),
         chunk=1000,
     )
@@ -131,8 +131,9 @@ def _jump(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], No
 
     The sharpness grows to its value in the logarithm of the epoch, as the theory predicts.
     """
-    target = induction_head_weights(on.settings, on.training, on.training_targets)
-    start = on.settings.initial_sharpness
+    s = on.settings
+    target = induction_head_weights(s, on.training, on.training_targets, s.cross_entropy)
+    start = s.initial_sharpness
 
     def put(_start: int, stop: int) -> None:
         for name in phase.trained:
@@ -145,97 +146,75 @@ def _jump(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], No
     return put
 
 
-def phase_movement(
-    s: Settings, at: Parameters, phase: Phase, observed: Mapping[str, Series]
-) -> dict[str, float]:
-    """The movement of what a phase trains, and no other phase, and of the training loss over it."""
-    begin, end = (
-        [getattr(one, name) for name in phase.trained] for one in (initial_parameters(s), at)
-    )
-    losses = observed["trained_loss"].values
-    return measure_movement(begin, end, [losses[0]], [losses[-1]])
-
-
 # --------------------------------------------------------------------------------- the experiments
 
 
-def measure_staged(s: Staged, session: Session) -> Mapping[int, Measurements]:
-    """Trains c_S, then w, then a, and takes the model to other sequences."""
+def measure_training(s: InPhases, session: Session) -> Mapping[int, Measurements]:
+    """Trains the phases in turn, and takes the model to other sequences where they are named."""
     on, at = seed_data(s, session), initial_parameters(s)
     proper = on
-    if s.training_data != "own_chain" and s.data_from_stage > 1:
+    if s.training_data != "own_chain" and s.data_from_phase > 1:
         proper = seed_data(replace(s, training_data="own_chain"), session)
     observed = [
-        train_phase(session, proper if number < s.data_from_stage else on, at, stage)
-        for number, stage in enumerate(s.phases, start=1)
+        train_phase(session, proper if number < s.data_from_phase else on, at, phase)
+        for number, phase in enumerate(s.schedule, start=1)
     ]
-    (seed,) = session.seeds
-    return {seed: _staged(s, session, on, at, observed)}
-
-
-def _staged(
-    s: Staged,
-    session: Session,
-    on: SeedData,
-    at: Parameters,
-    observed: Sequence[Mapping[str, Series]],
-) -> Measurements:
-    """The measurements after the three stages."""
-    whole = join_phases(zip((stage.epochs for stage in s.phases), observed, strict=True))
-    del whole["sharpness"]  # followed in its own stage, from that stage's start
+    series = join_phases(zip(s.epochs, observed, strict=True))
     last = observed[-1]
-    moved = {
-        f"{stage.name}_{name}": by
-        for stage, series in zip(s.phases, observed, strict=True)
-        for name, by in phase_movement(s, at, stage, series).items()
-    }
-    lengths = [(f"length {one}", replace(s, length=one)) for one in s.transfer_lengths]
-    priors = [(f"dirichlet {one}", replace(s, dirichlet=one)) for one in s.transfer_dirichlets]
-    return Measurements(
-        scalars={**limit_losses(on), **moved},
-        series={
-            **whole,
+    if len(s.phases) > 1:  # counted from the start of the phase that trains a alone
+        series |= {
             "sharpness": last["sharpness"],
-            "sharpening_trained_loss": last["trained_loss"],
+            "growing_sharpness": measures.until_rest(last["sharpness"]),
             "sharpening_validation_loss": last["validation_loss"],
-        },
-        arrays={
-            "information": on.information,
-            "recovered_at_length": np.array([_transfer(at, session, *one) for one in lengths]),
-            "recovered_at_dirichlet": np.array([_transfer(at, session, *one) for one in priors]),
-        },
-    )
-
-
-def _transfer(at: Parameters, session: Session, changed: str, s: Settings) -> float:
-    """The share of the mechanism's gain that the weights keep on sequences of other settings."""
+        }
     (seed,) = session.seeds
-    sequences = sequences_for(s, seed, f"transfer {changed}", s.validation_sequences)
-    return recovered_gain(at, s, prepared(s, sequences, session), sequences.targets)
+    arrays = {"information": on.information}
+    if isinstance(s, Transferred):
+        arrays |= _transferred(s, session, at)
+    scalars = {"sharpened_limit_loss": on.head.least_loss(on.validation_targets, s.epsilon)}
+    return {seed: Measurements(scalars=scalars, series=series, arrays=arrays)}
 
 
-def measure_simultaneous(s: Simultaneous, session: Session) -> Mapping[int, Measurements]:
-    """Trains c_S, w and a together."""
-    on, at = seed_data(s, session), initial_parameters(s)
-    (phase,), (seed,) = s.phases, session.seeds
-    series = train_phase(session, on, at, phase)
-    scalars = {**limit_losses(on), **phase_movement(s, at, phase, series)}
+def _transferred(s: Transferred, session: Session, at: Parameters) -> dict[str, Array]:
+    """The weights on sequences of other lengths, from chains of other laws."""
+    (seed,) = session.seeds
+    found = []
+    for dirichlet in s.transfer_dirichlets:
+        for length in s.transfer_lengths:
+            other = replace(s, dirichlet=dirichlet, length=length)
+            purpose = f"transfer {dirichlet} {length}"
+            sequences = sequences_for(other, seed, purpose, s.validation_sequences)
+            data = prepared(other, sequences, session)
+            found.append(measures.transfer(at, other, data, sequences.targets))
+    shape = 2, len(s.transfer_dirichlets), len(s.transfer_lengths)
+    loss, gain = np.array(found).T.reshape(shape)
+    return {"transfer_loss": loss, "recovered_gain": gain}
+
+
+def measure_first_gradient(s: Settings, session: Session) -> Mapping[int, Measurements]:
+    """Computes the first gradient on c_S and takes no step."""
+    (seed,), on = session.seeds, seed_data(s, session)
+    implied, cosine, slope = measures.first_gradient(initial_parameters(s), on)
     return {
-        seed: Measurements(series=series, scalars=scalars, arrays={"information": on.information})
+        seed: Measurements(
+            scalars={"information_cosine": cosine, "information_slope": slope},
+            arrays={"information": on.information, "implied_information": implied},
+        )
     }
 
 
-def _epochs(s: Staged | Simultaneous) -> Mapping[str, int]:
-    return {phase.name: phase.epochs for phase in s.phases}
+def _epochs(s: InPhases) -> Mapping[str, int]:
+    return {phase.name: phase.epochs for phase in s.schedule}
 
 
-STAGED = Experiment(Staged, measure_staged, phases=_epochs, has_plain_form=True)
-
-SIMULTANEOUS = Experiment(Simultaneous, measure_simultaneous, phases=_epochs, has_plain_form=True)
-"""Run under two names, with the card's reading of three settings and with the code's."""
+IN_PHASES = Experiment(InPhases, measure_training, phases=_epochs, has_plain_form=True)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "staged": STAGED,
-    "simultaneous": SIMULTANEOUS,
-    "simultaneous_as_released": SIMULTANEOUS,
+    "staged": replace(IN_PHASES, settings=Transferred),
+    "staged_as_released": IN_PHASES,
+    "simultaneous": IN_PHASES,
+    "simultaneous_as_released": IN_PHASES,
+    "two_phase": IN_PHASES,
+    "first_order": IN_PHASES,
+    "first_gradient": Experiment(Settings, measure_first_gradient, has_plain_form=True),
 }

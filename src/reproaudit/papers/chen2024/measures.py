@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from reproaudit.lab import Array
+from reproaudit.lab import Array, Series
 from reproaudit.papers.chen2024.constructed import InductionHead, induction_head_weights
 from reproaudit.papers.chen2024.model import Architecture, LossForm, Parameters, subset_shares
-from reproaudit.papers.chen2024.settings import Settings
+from reproaudit.papers.chen2024.settings import GROUPS, Settings
 from reproaudit.papers.chen2024.task import cross_entropy
+
+GROWING = 0.95
+"""The share of its whole change over which a quantity counts as still moving."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +73,14 @@ def training_loss(at: Parameters, on: SeedData) -> float:
     return loss
 
 
-def limit_losses(on: SeedData) -> dict[str, float]:
-    """The true cross-entropy of the hard-wired head: in the limit, and with its best sharpness."""
-    targets, epsilon = on.validation_targets, on.settings.epsilon
-    return {
-        "limit_loss": cross_entropy(on.head.predict(), targets, epsilon),
-        "sharpened_limit_loss": on.head.least_loss(targets, epsilon),
-    }
-
-
-def recovered_gain(
+def transfer(
     at: Parameters, s: Settings, data: LossForm, targets: Int[Array, " sequence"]
-) -> float:
-    """The share of the mechanism's gain over a uniform vote that the weights reach.
+) -> tuple[float, float]:
+    """The cross-entropy of the weights on other sequences, and the share of the gain they reach.
 
-    The mechanism is the constructed head with the sharpness that is best for those sequences; the
-    weights are taken as they are. 1 is all of it, 0 no better than the uniform vote.
+    The gain is that of the constructed head with the sharpness that is best for those sequences,
+    over a uniform vote; the weights are taken as they are. 1 is all of it, 0 no better than the
+    uniform vote.
 
     Args:
         at: the weights.
@@ -102,4 +97,31 @@ def recovered_gain(
             data.predict(best),
         )
     )
-    return (uniform - own) / (uniform - reached)
+    return own, (uniform - own) / (uniform - reached)
+
+
+def until_rest(series: Series) -> Series:
+    """A course of one number until it first covers 95 % of its whole change."""
+    change = np.abs(series.values - series.values[0])
+    last = int(np.argmax(change >= GROWING * change[-1]))
+    return Series(steps=series.steps[: last + 1], values=series.values[: last + 1])
+
+
+def first_gradient(at: Parameters, on: SeedData) -> tuple[Float[Array, " subset"], float, float]:
+    """What the first gradient on c_S says of I(S), less its mean over the sets (derived).
+
+    For long sequences and heads that copy, −∂loss/∂p_S is a I(S) where a is small: a position's
+    vote counts by how often it has the target where the sets' tokens match. From p_S = c_S²/Σ c²,
+    −∂loss/∂c_S is 2 a c_S/Σ c² (I(S) − Σ p I).
+
+    Returns:
+        The implied information, its cosine with the information from the law of the chains, and
+        its slope on that: both are 1 where the gradient says exactly what the law says.
+    """
+    s, c = on.settings, at.coefficients.astype(np.float64)
+    _, slopes = on.training.loss_and_gradient(at, (GROUPS["c"],), s.cross_entropy, s.epsilon)
+    implied = -slopes["coefficients"] * (c @ c) / (2.0 * float(at.sharpness[0]) * c)
+    known = on.information - on.information.mean()
+    along = float(implied @ known)
+    cosine = along / float(np.linalg.norm(implied) * np.linalg.norm(known))
+    return implied, cosine, along / float(known @ known)

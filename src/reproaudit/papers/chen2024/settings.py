@@ -10,6 +10,9 @@ import numpy as np
 
 from reproaudit.papers.chen2024.model import Architecture, LagWindows, LossReading, ParameterName
 
+GROUPS: dict[str, ParameterName] = {"c": "coefficients", "w": "lag_weights", "a": "sharpness"}
+"""The groups of parameters, by the letters that name them in the settings."""
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -23,31 +26,15 @@ class Phase:
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that both experiments share.
+    """The settings that all experiments share; the audit documents every field.
 
     Attributes:
-        vocabulary: V, the number of different tokens.
-        order: how many of the latest tokens the next one depends on; these are its parents.
-        length: L, the tokens of a sequence that the model sees.
-        dirichlet: the concentration of the law of the transition tables' rows.
-        training_sequences: how many there are.
-        validation_sequences: how many there are; also of each set that a model is taken to.
         training_data: ``own_chain``; in controls ``shuffled_targets`` (each sequence has the
             target of another) or ``other_parents`` (every token depends on those at lags 2 … order
             + 1 and not on the latest). Validation sequences are always proper ones.
-        information_chains: how many chains the information of the subsets is averaged over.
-        heads: H.
-        degree: D, how many heads a subset may have.
-        window: M, how many lags a head sees.
-        lag_windows: ``common`` (lags 1 … M) or ``own_onwards`` (head h sees h … h + M − 1).
-        own_lag_weight: the initial weight of head h on lag h.
-        other_lag_weight: the initial weight on the other lags.
-        initial_coefficient: of every subset.
-        initial_sharpness: a at the start.
-        cross_entropy: how "cross-entropy of the output" is read in training.
-        epsilon: ε inside the logarithm of every loss.
-        precision: of the parameters.
-        observations: about how often the parameters are looked at in a phase.
+        data_from_phase: the first phase that trains on `training_data`; those before it train on
+            proper sequences.
+        skips: the phases that take no step, from 1 and joined by +, or ``none``.
         weights: ``trained``, or ``constructed``: the induction head in place of training.
     """
 
@@ -58,6 +45,8 @@ class Settings:
     training_sequences: int
     validation_sequences: int
     training_data: Literal["own_chain", "shuffled_targets", "other_parents"]
+    data_from_phase: int
+    skips: str
     information_chains: int
     heads: int
     degree: int
@@ -95,29 +84,51 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Staged(Settings):
-    """Settings of the three stages, one parameter group after another.
+class InPhases(Settings):
+    """Settings of training in phases, one after another.
 
     Attributes:
-        data_from_stage: the first stage that trains on `training_data`; those before it train on
-            proper sequences.
-        stage_1_epochs: of stage I, which trains c_S.
-        stage_2_epochs: of stage II, which trains w.
-        stage_3_epochs: of stage III, which trains a.
-        stage_1_learning_rate: of stage I.
-        stage_2_learning_rate: of stage II.
-        stage_3_learning_rate: of stage III.
-        transfer_lengths: lengths of the sequences that the trained model is taken to.
-        transfer_dirichlets: concentrations of the chains that it is taken to.
+        phases: what each phase trains, of c, w and a, joined by +.
+        epochs: of each phase.
+        learning_rates: of each phase.
     """
 
-    data_from_stage: Literal[1, 2, 3]
-    stage_1_epochs: int
-    stage_2_epochs: int
-    stage_3_epochs: int
-    stage_1_learning_rate: float
-    stage_2_learning_rate: float
-    stage_3_learning_rate: float
+    phases: tuple[str, ...]
+    epochs: tuple[int, ...]
+    learning_rates: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not len(self.phases) == len(self.epochs) == len(self.learning_rates):
+            raise ValueError("setting 'phases' needs one entry in epochs and learning_rates each")
+        if unknown := {one for phase in self.phases for one in phase.split("+")} - GROUPS.keys():
+            raise ValueError(f"setting 'phases' has {min(unknown)}; expected c, w and a, with +")
+
+    @property
+    def schedule(self) -> tuple[Phase, ...]:
+        """The phases in their order."""
+        skipped = self.skips.split("+")
+        each = zip(self.phases, self.epochs, self.learning_rates, strict=True)
+        return tuple(
+            Phase(
+                f"phase_{number}",
+                epochs,
+                0.0 if str(number) in skipped else rate,
+                tuple(GROUPS[one] for one in trained.split("+")),
+            )
+            for number, (trained, epochs, rate) in enumerate(each, start=1)
+        )
+
+
+@dataclass(frozen=True)
+class Transferred(InPhases):
+    """Settings of a model that is taken to other sequences after training.
+
+    Attributes:
+        transfer_lengths: their lengths.
+        transfer_dirichlets: the concentrations of their chains.
+    """
+
     transfer_lengths: tuple[int, ...]
     transfer_dirichlets: tuple[float, ...]
 
@@ -125,26 +136,3 @@ class Staged(Settings):
         super().__post_init__()
         for length in self.transfer_lengths:
             self._check_length("transfer_lengths", length)
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        """The three stages in their order."""
-        return (
-            Phase("stage_1", self.stage_1_epochs, self.stage_1_learning_rate, ("coefficients",)),
-            Phase("stage_2", self.stage_2_epochs, self.stage_2_learning_rate, ("lag_weights",)),
-            Phase("stage_3", self.stage_3_epochs, self.stage_3_learning_rate, ("sharpness",)),
-        )
-
-
-@dataclass(frozen=True)
-class Simultaneous(Settings):
-    """Settings of training everything at once."""
-
-    epochs: int
-    learning_rate: float
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        """The one phase."""
-        everything: tuple[ParameterName, ...] = ("lag_weights", "coefficients", "sharpness")
-        return (Phase("together", self.epochs, self.learning_rate, everything),)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from reproaudit.lab import Array, generator
+from reproaudit.papers.chen2024.model import LossReading
 from reproaudit.papers.chen2024.settings import Settings
 
 
@@ -123,8 +124,13 @@ def _with_other_parents(s: Settings, rng: np.random.Generator) -> Sequences:
 
 
 def cross_entropy(
-    predictions: Float[Array, "sequence V"], targets: Int[Array, " sequence"], epsilon: float
+    predictions: Float[Array, "sequence V"],
+    targets: Int[Array, " sequence"],
+    epsilon: float,
+    reading: LossReading = "of_probabilities",
 ) -> float:
-    """The mean of −log(p(target) + ε), in nats: the true cross-entropy, whatever was trained."""
+    """The mean of −log(p(target) + ε), in nats, or of the loss under the other reading of it."""
     chosen = predictions[np.arange(len(targets)), targets]
+    if reading == "of_softmaxed_probabilities":
+        return float((np.log(np.exp(predictions).sum(axis=1)) - chosen).mean())
     return float(-np.log(chosen + epsilon).mean())
