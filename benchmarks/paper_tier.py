@@ -1,4 +1,4 @@
-"""What the paper tier took, by the seconds that the shipped records hold; ``make bench-paper-tier``.
+"""What the paper tier took, by the seconds of the shipped records; ``make bench-paper-tier``.
 
 A record's seconds are those between its start and its end, in a worker with one thread; what else
 the machine did meanwhile counts with them.
