@@ -28,10 +28,10 @@ import numpy as np
 
 from reproaudit.audit.catalog import PACKAGE, Catalog, Entry, shipped_audits
 from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import cells_of_tier
 from reproaudit.cell import Cell
 from reproaudit.declarations import Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
-from reproaudit.report.answers import cells_of_tier
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.store import Store
 

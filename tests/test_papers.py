@@ -14,12 +14,11 @@ from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.faults import Severity
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import Batch, Role, arms_of, batch_of, plan
+from reproaudit.audit.plan import Batch, Role, arms_of, batch_of, cells_of_tier, plan
 from reproaudit.cell import Cell
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment
 from reproaudit.records import CellStatus, Record
-from reproaudit.report.answers import cells_of_tier
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 

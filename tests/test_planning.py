@@ -11,11 +11,11 @@ from factories import make_audit, make_record
 from miniatures import claim, write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
-from reproaudit.audit.plan import Role, claim_batches, plan
+from reproaudit.audit.plan import Role, cells_of_tier, claim_batches, plan
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell
 from reproaudit.records import Record
-from reproaudit.report.answers import cells_of_tier, scorecard_of_store
+from reproaudit.report.answers import scorecard_of_store
 from reproaudit.running.groups import TiedGroupsError, grouped, planned_only
 from reproaudit.running.store import Store
 

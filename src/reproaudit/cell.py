@@ -21,6 +21,10 @@ CellKey = tuple[str, str, int]
 """A cell within its paper and tier: experiment, `canonical_settings`, seed."""
 
 
+CUSTOM = "custom"
+"""The tier of runs with other seeds, settings or single experiments; they feed no answer."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One experiment with one set of settings and one seed, before it has run.

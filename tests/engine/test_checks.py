@@ -197,7 +197,7 @@ def test_a_kind_makes_one_number(
     (one,) = check(text).conditions(of)
     assert one.value == (None if value is None else pytest.approx(value))
     assert (one.met, one.limit.zero, one.unit, one.check) == (met, zero, unit, 0)
-    contrast = text.startswith("beats") and "by" not in text and value is not None
+    contrast = text.startswith("beats") and "by" not in text
     assert one.contrast == (contrast or "grown_from=b above=0" in text)
     if unit == "factor" and contrast:
         assert one.course == tuple(np.max(of.numbers(Quantity(measurement=n))) for n in "ab")

@@ -240,6 +240,9 @@ class Setting(StrictModel):
     unless the source is an assumption."""
     words: Text | None = None
     """What a page calls the setting, in a few words; left out, its name."""
+    phrases: dict[Text, Text] = Field(default_factory=dict)
+    """What a page calls a value of the setting: {sphere: codes on a sphere}, {"true": trained
+    biases}; left out, the setting's words and the value."""
     why: Text | None = None
     """Of a guess: the reason for this value, and why its alternatives are credible."""
     alternatives: tuple[Value, ...] = ()

@@ -6,13 +6,13 @@ disagree about the runs that a claim rests on. Nothing here runs anything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from reproaudit.audit.model import Audit, Claim, NamedArm, StartBound, TierName
-from reproaudit.audit.seeds import seeds_of
-from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.audit.seeds import seeds_of, stored_tier
+from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.declarations import Quantity
 
 OWN = "own"
@@ -172,6 +172,34 @@ def plan(
             role = Role.OWN if arm.role is Role.OWN else role
             found[key] = (role, replace(known, seeds=seeds))
     return tuple(sorted(found.values(), key=lambda one: one[0] is not Role.OWN))
+
+
+def varied_tier(tier: str) -> str:
+    """Return the folder of a tier's alternatives."""
+    return f"multiverse-{tier}"
+
+
+def cells_of_tier(audit: Audit, tier: TierName, claims: Iterable[str] = ()) -> list[Cell]:
+    """Return every cell that a tier needs, own experiments first."""
+    kept = stored_tier(audit, tier)
+    return [
+        Cell(audit.paper.slug, kept, batch.experiment, batch.settings(audit), seed)
+        for _, batch in plan(audit, tier, frozenset(claims))
+        for seed in batch.seeds
+    ]
+
+
+def cells_of_alternatives(audit: Audit, tier: TierName) -> list[Cell]:
+    """Return every cell of every claim's alternatives, each once."""
+    kept = varied_tier(stored_tier(audit, tier))
+    found: dict[object, Cell] = {}
+    for claim in audit.claims:
+        for arm in alternatives_of(audit, claim):
+            settings = arm.settings(audit, tier)
+            for seed in batch_of(audit, claim, arm, tier).seeds:
+                cell = Cell(audit.paper.slug, kept, arm.experiment, settings, seed)
+                found.setdefault(cell.key, cell)
+    return list(found.values())
 
 
 def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:

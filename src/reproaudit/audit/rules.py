@@ -30,15 +30,13 @@ from reproaudit.declarations import (
     Quantity,
     StrictModel,
 )
+from reproaudit.stats.binomial import FEWEST_RUNS
 
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 """Marks of a text that is still to be written."""
-
-FEWEST_RUNS = 5
-"""The fewest valid runs by which a claim is decided."""
 
 MOST_WORK = 1_000_000
 """What rules compare at most; the largest audit so far needs ten thousand."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -39,8 +38,7 @@ class Beats(Kind, Sourced):
             zero, apart = Limit(Side.ABOVE, 0.0, self.origin), upper - lower
             return (self._condition(apart, zero, self.lower, "difference", contrast=True),)
         limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
-        if np.min(lower) <= 0 or np.min(upper) < 0:
-            return (self._condition((), limit, self.lower, unit="factor"),)
-        found = self._condition(upper / lower, limit, self.lower, unit="factor")
-        course = (float(np.max(upper)), float(np.max(lower)))
-        return (replace(found, contrast=self.by is None, course=course),)
+        signed = np.min(lower) <= 0 or np.min(upper) < 0
+        factors = () if signed else upper / lower
+        more = {"contrast": self.by is None, "course": (float(np.max(upper)), float(np.max(lower)))}
+        return (self._condition(factors, limit, self.lower, unit="factor", **more),)

@@ -16,15 +16,15 @@ from reproaudit import results
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.paper_module import Module
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
-from reproaudit.cell import Cell, RunForm, SettingValue
+from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
 from reproaudit.commands.output import say
 from reproaudit.commands.progress import live_progress
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.report.answers import cells_of_alternatives, cells_of_tier, scorecard_of_store
-from reproaudit.report.export.records import CUSTOM
+from reproaudit.report.answers import scorecard_of_store
 from reproaudit.report.model import Scorecard
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device

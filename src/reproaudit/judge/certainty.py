@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.plan import Role, alternatives_of
 from reproaudit.checks import Provenance
-from reproaudit.judge.decisions import FEWEST, scaled
+from reproaudit.judge.decisions import scaled
 from reproaudit.judge.model import ClaimAnswer, History, Level, Note, Specificity
 from reproaudit.judge.runs import Bundles
-from reproaudit.stats.binomial import Decision, share_interval
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision, share_interval
 
 SURE_SHARE = 2 / 3
 """The share of all runs that must agree with the outcome, at the interval's lower end."""
@@ -55,7 +55,7 @@ def _indirect(claim: Claim) -> Iterator[Note]:
 
 def _readings(found: ClaimAnswer) -> Iterator[Note]:
     needed = [one for one in found.readings if not one.arm.excused]
-    late = [one for one in needed if one.valid < FEWEST]
+    late = [one for one in needed if one.valid < FEWEST_RUNS]
     if late:
         yield Note("reading not run", {"varied": late[0].arm.varied, "role": late[0].arm.role})
         return
@@ -72,7 +72,7 @@ def _guesses(audit: Audit, claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
     varied = {
         one.answer.arm.varied
         for one in found.alternatives
-        if one.answer.valid >= FEWEST and not one.unfinished
+        if one.answer.valid >= FEWEST_RUNS and not one.unfinished
     }
     open_ = [
         one.varied[0]
@@ -131,7 +131,7 @@ def _phrases(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
         yield Note("depends on", {"setting": setting, "value": value})
     base = found.base
     for reading in found.readings:
-        if reading.valid >= FEWEST and reading.decision is not base.decision:
+        if reading.valid >= FEWEST_RUNS and reading.decision is not base.decision:
             values = {"varied": reading.arm.varied, "decision": reading.decision}
             yield Note("under reading", values)
     for ablation in found.ablations:

@@ -11,11 +11,8 @@ from reproaudit.checks import Condition, Kind, Side
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.model import ArmAnswer, Estimate, RunAnswer, Status
 from reproaudit.judge.runs import Bundles, answers
-from reproaudit.stats.binomial import Decision, decide_count
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval
-
-FEWEST = 5
-"""The fewest runs that can decide."""
 
 
 def all_of(decisions: Iterable[Decision]) -> Decision:
@@ -90,7 +87,7 @@ def decide(
     means = [one.decision for one in estimates if one.decision is not None]
     if exact:
         return Decision.OPEN if not n else Decision.MET if yes == n else Decision.MISSED
-    if n < FEWEST:
+    if n < FEWEST_RUNS:
         return Decision.OPEN
     if means and len(means) == len(estimates):
         return all_of(means)
@@ -114,7 +111,7 @@ def beats_null(own: ArmAnswer, null: ArmAnswer) -> Decision | None:
         if condition.contrast:
             sizes = [[_size(run.conditions[place]) for run in pair] for pair in pairs]
             wins, losses = sum(a > b for a, b in sizes), sum(a < b for a, b in sizes)
-            enough = wins + losses >= FEWEST
+            enough = wins + losses >= FEWEST_RUNS
             decisions.append(decide_count(wins, wins + losses) if enough else Decision.OPEN)
     return all_of(decisions) if decisions else None
 

@@ -10,7 +10,7 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Provenance
 from reproaudit.judge.certainty import certainty, phrases
-from reproaudit.judge.decisions import FEWEST, all_of, ask, beats_null, effect, joined
+from reproaudit.judge.decisions import all_of, ask, beats_null, effect, joined
 from reproaudit.judge.model import (
     DECIDED,
     AblationAnswer,
@@ -24,7 +24,7 @@ from reproaudit.judge.model import (
     Status,
 )
 from reproaudit.judge.runs import Bundles, Records
-from reproaudit.stats.binomial import Decision, fewer_yes
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision, fewer_yes
 
 FLIP = 0.05
 """The one-sided P value of Fisher's test at which runs answer otherwise."""
@@ -184,12 +184,12 @@ def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tupl
         return Outcome.NOT_TESTED, (Note("smoke"),)
     if met := [one.arm.name for one in found.nulls if one.decision is Decision.MET]:
         return Outcome.NOT_TESTED, (Note("null meets", {"null": met[0]}),)
-    if few := [one for one in found.nulls if one.decision is Decision.OPEN and one.n < FEWEST]:
-        values = {"null": few[0].arm.name, "missing": FEWEST - few[0].n}
+    if few := [one for one in found.nulls if one.decision is Decision.OPEN and one.n < FEWEST_RUNS]:
+        values = {"null": few[0].arm.name, "missing": FEWEST_RUNS - few[0].n}
         return Outcome.NOT_TESTED, (Note("null unfinished", values),)
     if out := _out_of_reach(found):
         return Outcome.NOT_TESTED, (out,)
-    if (missing := (1 if claim.exact else FEWEST) - base.valid) > 0:
+    if (missing := (1 if claim.exact else FEWEST_RUNS) - base.valid) > 0:
         return Outcome.NOT_TESTED, (Note("too few", {"missing": missing}),)
     primary = claim.grade.primary if claim.grade is not None else ()
     decisions = [one.decision for one in found.grades if one.at in primary] or [base.decision]
@@ -285,7 +285,7 @@ def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
         fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
         unfinished = fall > 0 and theirs < FAR_ENOUGH * fall
     flips = False
-    if answer.n >= FEWEST and own.n >= FEWEST:
+    if answer.n >= FEWEST_RUNS and own.n >= FEWEST_RUNS:
         counts = (answer.yes, answer.n, own.yes, own.n)
         if own.decision is Decision.MET:
             flips = fewer_yes(*counts) <= FLIP

@@ -7,16 +7,15 @@ judged whole: whoever shipped them drew their seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, TierName
-from reproaudit.audit.plan import alternatives_of, batch_of, plan
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import stored_tier
-from reproaudit.cell import Cell
 from reproaudit.elsewhere.scope import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
@@ -29,34 +28,6 @@ from reproaudit.results import history_of
 from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store, Unreadable
-
-
-def varied_tier(tier: str) -> str:
-    """Return the folder of a tier's alternatives."""
-    return f"multiverse-{tier}"
-
-
-def cells_of_tier(audit: Audit, tier: TierName, claims: Iterable[str] = ()) -> list[Cell]:
-    """Return every cell that a tier needs, own experiments first."""
-    kept = stored_tier(audit, tier)
-    return [
-        Cell(audit.paper.slug, kept, batch.experiment, batch.settings(audit), seed)
-        for _, batch in plan(audit, tier, frozenset(claims))
-        for seed in batch.seeds
-    ]
-
-
-def cells_of_alternatives(audit: Audit, tier: TierName) -> list[Cell]:
-    """Return every cell of every claim's alternatives, each once."""
-    kept = varied_tier(stored_tier(audit, tier))
-    found: dict[object, Cell] = {}
-    for claim in audit.claims:
-        for arm in alternatives_of(audit, claim):
-            settings = arm.settings(audit, tier)
-            for seed in batch_of(audit, claim, arm, tier).seeds:
-                cell = Cell(audit.paper.slug, kept, arm.experiment, settings, seed)
-                found.setdefault(cell.key, cell)
-    return list(found.values())
 
 
 def has_records(store: Store, slug: str, tier: str) -> bool:

@@ -28,7 +28,7 @@ from reproaudit.report.model import (
     RunsModel,
     Scorecard,
 )
-from reproaudit.report.numbers import apart, at_words, number, setting_value
+from reproaudit.report.numbers import apart, at_words, number
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import (
     SOURCES,
@@ -182,8 +182,7 @@ class _Arms:
         setting, value = arm.varied or (None, None)
         said = self._namer.arm(arm.name)
         if setting is not None and value is not None:
-            called = self._namer.setting(self._claim.experiment, setting)
-            said = f"{called} {setting_value(value)}"
+            said = self._namer.varied(self._claim.experiment, setting, value)
         primary = self._grade is None or answer.at is None or answer.at in self._grade.primary
         source = None
         if setting is not None and value is not None and arm.role is not Role.ALTERNATIVE:

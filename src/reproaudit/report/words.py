@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reproaudit.audit.model import Audit, Source
+from reproaudit.cell import SettingValue
 from reproaudit.checks import Side
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate
@@ -115,6 +116,13 @@ class Namer:
         """Return what a page calls a setting."""
         found = self._audit.settings_of(experiment).get(name)
         return found.words if found is not None and found.words else name.replace("_", " ")
+
+    def varied(self, experiment: str, name: str, value: SettingValue) -> str:
+        """Return what a page calls a setting at a value: pairs n = 10."""
+        found = self._audit.settings_of(experiment).get(name)
+        text = setting_value(value)
+        phrase = found.phrases.get(text.replace(" ", "_")) if found is not None else None
+        return phrase or f"{self.setting(experiment, name)} {text}"
 
     def noun(self, experiment: str, name: str) -> str:
         """Return what a page calls a measurement."""
@@ -241,10 +249,10 @@ class Context:
     tier: str = "paper"
 
     def varied(self, pair: tuple[str, Any] | None) -> str:
-        """Return a setting with its value: pairs n = 10."""
+        """Return a setting at its value."""
         if pair is None:
             return "the primary reading"
-        return f"{self.namer.setting(self.experiment, pair[0])} {setting_value(pair[1])}"
+        return self.namer.varied(self.experiment, *pair)
 
     def noun(self, name: str) -> str:
         """Return what a page calls a measurement."""

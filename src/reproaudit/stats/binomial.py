@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 from enum import StrEnum
 
+FEWEST_RUNS = 5
+"""The fewest runs that can decide."""
+
 _CONFIDENCE = 0.95
 """One-sided confidence of every decision."""
 

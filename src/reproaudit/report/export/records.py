@@ -6,17 +6,17 @@ The records of smaller tiers go with them, and so do those of alternatives and c
 from __future__ import annotations
 
 from reproaudit.audit.model import TIERS
+from reproaudit.audit.plan import varied_tier
+from reproaudit.cell import CUSTOM
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.running.shipped import FILE_NAME, pack_records
 from reproaudit.running.store import Store
-
-CUSTOM = "custom"
 
 
 def records_export(request: ExportRequest) -> Exported:
     """Return the file with the records of the scorecard's tier, of those below it, and custom."""
     tier = request.scorecard().tier
     below = TIERS[: TIERS.index(tier) + 1] if tier in TIERS else (tier,)
-    tiers = {CUSTOM, *below, *(f"multiverse-{one}" for one in below)}
+    tiers = {CUSTOM, *below, *map(varied_tier, below)}
     slug = request.audit_file.stem
     return Exported({FILE_NAME: pack_records(Store(request.store), slug, tiers)}, tier)
