@@ -69,7 +69,7 @@ def logged(tmp_path: Path, logger: str) -> tuple[Path, dict[int, dict[str, Any]]
 
 
 def runs(tmp_path: Path, logs: Path) -> list[LoggedRun]:
-    return find_runs([logs], frozenset(), None, tmp_path).runs
+    return find_runs([logs], frozenset(), None, tmp_path)[0]
 
 
 @pytest.mark.parametrize("logger", LOGGERS)

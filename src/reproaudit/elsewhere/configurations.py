@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from reproaudit.elsewhere.logged import (
     LogError,
     LoggedRun,
     flat,
-    number_of,
     parse_json,
     parse_yaml,
     read_log_text,
@@ -53,8 +53,8 @@ Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
 
 
-def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, ...]]:
-    """Return a run's configuration: what its logger kept, and the files in its folder.
+def configured(run: LoggedRun, root: Path) -> LoggedRun:
+    """Return a run with its configuration: what its logger kept, and the files in its folder.
 
     Where the folder has none, the nearest one above it that has, up to the root, is read.
     """
@@ -71,15 +71,17 @@ def find_configuration(run: LoggedRun, root: Path) -> tuple[Config, tuple[Path, 
             raise LogError(place, "found no names with values; expected a configuration.")
         for name, raw in flat("", _unwrapped(tree)):
             value = _plain(raw)
+            # a Trainer settles by itself what its arguments leave open: its state says what it did
+            is_open = name == "num_train_epochs" or (name, value) == ("max_steps", -1)
             if name not in config:
                 config[name], stated[name] = value, file.name
-            elif not alike(config[name], value) and not _left_to_trainer(run, name, value):
+            elif not (alike(config[name], value) or (run.source == "Hugging Face" and is_open)):
                 raise LogError(
                     place,
                     f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}; expected "
                     "one value. Take the file away that does not belong to this run.",
                 )
-    return config, files
+    return replace(run, config=config, configurations=files)
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
@@ -108,17 +110,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool | int | float | str) or value is None:
         return value
     return str(value)  # a date, as YAML reads one
-
-
-def _left_to_trainer(run: LoggedRun, name: str, value: Any) -> bool:
-    """Return True for an argument that Hugging Face's Trainer settles by itself.
-
-    The arguments say max_steps = -1 where the epochs count, and epochs that max_steps overrules;
-    the Trainer's state says what was trained.
-    """
-    number = number_of(value)
-    unset = name == "max_steps" and number is not None and number <= 0
-    return run.source == "Hugging Face" and (unset or name == "num_train_epochs")
 
 
 def normal(name: str) -> str:

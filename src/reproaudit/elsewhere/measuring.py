@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
@@ -21,6 +20,7 @@ from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, Mappin
 from reproaudit.elsewhere.roles import PlacedRun
 from reproaudit.elsewhere.scope import Scope, end_beside, role_words
 from reproaudit.errors import did_you_mean
+from reproaudit.records import Measurements, Series
 
 MAX_CELLS = 2**24
 """Numbers of one measurement of one run."""
@@ -37,25 +37,12 @@ _Place = frozenset[tuple[str, float | str]]
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One measurement of one run.
-
-    Attributes:
-        steps: the steps of a series; None of anything else.
-        values: shape (step, *axes) of a series, else (*axes).
-    """
-
-    steps: tuple[Any, ...] | None
-    values: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
 class ImportedRole:
     """An experiment or a control with its runs.
 
     Attributes:
         runs: seed -> run.
-        measured: measurement -> seed -> numbers; whole ones only.
+        measured: measurement -> seed -> its curve, as `RunMeasurer.measure` makes it; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
@@ -63,7 +50,7 @@ class ImportedRole:
 
     batch: Batch
     runs: Mapping[int, PlacedRun]
-    measured: Mapping[str, Mapping[int, Measured]]
+    measured: Mapping[str, Mapping[int, Curve]]
     withheld: Mapping[str, tuple[str, ...]]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -112,7 +99,7 @@ def _role(
     }
     batch = next(iter(runs.values())).batch
     declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
-    measured: dict[str, dict[int, Measured]] = {}
+    measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
     for name in wanted:
         quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
@@ -139,7 +126,7 @@ def _role(
 
 def _reasons(
     name: str,
-    found: Mapping[int, Measured],
+    found: Mapping[int, Curve],
     measurers: Mapping[int, RunMeasurer],
     attested: bool,
 ) -> tuple[str, ...]:
@@ -153,7 +140,7 @@ def _reasons(
     if without:
         reasons.append(f"seed {', '.join(without)} did not log it, and others did")
     steps = {
-        seed: set(one.steps)
+        seed: set(one.steps.tolist())
         for seed, one in found.items()
         if one.steps is not None and not measurers[seed].diverged
     }
@@ -223,8 +210,11 @@ class RunMeasurer:
 
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
-    ) -> Measured | None:
-        """Make one measurement; None if the run has none of the tags it needs."""
+    ) -> Curve | None:
+        """Make one measurement; None if the run has none of the tags it needs.
+
+        Its values have the shape (step, *axes) of a series, else (*axes), without steps.
+        """
         place = f"{self.run.name}, measurement '{name}'"
         names = [axis.name for axis in declaration.axes]
         coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
@@ -251,7 +241,7 @@ class RunMeasurer:
         wrong = np.argwhere(~np.isfinite(measured.values))
         if self.finite_only and len(wrong):
             found = measured.values[tuple(wrong[0])]
-            where = f" at step {measured.steps[wrong[0][0]]}" if measured.steps else ""
+            where = "" if measured.steps is None else f" at step {measured.steps[wrong[0][0]]}"
             gaps.append(f"found {found}{where}; of a run that diverged say so under 'runs'")
         reasons = self.run.not_whole or gaps  # a run that was cut is why its curves end early
         if reasons and not self.diverged:
@@ -387,7 +377,7 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
 
 def _stacked(
     curves: Sequence[Curve], declaration: Declaration, shape: tuple[int, ...], place: str
-) -> Measured:
+) -> Curve:
     """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
     steps = curves[0].steps
     count = 1 if steps is None else len(steps)
@@ -401,7 +391,8 @@ def _stacked(
                 f"found {longest} steps; expected one number, as it is no series. Say which with "
                 "an expression: last(…), first(…) or mean(…).",
             )
-        return Measured(None, np.concatenate([one.values.ravel() for one in curves]).reshape(shape))
+        values = np.concatenate([one.values.ravel() for one in curves])
+        return Curve(place, None, values.reshape(shape))
     if steps is None:
         raise LogError(place, "found a single number without a step; expected a series over steps.")
     for other in curves[1:]:
@@ -413,4 +404,21 @@ def _stacked(
                 "steps at every coordinate.",
             )
     values = np.stack([one.values for one in curves], axis=-1).reshape(count, *shape)
-    return Measured(tuple(steps.tolist()), values)
+    return Curve(place, steps, values)
+
+
+def measurements_of(
+    declared: Mapping[str, Declaration], found: Mapping[str, Curve]
+) -> Measurements:
+    """Return measurements of one run as records hold them."""
+    kinds: dict[MeasurementKind, dict[str, Curve]] = {kind: {} for kind in MeasurementKind}
+    for name, one in found.items():
+        kinds[declared[name].kind][name] = one
+    return Measurements(
+        scalars={name: float(one.values) for name, one in kinds[MeasurementKind.SCALAR].items()},
+        series={
+            name: Series(steps=tuple(np.array(one.steps).tolist()), values=one.values)
+            for name, one in kinds[MeasurementKind.SERIES].items()
+        },
+        arrays={name: one.values for name, one in kinds[MeasurementKind.ARRAY].items()},
+    )

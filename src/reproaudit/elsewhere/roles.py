@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Any
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
@@ -28,27 +28,20 @@ from reproaudit.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
-class Stated:
-    """The value of one of the audit's settings, as a run's configuration states it.
+class PlacedRun:
+    """A logged run and what it is to the audit.
 
     Attributes:
-        name: what the configuration calls it.
-        value: its value, as the audit would write it.
+        stated: the values of the audit's settings that its configuration states.
+        names: what the configuration calls these settings.
     """
-
-    name: str
-    value: SettingValue
-
-
-@dataclass(frozen=True)
-class PlacedRun:
-    """A logged run and what it is to the audit."""
 
     run: LoggedRun
     batch: Batch
     seed: int
     diverged: bool
-    stated: Mapping[str, Stated]
+    stated: Mapping[str, SettingValue]
+    names: frozenset[str]
 
 
 def place_runs(
@@ -68,7 +61,7 @@ def place_runs(
             continue
         experiment = _experiment(scope, run, rule)
         batches = [batch for batch in scope.batches if batch.experiment == experiment]
-        stated = _stated(audit, experiment, run, mapping)
+        stated, called = _stated(audit, experiment, run, mapping)
         told = [seed for pattern, seed in seeds.items() if fnmatchcase(run.name, pattern)]
         seed = told[0] if told else rule.seed
         one = PlacedRun(
@@ -79,6 +72,7 @@ def place_runs(
             seed=seed_of(run) if seed is None else seed,
             diverged=rule.status == "diverged",
             stated=stated,
+            names=called,
         )
         other = placed.setdefault((one.batch, one.seed), one)
         if other is not one:
@@ -143,17 +137,17 @@ def _of_settings(
 
 
 def _of_stated(
-    audit: Audit, stated: Mapping[str, Stated], batches: Sequence[Batch], run: LoggedRun
+    audit: Audit, stated: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
 ) -> Batch:
     """Return the experiment, or the control, whose settings the configuration states."""
     telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
     for batch in batches:
         values = batch.settings(audit)
         if dict(batch.overrides).keys() <= stated.keys() and all(
-            same(stated[name].value, values[name]) for name in telling
+            same(stated[name], values[name]) for name in telling
         ):
             return batch
-    found = ", ".join(f"{name} = {shown(stated[name].value)}" for name in sorted(telling))
+    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
     raise LogError(
         run.name,
         f"found {found or 'nothing'} in its configuration, which neither the experiment nor a "
@@ -167,8 +161,10 @@ def _of_stated(
 
 def _stated(
     audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
-) -> dict[str, Stated]:
-    found: dict[str, Stated] = {}
+) -> tuple[dict[str, SettingValue], frozenset[str]]:
+    """Return the values that a configuration states of settings, and what it calls these."""
+    found: dict[str, SettingValue] = {}
+    names = set()
     for name, setting in audit.settings_of(experiment).items():
         called = _called(name, run, mapping)
         if called is None or run.config[called] is None:
@@ -181,8 +177,9 @@ def _stated(
                 f"{kind_of(setting.value)}, like {shown(setting.value)}. If it is another setting, "
                 f"write 'configuration: {{{name}: null}}' in the mapping.",
             )
-        found[name] = Stated(called, value)
-    return found
+        found[name] = value
+        names.add(called)
+    return found, frozenset(names)
 
 
 def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
@@ -224,66 +221,57 @@ def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
     return None if isinstance(value, tuple) else str(value)
 
 
-@dataclass(frozen=True)
-class ComparedSetting:
-    """One setting of one role: the audit's value beside that of the runs' configurations.
+def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> list[dict[str, Any]]:
+    """Set every setting of every role beside the audit's value, for the protocol.
 
-    Attributes:
-        batch: the experiment or control.
-        name: the setting.
-        audit: the audit's value.
-        source: where the audit has it from.
-        found: the configurations' value; None if it is absent.
+    A control has most settings as its experiment does; these are not repeated.
     """
-
-    batch: Batch
-    name: str
-    audit: SettingValue
-    source: str
-    found: SettingValue | None
-
-    @property
-    def status(self) -> Literal["equal", "contradicting", "absent"]:
-        """The relation of the value found in the logs to the audit's."""
-        if self.found is None:
-            return "absent"
-        return "equal" if same(self.found, self.audit) else "contradicting"
-
-
-def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> tuple[ComparedSetting, ...]:
-    """Compare every setting of every role; `place_runs` saw to it that its runs state the same."""
-    fullest: dict[Batch, PlacedRun] = {}
-    for one in sorted(placed, key=lambda run: (bool(run.batch.overrides), -len(run.stated))):
-        fullest.setdefault(one.batch, one)
-    return tuple(
-        ComparedSetting(
-            batch=batch,
-            name=name,
-            audit=batch.settings(audit)[name],
-            source=setting.source.value,
-            found=one.stated[name].value if name in one.stated else None,
-        )
-        for batch, one in fullest.items()
-        for name, setting in audit.settings_of(batch.experiment).items()
-    )
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for batch, one in _first_of_roles(placed).items():
+        values = batch.settings(audit)
+        for name, setting in audit.settings_of(batch.experiment).items():
+            value, found = values[name], one.stated.get(name)
+            status = "absent" if found is None else "contradicting"
+            status = "equal" if found is not None and same(found, value) else status
+            row: dict[str, Any] = {
+                "role": role_words(batch),
+                "setting": name,
+                "audit": value,
+                "source": setting.source.value,
+                "found": found,
+                "status": status,
+            }
+            rows.setdefault((batch.experiment, name, shown(value), str(found)), row)
+    return list(rows.values())
 
 
-def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
+def manifest_settings(audit: Audit, placed: Sequence[PlacedRun]) -> dict[str, SettingValue]:
     """Return the settings that the logs state of every run of an experiment, for a manifest."""
     found: dict[str, SettingValue] = {}
-    for one in compared:  # the experiments come first
-        name = f"{one.batch.experiment}.{one.name}"
-        if one.found is None or one.name in dict(one.batch.overrides):
-            continue
-        if name not in found and one.batch.overrides and one.status == "equal":
-            continue  # what a control states alone, it does not state for the experiment
-        value = found.setdefault(name, one.audit if one.status == "equal" else one.found)
-        if not same(one.found, value):
-            raise LogError(
-                f"runs of {role_words(one.batch)}",
-                f"found {one.name} = {shown(one.found)}, and {shown(value)} in other runs of the "
-                "experiment; expected one value for both. A manifest holds one: import them apart.",
-            )
+    for batch, one in _first_of_roles(placed).items():
+        audited = batch.settings(audit)
+        for plain, stated in one.stated.items():
+            name, is_equal = f"{batch.experiment}.{plain}", same(stated, audited[plain])
+            # what a control states alone, it does not state for the experiment
+            is_alone = name not in found and batch.overrides and is_equal
+            if plain in dict(batch.overrides) or is_alone:
+                continue
+            value = found.setdefault(name, audited[plain] if is_equal else stated)
+            if not same(stated, value):
+                raise LogError(
+                    f"runs of {role_words(batch)}",
+                    f"found {plain} = {shown(stated)}, and {shown(value)} in other runs of the "
+                    "experiment; expected one value for both. A manifest holds one: import them "
+                    "apart.",
+                )
+    return found
+
+
+def _first_of_roles(placed: Sequence[PlacedRun]) -> dict[Batch, PlacedRun]:
+    """Return the run of each role that states the most, the experiments first."""
+    found: dict[Batch, PlacedRun] = {}
+    for one in sorted(placed, key=lambda run: (bool(run.batch.overrides), -len(run.stated))):
+        found.setdefault(one.batch, one)
     return found
 
 
@@ -302,10 +290,9 @@ _OWN = re.compile(
 def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) -> None:
     """Refuse two runs of one role that differ in more than their seed."""
     a, b = one.run.config, other.run.config
-    settings = {stated.name for run in (one, other) for stated in run.stated.values()}
     for key in sorted({*a, *b}):
         left, right = a.get(key, "nothing"), b.get(key, "nothing")
-        own = key not in settings and _OWN.search(normal(key))
+        own = key not in one.names | other.names and _OWN.search(normal(key))
         varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
         by_seed = alike(_unseeded(left, one), _unseeded(right, other))
         if not (own or varies or by_seed or alike(left, right)):

@@ -3,8 +3,8 @@
 A folder holds a manifest (their origin, and the files of each run) and the files: CSV, JSON or NPZ.
 Here they are checked against the audit's declarations, and made into records that carry their
 origin, so that they are judged as ours are and never passed off as ours. Sizes are checked before
-content, and nothing is unpickled. Every fault is told, all at once, each with its place; of a file
-the first one.
+content, and nothing is unpickled. All faults are told at once, each with its place; of a file the
+first one.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
@@ -18,15 +18,13 @@ import hashlib
 import io
 import json
 import math
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
-from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,7 +40,6 @@ from reproaudit.elsewhere.logged import (
     MAX_STEP,
     Curve,
     LogError,
-    LoggedCoordinates,
     LoggedRun,
     LogSource,
     decode,
@@ -51,7 +48,7 @@ from reproaudit.elsewhere.logged import (
 )
 from reproaudit.elsewhere.manifest import NAMES, PROTOCOL, Manifest, Placed, Run, read_manifest
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import Measured, RunMeasurer
+from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
 from reproaudit.elsewhere.scope import end_beside, role_words, some, stated_length
 from reproaudit.elsewhere.tables import TableForm, csv_rows, group_rows
 from reproaudit.errors import SpecError, did_you_mean
@@ -62,7 +59,6 @@ from reproaudit.records import (
     Measurements,
     Origin,
     Record,
-    Series,
     is_finite,
 )
 
@@ -70,19 +66,10 @@ OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
 DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
-MOST_BELOW = 10_000
-"""Of the files in a folder, so many are looked at."""
-MOST_LINES_SAID = 1_000
-"""The number of faults that are told; the rest is counted."""
 MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
 MOST_ARRAY_BYTES = 2**26
 """Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
-MOST_BYTES = 2**30
-"""Of all files together, unpacked."""
-MOST_MEASUREMENTS = 1_000
-"""Of one JSON or NPZ file."""
-
 _Key = tuple[str, str]
 """Experiment and settings of a batch."""
 _Table = Mapping[int | None, LoggedRun]
@@ -210,7 +197,6 @@ class _Reader:
     """Reads the runs of one manifest; faults are gathered, each once.
 
     Attributes:
-        left: the bytes that may still be read.
         taken: the files that were read, each with the seeds that were taken from it.
     """
 
@@ -218,9 +204,8 @@ class _Reader:
     folder: Path
     manifest: Manifest
     placed: Placed
-    left: int = field(default_factory=lambda: MOST_BYTES)
     taken: dict[Path, set[int]] = field(default_factory=dict)
-    _tables: dict[Path, _Table | LogError] = field(default_factory=dict)
+    _tables: dict[Path, _Table] = field(default_factory=dict)
     _faults: dict[str, None] = field(default_factory=dict)
 
     def fault(self, place: str, text: str) -> None:
@@ -233,11 +218,8 @@ class _Reader:
         Raises:
             SpecError: if there are any.
         """
-        lines = list(self._faults)
-        if len(lines) > MOST_LINES_SAID:
-            lines[MOST_LINES_SAID:] = [f"and {len(lines) - MOST_LINES_SAID:,} more faults."]
-        if lines:
-            raise SpecError("\n".join(lines))
+        if self._faults:
+            raise SpecError("\n".join(self._faults))
 
     # --- the manifest against the audit -----------------------------------------------------------
 
@@ -320,17 +302,15 @@ class _Reader:
         """Yield sentences on rows and files beside the manifest that it does not name."""
         left = []
         for path, table in self._tables.items():
-            seeds = [] if isinstance(table, LogError) else [one for one in table if one is not None]
-            if rest := sorted(set(seeds) - self.taken[path]):
+            if rest := sorted({one for one in table if one is not None} - self.taken[path]):
                 where = path.relative_to(self.folder).as_posix()
                 left.append(f"{where} (seeds {', '.join(map(str, rest))})")
         if left:
             yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
-        below = (Path(at) / name for at, _, names in os.walk(self.folder) for name in sorted(names))
         unread = [
             one.relative_to(self.folder).as_posix()
-            for one in islice(below, MOST_BELOW)
-            if one.name not in (*NAMES, PROTOCOL) and one not in self.taken
+            for one in sorted(self.folder.rglob("*"))
+            if not one.is_dir() and one.name not in (*NAMES, PROTOCOL) and one not in self.taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
@@ -374,8 +354,7 @@ class _Reader:
 
     def _measured(self, run: Run, index: int, wanted: _Wanted) -> Measurements:
         """Return the measurements of one seed, out of all its files, that fit."""
-        places: dict[str, str] = {}
-        scalars, series, arrays = {}, {}, {}
+        found: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
             path = self._path(written, wanted.seed, self.placed("runs", index, "files", number))
             if path is None:
@@ -383,27 +362,20 @@ class _Reader:
             place = path.relative_to(self.folder).as_posix()
             one = replace(wanted, alone=wanted.alone or "{seed}" in written)
             with self._gathered():
-                for name, measured in self._read(path, place, one).items():
+                for name, curve in self._read(path, place, one).items():
                     here = f"{place}: {on_one_line(name, 80)}"
                     with self._gathered():
-                        kind = _refuse_misfit(name, measured, here, one)
-                        if name in places:
-                            raise LogError(here, f"found it in {places[name]}, too; expected once.")
-                        places[name] = here
-                        if kind is MeasurementKind.SCALAR:
-                            scalars[name] = float(measured.values)
-                        elif kind is MeasurementKind.ARRAY:
-                            arrays[name] = measured.values
-                        else:
-                            steps = tuple(map(int, measured.steps or ()))
-                            series[name] = Series(steps=steps, values=measured.values)
-        found = Measurements(scalars=scalars, series=series, arrays=arrays)
+                        if name in found:
+                            text = f"found it in {found[name].place}, too; expected once."
+                            raise LogError(here, text)
+                        found[name] = _fitted(name, replace(curve, place=here), one)
+        measured = measurements_of(wanted.declared, found)
         if wanted.diverged:
-            return found.finite_part()
-        for name, here in places.items():
-            if fault := misfit(name, wanted.declared[name], found, wanted.settings):
-                self.fault(here, f"{fault}.")
-        return found
+            return measured.finite_part()
+        for name, curve in found.items():
+            if fault := misfit(name, wanted.declared[name], measured, wanted.settings):
+                self.fault(curve.place, f"{fault}.")
+        return measured
 
     @contextmanager
     def _gathered(self) -> Iterator[None]:
@@ -416,18 +388,14 @@ class _Reader:
     def _path(self, written: str, seed: int, place: str) -> Path | None:
         """Return a file beside the manifest; nothing outside its folder is read."""
         name = written.replace("{seed}", str(seed))
-        pure = PurePosixPath(name)
         try:
-            if pure.is_absolute() or ".." in pure.parts or "\0" in name:
+            path = (self.folder / name).resolve()
+            if not path.is_relative_to(self.folder):
                 fault = f"found '{written}'; expected a file inside the manifest's folder."
+            elif path.exists():
+                return path
             else:
-                path = (self.folder / pure).resolve()
-                if not path.is_relative_to(self.folder):
-                    fault = f"found '{written}', which leads out of the folder; expected one in it."
-                elif path.exists():
-                    return path
-                else:
-                    fault = f"found no file '{name}'; expected one beside the manifest."
+                fault = f"found no file '{name}'; expected one beside the manifest."
         except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
             reason = getattr(error, "strerror", None) or "no path, or a loop of links"
             fault = f"found '{on_one_line(written, 80)}', which is {reason}."
@@ -436,12 +404,14 @@ class _Reader:
 
     # --- files ------------------------------------------------------------------------------------
 
-    def _read(self, path: Path, place: str, wanted: _Wanted) -> Mapping[str, Measured]:
+    def _read(self, path: Path, place: str, wanted: _Wanted) -> Mapping[str, Curve]:
         """Return the numbers of one seed in a file by name."""
         self.taken.setdefault(path, set()).add(wanted.seed)
         kind = path.suffix.lower()
         if kind == ".csv":
-            return _of_table(self._table(path, place), place, wanted)
+            if path not in self._tables:  # which is read once however many seeds it holds
+                self._tables[path] = self._parsed(_data(path, place, MOST_TEXT_BYTES), path, place)
+            return _of_table(self._tables[path], place, wanted)
         if kind not in (".json", ".npz"):
             raise LogError(place, f"found '{kind}'; expected one of .csv, .json, .npz.")
         if not wanted.alone:
@@ -450,47 +420,14 @@ class _Reader:
             )
             raise LogError(place, text)
         if kind == ".json":
-            tree = _json_arrays(self._data(path, place, MOST_TEXT_BYTES), place)
+            tree = _json_arrays(_data(path, place, MOST_TEXT_BYTES), place)
         else:
-            tree = self._npz_arrays(self._data(path, place, MOST_ARRAY_BYTES), place)
-        found: dict[str, Measured] = {}
-        for name, values in tree.items():
-            if name == "steps" or name.endswith(".steps"):
-                continue
-            steps = tree.get(f"{name}.steps", tree.get("steps"))
-            if steps is not None and steps.ndim != 1:
-                text = f"found steps of {steps.ndim} dimensions; expected one dimension."
-                raise LogError(f"{place}: steps of {name}", text)
-            found[name] = Measured(None if steps is None else tuple(steps.tolist()), values)
-        return found
-
-    def _data(self, path: Path, place: str, most: int) -> bytes:
-        try:
-            data = read_regular(path, most)
-        except OSError as error:
-            raise LogError(place, f"cannot be read: {error.strerror or error}.") from None
-        self._spend(len(data))
-        return data
-
-    def _spend(self, size: int) -> None:
-        self.left -= size
-        if self.left < 0:
-            raise LogError(
-                "files", f"found more than {MOST_BYTES:,} bytes in all files; expected fewer."
-            )
-
-    def _table(self, path: Path, place: str) -> _Table:
-        """Return a table, which is read once however many seeds it holds."""
-        if path not in self._tables:
-            try:
-                data = self._data(path, place, MOST_TEXT_BYTES)
-                self._tables[path] = self._parsed(data, path, place)
-            except LogError as error:
-                self._tables[path] = error
-        table = self._tables[path]
-        if isinstance(table, LogError):
-            raise table
-        return table
+            tree = _npz_arrays(_data(path, place, MOST_ARRAY_BYTES), place)
+        return {
+            name: Curve(place, tree.get(f"{name}.steps", tree.get("steps")), values)
+            for name, values in tree.items()
+            if name != "steps" and not name.endswith(".steps")
+        }
 
     def _parsed(self, data: bytes, path: Path, place: str) -> _Table:
         columns, rows = csv_rows(decode(data, place), place)
@@ -506,51 +443,19 @@ class _Reader:
         )
         source = LogSource(path, place)
         return {
-            seed: source.run("table", {tag: _in_order(at) for tag, at in curves.items()})
+            seed: source.run("table", curves)
             for (_, seed), curves in group_rows(rows, place, path.stem, form).items()
         }
 
-    def _npz_arrays(self, data: bytes, place: str) -> dict[str, NDArray[np.float64]]:
-        try:
-            count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
-            if count > MOST_MEASUREMENTS:
-                raise ValueError(f"found {count:,} arrays; expected at most {MOST_MEASUREMENTS:,}")
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                members = archive.infolist()
-            size = sum(one.file_size for one in members)
-            if size > MOST_ARRAY_BYTES:
-                text = f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
-                raise ValueError(text)
-            if len({one.filename for one in members}) < len(members):
-                raise ValueError("an array stands twice in it")
-            self._spend(size)
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                found = {name: arrays[name] for name in arrays.files}
-            for name, values in found.items():
-                if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
-                    raise ValueError(f"'{name[:40]}' holds something else than numbers")
-            with np.errstate(over="ignore"):  # of extended precision; told as not finite
-                return {name: values.astype(np.float64) for name, values in found.items()}
-        except LogError:
-            raise
-        except Exception as error:  # what zipfile and NumPy raise over damaged files has no end
-            reason = str(error) or type(error).__name__
-            raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
+
+def _data(path: Path, place: str, most: int) -> bytes:
+    try:
+        return read_regular(path, most)
+    except OSError as error:
+        raise LogError(place, f"cannot be read: {error.strerror or error}.") from None
 
 
-def _in_order(curves: Mapping[LoggedCoordinates, Curve]) -> Mapping[LoggedCoordinates, Curve]:
-    """Return curves in the order of their steps: the rows of a table may have any."""
-    found = {}
-    for at, one in curves.items():
-        order = (
-            slice(None) if one.steps is None or one.fault else np.argsort(one.steps, kind="stable")
-        )
-        steps = None if one.steps is None else one.steps[order]
-        found[at] = replace(one, steps=steps, values=one.values[order])
-    return found
-
-
-def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]:
+def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Curve]:
     if not wanted.alone and None in table:
         raise LogError(
             f"{place}:1",
@@ -561,7 +466,7 @@ def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]
     if run is None or not run.curves:
         raise LogError(place, f"found no number of seed {wanted.seed}; expected its rows.")
     measurer = RunMeasurer(run, wanted.settings, attested=True, finite_only=False)
-    found: dict[str, Measured] = {}
+    found: dict[str, Curve] = {}
     for name, at in run.curves.items():
         declaration = _declared(name, f"{place}: {on_one_line(name, 80)}", wanted)
         measured = measurer.measure(name, declaration, LoggedQuantity(tag=name))
@@ -579,11 +484,32 @@ def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]
     return found
 
 
-def _json_arrays(data: bytes, place: str) -> dict[str, NDArray[np.float64]]:
+def _npz_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+        size = sum(one.file_size for one in members)
+        if size > MOST_ARRAY_BYTES:
+            text = f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
+            raise ValueError(text)
+        if len({one.filename for one in members}) < len(members):
+            raise ValueError("an array stands twice in it")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+        for name, values in found.items():
+            if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+                raise ValueError(f"'{name[:40]}' holds something else than numbers")
+        with np.errstate(over="ignore"):  # of extended precision; told as not finite
+            return {name: values.astype(np.float64) for name, values in found.items()}
+    except Exception as error:  # what zipfile and NumPy raise over damaged files has no end
+        reason = str(error) or type(error).__name__
+        raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
+
+
+def _json_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
     tree = parse_json(data, place)
-    if not isinstance(tree, dict) or len(tree) > MOST_MEASUREMENTS:
-        text = f"expected measurements by name, at most {MOST_MEASUREMENTS:,}."
-        raise LogError(place, f"found no such object; {text}")
+    if not isinstance(tree, dict):
+        raise LogError(place, "found no object; expected measurements by name.")
     found: dict[str, NDArray[np.float64]] = {}
     for name, node in tree.items():
         here = f"{place}: {name}"
@@ -614,30 +540,32 @@ def _declared(name: str, place: str, wanted: _Wanted) -> Declaration:
     return wanted.declared[name]
 
 
-def _refuse_misfit(name: str, measured: Measured, place: str, wanted: _Wanted) -> MeasurementKind:
-    """Return the kind of a measurement, once its steps, shape and numbers are as declared."""
-    declaration = _declared(name, place, wanted)
+def _fitted(name: str, curve: Curve, wanted: _Wanted) -> Curve:
+    """Return a measurement, once its steps, shape and numbers are as declared."""
+    place, declaration = curve.place, _declared(name, curve.place, wanted)
     is_series = declaration.kind is MeasurementKind.SERIES
-    if is_series and not measured.steps:
+    steps = np.array(() if curve.steps is None or not is_series else curve.steps, dtype=np.float64)
+    if is_series and not steps.size:
         raise LogError(place, "found no steps; expected a series over steps.")
-    steps = np.array(measured.steps if is_series else (), dtype=np.float64)
+    if steps.ndim != 1:
+        raise LogError(place, f"found steps of {steps.ndim} dimensions; expected one dimension.")
     shape = declaration.shape(wanted.settings)
     expected = (len(steps), *shape) if is_series else shape
-    if measured.values.shape != expected:
+    if curve.values.shape != expected:
         axes = [*(["step"] if is_series else []), *(axis.name for axis in declaration.axes)]
         words = " by ".join(axes) or "a single number"
-        raise LogError(place, f"found shape {measured.values.shape}; expected {expected}: {words}.")
+        raise LogError(place, f"found shape {curve.values.shape}; expected {expected}: {words}.")
     wrong = (steps != np.floor(steps)) | (np.diff(steps, prepend=-1) <= 0) | (steps > MAX_STEP)
     if wrong.any():
         first = int(wrong.argmax())
         after = f" after {steps[first - 1]}" if first else ""
         text = f"found the step {steps[first]}{after}; expected whole ones to 2^53 that increase."
         raise LogError(place, text)
-    if not wanted.diverged and not is_finite(measured.values).all():
-        index = np.argwhere(~is_finite(measured.values))[0].tolist()
+    if not wanted.diverged and not is_finite(curve.values).all():
+        index = np.argwhere(~is_finite(curve.values))[0].tolist()
         raise LogError(
             place,
             f"found a number that is not finite, or too large, at {index}; expected finite ones. "
             "If the run diverged, write 'status: diverged'.",
         )
-    return declaration.kind
+    return replace(curve, steps=steps.astype(np.int64) if is_series else None)
