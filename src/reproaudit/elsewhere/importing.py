@@ -19,11 +19,11 @@ from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.values import shown
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
-from reproaudit.elsewhere.manifest import PROTOCOL
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping
 from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
 from reproaudit.elsewhere.roles import compare_settings, manifest_settings, place_runs
 from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
+from reproaudit.elsewhere.submission import PROTOCOL
 from reproaudit.elsewhere.writing import Header, MeasuredRuns, fill_folder
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder, scratch_folder

@@ -20,22 +20,24 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.loading import read_as
+from reproaudit.audit.model import Audit, SettingName, Text, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.values import fits, kind_of, shown
 from reproaudit.bounded import read_regular
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.declarations import Declaration, MeasurementKind, misfit
+from reproaudit.declarations import Declaration, MeasurementKind, Name, StrictModel, misfit
 from reproaudit.elsewhere.logged import (
     MAX_STEP,
     Curve,
@@ -46,12 +48,11 @@ from reproaudit.elsewhere.logged import (
     on_one_line,
     parse_json,
 )
-from reproaudit.elsewhere.manifest import NAMES, PROTOCOL, Manifest, Placed, Run, read_manifest
 from reproaudit.elsewhere.mapping import LoggedQuantity
 from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
 from reproaudit.elsewhere.scope import end_beside, role_words, some, stated_length
 from reproaudit.elsewhere.tables import TableForm, csv_rows, group_rows
-from reproaudit.errors import SpecError, did_you_mean
+from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.judge import Records
 from reproaudit.records import (
     CellStatus,
@@ -62,6 +63,7 @@ from reproaudit.records import (
     is_finite,
 )
 
+UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
 DISTINCT = 10
@@ -70,10 +72,140 @@ MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
 MOST_ARRAY_BYTES = 2**26
 """Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
-_Key = tuple[str, str]
-"""Experiment and settings of a batch."""
 _Table = Mapping[int | None, LoggedRun]
 """The rows of a table by seed; None without a column of seeds."""
+
+
+# --- the manifest ---------------------------------------------------------------------------------
+
+NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
+PROTOCOL = "import.json"
+"""The file in which `import` says what became of every log; no measurements stand in it."""
+
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+
+
+class Run(StrictModel):
+    """One experiment with one set of settings, over some seeds."""
+
+    experiment: Name
+    """The experiment, as the audit calls it."""
+    seeds: tuple[Seed, ...] = Field(min_length=1, max_length=10_000)
+    """The seeds; any numbers that tell the runs apart."""
+    settings: dict[Name, SettingValue] = Field(default_factory=dict)
+    """Of a control: the settings that the audit gives it. For the experiment itself: none."""
+    status: Literal["completed", "diverged"] = "completed"
+    """The end of the runs; diverged ones may hold numbers that are not finite."""
+    files: tuple[Text, ...] = Field(min_length=1, max_length=1_000)
+    """CSV, JSON or NPZ files beside the manifest; ``{seed}`` in a name stands for each seed."""
+
+
+class Manifest(StrictModel):
+    """Measurements made elsewhere."""
+
+    schema_version: Literal[1]
+    """The version of this format."""
+    who: Text
+    """The people who made and submit them."""
+    source: Text
+    """Their source: a repository with its revision, an archive, a log."""
+    framework: Text
+    """The software that computed them, with versions."""
+    date: date
+    """The day on which they were made."""
+    paper: Name | None = None
+    """The audit's slug, to guard against a mix-up."""
+    tier: Literal["quick", "paper"] = "paper"
+    """The tier at whose scale they were made, and at which they are judged."""
+    proxy: Text | None = None
+    """The substitute for the paper's data or method, if there was one."""
+    settings: dict[SettingName, SettingValue] = Field(default_factory=dict)
+    """The settings of every run, as "setting" or "experiment.setting"; settings that are not
+    stated are taken to be the tier's, and evidence on them is assumed at best."""
+    noted: tuple[Text, ...] = ()
+    """Sentences on the measurements, such as runs that were left out; `import` fills it in."""
+    runs: tuple[Run, ...] = Field(min_length=1)
+    """The runs."""
+
+    def settings_of(self, experiment: str) -> dict[str, SettingValue]:
+        """Return the settings of an experiment, among "setting" and "experiment.setting"."""
+        return {
+            name.rpartition(".")[2]: value
+            for name, value in self.settings.items()
+            if name.rpartition(".")[0] in ("", experiment)
+        }
+
+
+Placed = Callable[..., str]
+"""Gives the place of a field, by names and positions: ``manifest.yaml:9:5: runs[0].seeds``."""
+
+
+def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
+    """Read the manifest of a folder.
+
+    Raises:
+        UsageError: if the folder or the manifest is missing.
+        SpecError: listing all that is wrong with the manifest.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
+    found = _manifests(folder)
+    if len(found) != 1:
+        what = f"{len(found)} manifests" if found else "no manifest"
+        raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
+    file = found[0].name
+    manifest, document, faults = read_as(Manifest, found[0], "a manifest")
+    if manifest is None or document is None:
+        raise SpecError("\n".join(str(replace(one, file=file)) for one in faults))
+
+    def placed(*loc: str | int) -> str:
+        line, column = document.place(loc)
+        path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc).lstrip(".")
+        return f"{file}:{line}:{column}: {path}"
+
+    if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
+        text = f"found {manifest.date}, which is in the future; expected the day of the runs."
+        raise SpecError(f"{placed('date')}: {text}")
+    return manifest, placed
+
+
+def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[str, Path]:
+    """Return the folder of measurements of each paper that has one, by slug.
+
+    Args:
+        folders: each has a manifest, or subfolders named after papers that have one.
+        slugs: the papers there are. If there is one alone, a manifest that names no paper is its.
+
+    Raises:
+        SpecError: if a manifest cannot be read.
+        UsageError: if a folder has no manifest, or it is open which paper one belongs to.
+    """
+    found = {}
+    for folder in folders:
+        if _manifests(folder):
+            paper = read_manifest(folder)[0].paper or (slugs[0] if len(slugs) == 1 else None)
+            if paper is None:
+                raise UsageError(
+                    f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
+                    "Write 'paper: SLUG' into it."
+                )
+            found[paper] = folder
+            continue
+        below = {one.name: one for one in sorted(folder.iterdir()) if _manifests(one)}
+        if not below:
+            raise UsageError(
+                f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
+                "a subfolder named after the paper."
+            )
+        found.update(below)
+    return found
+
+
+def _manifests(folder: Path) -> list[Path]:
+    return [folder / name for name in NAMES if (folder / name).exists()]
+
+
+# --- measurements ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -84,9 +216,6 @@ class Submission:
         audit: the audit.
         tier: the tier at which they are judged.
         records: one for each run and seed.
-        unstated: the settings that no manifest states and that were taken to be the tier's, as
-            "experiment.setting".
-        absent: the experiments and arms without measurements, in words.
         remarks: what a reader is to know of the measurements, in sentences.
         found: the records by experiment and the settings of the plan, then by seed.
     """
@@ -94,8 +223,6 @@ class Submission:
     audit: Audit
     tier: TierName
     records: tuple[Record, ...]
-    unstated: tuple[str, ...]
-    absent: tuple[str, ...]
     remarks: tuple[str, ...]
     found: Records
 
@@ -110,12 +237,13 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     manifest, placed = read_manifest(folder)
     reader = _Reader(audit, folder.resolve(), manifest, placed)
     reader.check_manifest()
-    planned: dict[_Key, tuple[Role, Batch]] = {}
+    planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for role, batch in plan(audit, manifest.tier):  # the experiments come first
-        planned.setdefault(_key(batch), (role, batch))
-    found: dict[_Key, dict[int, Record]] = {}
+        planned.setdefault(_key(audit, batch), (role, batch))
+    found: dict[tuple[str, str], dict[int, Record]] = {}
     for index, run in enumerate(manifest.runs):
-        key = run.experiment, canonical_settings(run.settings)
+        settings = tuple(run.settings.items())
+        key = _key(audit, Batch(run.experiment, manifest.tier, settings, run.seeds))
         if key not in planned:
             reader.refuse_role(run, index, [batch for _, batch in planned.values()])
             continue
@@ -131,7 +259,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         if role is not Role.CONSTRUCTED:
             reader.refuse_copies(role_words(batch), records, placed("runs", index))
     reader.raise_if_any()
-    remarks = [*manifest.noted, *reader.unread()]
+    remarks = [*manifest.noted, *reader.unread(), *reader.absent(found.keys())]
     for key, records in found.items():
         if planned[key][0] is not Role.CONSTRUCTED:  # a constructed solution is one point
             remarks += _ends(audit, planned[key][1], records)
@@ -139,31 +267,14 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         audit=audit,
         tier=manifest.tier,
         records=tuple(record for records in found.values() for record in records.values()),
-        unstated=tuple(
-            f"{experiment}.{name}"
-            for experiment in sorted({one for one, _ in found})
-            for name in audit.settings_of(experiment)
-            if name not in manifest.settings_of(experiment)
-        ),
-        absent=tuple(
-            dict.fromkeys(
-                f"{role} {role_words(batch)}"
-                for claim in audit.claims
-                for role, batch in claim_batches(audit, claim, manifest.tier)
-                if _key(batch) not in found
-            )
-        ),
         remarks=tuple(remarks),
-        found={
-            (batch.experiment, canonical_settings(batch.settings(audit))): found[_key(batch)]
-            for _, batch in plan(audit, manifest.tier)
-            if _key(batch) in found
-        },
+        found=found,
     )
 
 
-def _key(batch: Batch) -> _Key:
-    return batch.experiment, canonical_settings(dict(batch.overrides))
+def _key(audit: Audit, batch: Batch) -> tuple[str, str]:
+    is_known = batch.experiment in audit.experiments
+    return batch.experiment, canonical_settings(batch.settings(audit) if is_known else {})
 
 
 def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator[str]:
@@ -249,18 +360,6 @@ class _Reader:
             elif not fits(value, known[plain].value):
                 expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
                 self.fault(place, f"found {shown(value)}; expected {expected}.")
-        units: dict[str, set[str]] = {}
-        for experiment in audit.experiments:
-            for name, declaration in audit.measurements_of(experiment).items():
-                units.setdefault(name, set()).add(declaration.unit)
-        for name, unit in manifest.units.items():
-            if unit not in units.get(name, ()):
-                expected = " or ".join(f"'{one}'" for one in sorted(units.get(name, ())))
-                self.fault(
-                    placed("units", name),
-                    f"found the unit '{unit}' of '{name}'; expected "
-                    f"{expected or f'a measurement of the audit. {did_you_mean(name, units)}'}.",
-                )
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
         """Note a run that belongs to no batch of the plan."""
@@ -315,6 +414,22 @@ class _Reader:
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
 
+    def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+        """Yield sentences on runs that the audit wants, and settings, that were not stated."""
+        audit, tier = self.audit, self.manifest.tier
+        every = [one for claim in audit.claims for one in claim_batches(audit, claim, tier)]
+        for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
+            if _key(audit, batch) not in found:
+                yield f"No runs of {role} {role_words(batch)}."
+        unstated = [
+            f"{experiment}.{name}"
+            for experiment in sorted({one for one, _ in found})
+            for name in audit.settings_of(experiment)
+            if name not in self.manifest.settings_of(experiment)
+        ]
+        if unstated:
+            yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
+
     # --- runs -------------------------------------------------------------------------------------
 
     def record(self, run: Run, index: int, seed: int) -> Record:
@@ -345,7 +460,7 @@ class _Reader:
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
-            environment=Environment(threads=None, **manifest.environment.model_dump()),
+            environment=Environment(threads=None, packages={}, **UNSTATED),
             started=datetime.combine(manifest.date, time(), UTC),
             seconds=0.0,
             origin=origin,

@@ -199,9 +199,6 @@ def scorecard_of_submission(
         rest = ", ".join(one.id for one in audit.claims if one not in only)
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
-    remarks += [f"No runs of {one}." for one in submission.absent]
-    if submission.unstated:
-        remarks.append(f"Not stated, taken to be the audit's: {', '.join(submission.unstated)}.")
     answers = judge(audit, submission.tier, submission.found)
     said, records = reviews or Reviews(), submission.records
     return build(audit, said, submission.tier, answers, records, environment=remarks)
