@@ -24,7 +24,7 @@ from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
 from reproaudit.elsewhere.roles import compare_settings, manifest_settings, place_runs
 from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
 from reproaudit.elsewhere.submission import PROTOCOL
-from reproaudit.elsewhere.writing import Header, MeasuredRuns, fill_folder
+from reproaudit.elsewhere.writing import MeasuredRuns, fill_folder, manifest_head
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
@@ -97,8 +97,9 @@ def import_logs(
             "settings": compared,
             "notes": list(notes),
         }
-        header = Header(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
-        fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], header)
+        origin = _origin(logs, mapping, runs)
+        head = manifest_head(origin, tier, settings, mapping.proxy, notes)
+        fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], head)
         text = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
         (folder / PROTOCOL).write_text(text + "\n", encoding="utf-8")
     lines = [

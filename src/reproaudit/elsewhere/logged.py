@@ -25,8 +25,9 @@ MAX_CONFIG_BYTES = 2**22
 MAX_LOG_BYTES = 2**32
 """Of an event file, a W&B log or a database; these are read piece by piece."""
 
-LoggedCoordinates = tuple[tuple[str, str], ...]
-"""Coordinates that the log itself gives a curve, as (axis, text); () if it gives none."""
+LoggedCoordinates = frozenset[tuple[str, float | str]]
+"""Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
+NOWHERE: LoggedCoordinates = frozenset()
 
 
 class LogError(AuditError):
@@ -130,7 +131,9 @@ class CurveBuilder:
         self._points: dict[tuple[str, LoggedCoordinates], tuple[list[int | None], list[float]]] = {}
         self._faults: dict[tuple[str, LoggedCoordinates], str] = {}
 
-    def add(self, tag: str, step: int | None, value: float, at: LoggedCoordinates = ()) -> None:
+    def add(
+        self, tag: str, step: int | None, value: float, at: LoggedCoordinates = NOWHERE
+    ) -> None:
         """Add a point."""
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
             raise LogError(self._place, f"found the step {step}; expected one within ±2^53.")
@@ -138,7 +141,7 @@ class CurveBuilder:
         steps.append(step)
         values.append(value)
 
-    def spoil(self, tag: str, fault: str, at: LoggedCoordinates = ()) -> None:
+    def spoil(self, tag: str, fault: str, at: LoggedCoordinates = NOWHERE) -> None:
         """Note that a tag holds something that is no number; told if the tag is wanted."""
         self._points.setdefault((tag, at), ([], []))
         self._faults.setdefault((tag, at), fault)
@@ -174,6 +177,15 @@ def number_of(value: Any) -> float | None:
         return float(value)  # "NaN" and "Infinity" among them
     except (ValueError, OverflowError):
         return None
+
+
+def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
+    """Return coordinates as they are compared: "1" and 1.0 are the same one."""
+    numbers = {axis: number_of(one) for axis, one in at.items()}
+    return frozenset(
+        (axis, str(at[axis]).strip() if number is None or number != number else number)
+        for axis, number in numbers.items()
+    )
 
 
 def flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -15,7 +15,14 @@ from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.elsewhere.configurations import normal
-from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, number_of
+from reproaudit.elsewhere.logged import (
+    Curve,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    coordinates_of,
+    number_of,
+)
 from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, MappingFile, evaluate
 from reproaudit.elsewhere.roles import PlacedRun
 from reproaudit.elsewhere.scope import Scope, end_beside, role_words
@@ -32,8 +39,6 @@ _LAST_STEP = re.compile(
 )
 """Names of the number of steps in configurations."""
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-_Place = frozenset[tuple[str, float | str]]
-"""Axes with their coordinates, as they are compared."""
 
 
 @dataclass(frozen=True)
@@ -204,9 +209,8 @@ class RunMeasurer:
     finite_only: bool = True
     used: set[str] = field(default_factory=set)
     not_whole: dict[str, list[str]] = field(default_factory=dict)
-    _gaps: dict[tuple[str, _Place], list[str]] = field(default_factory=dict)
+    _gaps: dict[tuple[str, LoggedCoordinates], list[str]] = field(default_factory=dict)
     _axes: set[str] = field(default_factory=set)
-    _indices: dict[str, dict[_Place, Curve]] = field(default_factory=dict)
 
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
@@ -262,15 +266,15 @@ class RunMeasurer:
     def _logged(self, template: str, at: Mapping[str, Coordinate], whole: bool = False) -> Curve:
         """Return the curve under a tag at these coordinates, looked through for faults."""
         tag, rest = _filled(template, at)
-        curves = self._index(tag)
+        curves = self.run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
         if axes - set(rest):
-            first = ", ".join(f"{axis} {one}" for axis, one in next(iter(self.run.curves[tag])))
+            first = ", ".join(f"{axis} {one}" for axis, one in sorted(next(iter(curves))))
             raise LogError(
                 f"{self.run.name}, tag '{tag}'",
                 f"found numbers at {first}; expected a measurement with this axis.",
             )
-        own = _place({axis: rest[axis] for axis in axes})
+        own = coordinates_of({axis: rest[axis] for axis in axes})
         curve = curves.get(own)
         if curve is None or (whole and len(axes) < len(rest)):
             where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
@@ -286,22 +290,6 @@ class RunMeasurer:
         if not len(curve.steps):
             raise _NotLogged(tag)
         return curve
-
-    def _index(self, tag: str) -> dict[_Place, Curve]:
-        """Return the curves of a tag by their coordinates."""
-        if tag not in self._indices:
-            curves = self.run.curves.get(tag, {})
-            self._indices[tag] = {_place(dict(at)): curve for at, curve in curves.items()}
-        return self._indices[tag]
-
-
-def _place(at: Mapping[str, Coordinate]) -> _Place:
-    """Return coordinates as they are compared: "1" and 1.0 are the same one."""
-    numbers = {axis: number_of(one) for axis, one in at.items()}
-    return frozenset(
-        (axis, str(at[axis]) if number is None or number != number else number)
-        for axis, number in numbers.items()
-    )
 
 
 def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
