@@ -21,8 +21,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from reproaudit.elsewhere import binary, mlflow, tables
-from reproaudit.elsewhere.configurations import configured
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource, open_log
+from reproaudit.elsewhere.roles import configured
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_UNPACKED_BYTES = 2**31

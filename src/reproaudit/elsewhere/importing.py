@@ -21,8 +21,16 @@ from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping
 from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
-from reproaudit.elsewhere.roles import compare_settings, manifest_settings, place_runs
-from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
+from reproaudit.elsewhere.roles import (
+    Scope,
+    axes_of,
+    compare_settings,
+    manifest_settings,
+    place_runs,
+    role_words,
+    scope_of,
+    some,
+)
 from reproaudit.elsewhere.submission import PROTOCOL
 from reproaudit.elsewhere.writing import MeasuredRuns, fill_folder, manifest_head
 from reproaudit.errors import UsageError
@@ -47,9 +55,8 @@ def import_logs(
 
     Args:
         audit: the audit.
-        logs: files and folders.
-        out: the folder to write.
-        mapping_file: the mapping file, if there is one.
+        logs: files and folders; `out` is the folder to write.
+        mapping_file: the mapping file; None if there is none.
         claims: the claims to import for; all if none.
         seeds: NAME=NUMBER, as written.
         said: `tier`, `who` and `source`; those of the mapping file where they are None.
@@ -65,36 +72,23 @@ def import_logs(
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
     scope, numbers = scope_of(audit, tier, claims), _seeds(seeds)
-    axes = frozenset(
-        axis.name
-        for experiment in audit.experiments
-        for declaration in audit.measurements_of(experiment).values()
-        for axis in declaration.axes
-    )
     remedy = "Name another with --out, or remove it."
     with new_folder(out, remedy) as folder, scratch_folder() as scratch:
-        found, skipped = find_runs(logs, axes, mapping.step, scratch)
+        found, skipped = find_runs(logs, axes_of(audit), mapping.step, scratch)
         placed = place_runs(audit, scope, found, mapping, numbers)
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
         roles = measure_roles(audit, scope, placed, settings, mapping)
-        if not any(role.measured for role in roles):
-            name, reasons = next(one for role in roles for one in role.withheld.items())
-            raise LogError(
-                str(logs[0]),
-                f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
-            )
         runs = [one.run for one in placed]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = tuple(_notes(mapping, ignored, skipped))
-        compared = compare_settings(audit, placed)
-        protocol = {
+        protocol: dict[str, Any] = {
             "paper": audit.paper.slug,
             "roles": [_of_role(role) for role in roles],
             "ignored_runs": ignored,
             "skipped": skipped,
-            "settings": compared,
+            "settings": compare_settings(audit, placed),
             "notes": list(notes),
         }
         origin = _origin(logs, mapping, runs)
@@ -106,7 +100,7 @@ def import_logs(
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
         for line in _lines(scope, mapping, roles, notes)
     ]
-    return {"folder": str(out), **protocol}, lines, _settings_table(compared)
+    return {"folder": str(out), **protocol}, lines, _settings_table(protocol["settings"])
 
 
 def _seeds(written: Iterable[str]) -> dict[str, int]:

@@ -14,7 +14,6 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
-from reproaudit.elsewhere.configurations import normal
 from reproaudit.elsewhere.logged import (
     Curve,
     LogError,
@@ -24,8 +23,7 @@ from reproaudit.elsewhere.logged import (
     number_of,
 )
 from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, MappingFile, evaluate
-from reproaudit.elsewhere.roles import PlacedRun
-from reproaudit.elsewhere.scope import Scope, end_beside, role_words
+from reproaudit.elsewhere.roles import PlacedRun, Scope, end_beside, normal, role_words
 from reproaudit.errors import did_you_mean
 from reproaudit.records import Measurements, Series
 
@@ -178,6 +176,12 @@ def _refuse_unlogged(roles: Sequence[ImportedRole], mapping: MappingFile) -> Non
             f"found the tags {', '.join(ignored[:12]) or 'nothing'}; expected "
             f"{', '.join(absent[:12])}. Say under 'mapping' in a mapping file which tag is which "
             "measurement.",
+        )
+    if roles and not any(role.measured for role in roles):
+        name, reasons = next(one for role in roles for one in role.withheld.items())
+        raise LogError(
+            f"runs of {role_words(roles[0].batch)}",
+            f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
         )
 
 

@@ -50,7 +50,7 @@ from reproaudit.elsewhere.logged import (
 )
 from reproaudit.elsewhere.mapping import LoggedQuantity
 from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
-from reproaudit.elsewhere.scope import end_beside, role_words, some, stated_length
+from reproaudit.elsewhere.roles import axes_of, end_beside, role_words, some, stated_length
 from reproaudit.elsewhere.tables import TableForm, csv_rows, group_rows
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.judge import Records
@@ -548,12 +548,10 @@ class _Reader:
         columns, rows = csv_rows(decode(data, place), place)
         if "" in columns:
             raise LogError(f"{place}:1", "found a column without a name; expected names.")
-        declared = [self.audit.measurements_of(one) for one in self.audit.experiments]
-        axes = {a.name for each in declared for one in each.values() for a in one.axes}
         form = TableForm(
             step="step" if "step" in columns else None,
             seed="seed" if "seed" in columns else None,
-            axes=frozenset(axes & set(columns)),
+            axes=axes_of(self.audit) & set(columns),
             only_value="value" if "value" in columns else None,
         )
         source = LogSource(path, place)

@@ -27,7 +27,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, claim_batches
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Axis, MeasurementKind
-from reproaudit.elsewhere.scope import scope_of
+from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission, read_submission
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.folders import new_folder

@@ -17,7 +17,7 @@ from reproaudit.audit.plan import alternatives_of, batch_of, plan
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import Cell
-from reproaudit.elsewhere.scope import scope_of
+from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge

@@ -13,12 +13,11 @@ from typing import Any
 from reproaudit import elsewhere
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
-from reproaudit.elsewhere.configurations import SEED_NAMES, normal
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.elsewhere.mapping import LoggedQuantity
 from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
-from reproaudit.elsewhere.scope import stated_length
+from reproaudit.elsewhere.roles import SEED_NAMES, normal, stated_length
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
