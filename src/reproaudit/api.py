@@ -22,7 +22,7 @@ from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cell import SettingValue
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.elsewhere.submission import read_submission
-from reproaudit.elsewhere.writing import BySeed, Header, MeasuredRuns, write_submission
+from reproaudit.elsewhere.writing import BySeed, MeasuredRuns, manifest_head, write_submission
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -176,10 +176,10 @@ def judge_measurements(
             )
         submission = read_submission(audit, Path(measurements))
     else:
-        header = Header(origin, known_tier(tier), settings or {}, proxy)
+        head = manifest_head(origin, known_tier(tier), settings or {}, proxy)
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) / audit.paper.slug
-            submission = write_submission(folder, audit, _as_runs(measurements), header)
+            submission = write_submission(folder, audit, _as_runs(measurements), head)
     return PaperScorecard.of(scorecard_of_submission(submission, claims))
 
 
@@ -214,9 +214,9 @@ def write_measurements(
         UsageError: if there is no such paper, the folder exists, or something is no number.
         StoreError: if the folder cannot be written.
     """
-    header = Header(origin, known_tier(tier), settings or {}, proxy)
+    head = manifest_head(origin, known_tier(tier), settings or {}, proxy)
     audit = open_audit(paper, audits)
-    write_submission(Path(folder), audit, _as_runs(runs), header, replace=replace)
+    write_submission(Path(folder), audit, _as_runs(runs), head, replace=replace)
     return Path(folder)
 
 

@@ -86,15 +86,14 @@ def tensor(tag: str, value: float, dtype: int = 2) -> bytes:
     )  # fmt: skip
 
 
-def hparams(config: Mapping[str, Any], status: int | None = None) -> bytes:
+def hparams(config: Mapping[str, Any]) -> bytes:
     def held(value: Any) -> bytes:
         if isinstance(value, bool):
             return number(4, value)
         return part(3, value) if isinstance(value, str) else double(2, value)
 
     start = b"".join(part(1, part(1, k) + part(2, held(v))) for k, v in config.items())
-    content = part(3, start) if status is None else part(4, number(1, status))
-    metadata = part(1, part(1, "hparams") + part(2, content))
+    metadata = part(1, part(1, "hparams") + part(2, part(3, start)))
     return part(1, "_hparams_/session_start_info") + part(9, metadata)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import factories
 import miniatures
 from reproaudit.audit.model import Audit
-from reproaudit.elsewhere.importing import Asked, import_logs
+from reproaudit.elsewhere.importing import import_logs
 from reproaudit.elsewhere.logged import LogError, LoggedRun
 from reproaudit.elsewhere.submission import Submission, read_submission
 
@@ -87,7 +87,7 @@ def run_import(folder: Path, logs: Iterable[Path], mapping: str | None = None, *
     if mapping is not None:
         file = folder / "mapping.yaml"
         file.write_text(mapping)
-    import_logs(AUDIT, Asked(tuple(logs), out, file, **more))
+    import_logs(AUDIT, list(logs), out, file, **more)
     return out
 
 

@@ -66,7 +66,7 @@ def test_a_run_that_is_not_finished_is_not_whole(tmp_path: Path, status: int) ->
 
 def test_deleted_runs_are_left_out(tmp_path: Path) -> None:
     folder = encoders.mlflow_run(tmp_path / "run", {"loss": CURVE}, {}, stage="deleted")
-    assert read(folder).passed_over
+    assert read(folder).deleted
 
 
 @pytest.mark.parametrize("line", ["1 2", "x 1.0 0", "1 1.0 zero", "1 one 0", "1"])

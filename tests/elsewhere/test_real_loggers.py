@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from samples import points, protocol, run_import, submitted
 
-from reproaudit.elsewhere.configurations import seed_of
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LoggedRun
+from reproaudit.elsewhere.roles import seed_of
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("REPROAUDIT_LOGGERS"),
@@ -69,7 +69,7 @@ def logged(tmp_path: Path, logger: str) -> tuple[Path, dict[int, dict[str, Any]]
 
 
 def runs(tmp_path: Path, logs: Path) -> list[LoggedRun]:
-    return find_runs([logs], frozenset(), None, tmp_path).runs
+    return find_runs([logs], frozenset(), None, tmp_path)[0]
 
 
 @pytest.mark.parametrize("logger", LOGGERS)

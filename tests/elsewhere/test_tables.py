@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
+from reproaudit.elsewhere.logged import NOWHERE, LogError, LoggedRun, LogSource
 from reproaudit.elsewhere.tables import read_table, read_trainer_state
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -61,7 +61,7 @@ def test_columns_of_seeds_runs_and_axes(tmp_path: Path) -> None:
         (f"log.csv (run {name}, seed {seed})", seed) for name in "xy" for seed in (3, 4)
     ]
     curves = runs[1].curves["loss"]
-    assert curves[(("layer", "2"),)].values.tolist() == [402.0, 402.0]
+    assert curves[frozenset({("layer", 2.0)})].values.tolist() == [402.0, 402.0]
 
 
 def test_a_lone_column_value_is_called_as_its_file(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_lone_column_value_is_called_as_its_file(tmp_path: Path) -> None:
 def test_empty_cells_were_not_observed_and_text_is_told_only_if_wanted(tmp_path: Path) -> None:
     (run,) = read(written(tmp_path, "step,loss,note\n0,1,\n1,,good\n2,3,\n"))
     assert points(run, "loss") == [(0, 1.0), (2, 3.0)]
-    assert "'good', no number" in str(run.curves["note"][()].fault)
+    assert "'good', no number" in str(run.curves["note"][NOWHERE].fault)
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,6 @@ def test_scalars_as_tensors_and_hyperparameters_are_read(tmp_path: Path) -> None
     assert "text" not in run.curves
 
 
-def test_a_run_whose_hyperparameters_say_that_it_failed_is_not_whole(tmp_path: Path) -> None:
-    record = encoders.event(0, encoders.hparams({}, status=2))
-    (tmp_path / FILE).write_bytes(encoders.tf_record(record))
-    assert "failed" in read(tmp_path / FILE).not_whole[0]
-
-
 def test_pictures_are_passed_over(tmp_path: Path) -> None:
     picture = encoders.event(1, encoders.part(1, "img") + encoders.part(4, bytes(2**17)))
     scalar = encoders.event(2, encoders.simple("loss", 1.0))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
 from reproaudit.elsewhere.binary import read_offline_run
-from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
+from reproaudit.elsewhere.logged import NOWHERE, LogError, LoggedRun, LogSource
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -60,7 +60,7 @@ def test_nested_names_numbers_that_are_none_and_media(tmp_path: Path) -> None:
     run = read(written(tmp_path, encoders.wandb_records([row], {})))
     assert points(run, "train.loss") == [(0, 0.5)]
     assert str(points(run, "nan")[0][1]) == str(points(run, "text")[0][1]) == "nan"
-    assert "no number" in str(run.curves["image._type"][()].fault)
+    assert "no number" in str(run.curves["image._type"][NOWHERE].fault)
 
 
 def test_the_configuration_with_its_changes(tmp_path: Path) -> None:

@@ -210,11 +210,20 @@ def import_runs(
     trainer_state.json and loose tables. Configurations beside them are set against the audit's
     settings. See docs/import.md.
     """
-    from reproaudit.elsewhere.importing import Asked, import_logs
+    from reproaudit.elsewhere.importing import import_logs
 
     (entry,) = papers_named((slug,), False, audits)
-    named = (tuple(claims or ()), tier, tuple(seeds or ()), who, source)
-    data, lines, table = import_logs(entry.audit(), Asked(tuple(logs), out, mapping, *named))
+    data, lines, table = import_logs(
+        entry.audit(),
+        logs,
+        out,
+        mapping,
+        claims=claims or (),
+        seeds=seeds or (),
+        tier=tier,
+        who=who,
+        source=source,
+    )
     present(data, lines, as_json)
     if not as_json:
         terminal().print(table)

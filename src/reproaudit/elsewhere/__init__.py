@@ -2,14 +2,14 @@
 
 Logs: `finding` looks for them; a reader of each kind (`binary`: TensorBoard and W&B, `mlflow`,
 `tables`: with Lightning and Hugging Face) takes a `LogSource` and returns `LoggedRun`s. From there
-on the source makes no difference: `configurations` finds what a run was started with, `roles`
-settles its seed and its role (an experiment or a control) and holds its settings against the
-audit's, `measuring` makes declared measurements from curves and says which are not whole, `writing`
-writes the folder, as a whole or not at all, with what became of every log.
+on the source makes no difference: `roles` finds what a run was started with, settles its seed and
+its role (an experiment or a control) and holds its settings against the audit's, `measuring` makes
+declared measurements from curves and says which are not whole, `writing` writes a folder, as a
+whole or not at all, and `importing` says what became of every log.
 
-Folders: `manifest` says what is in them; `submission` holds the numbers against the declarations,
-and makes records of them that carry their origin and are judged as ours are. Its tables are read
-and measured as logged ones are.
+Folders: `submission` reads their manifest, holds the numbers against the declarations, and makes
+records of them that carry their origin and are judged as ours are. Its tables are read and measured
+as logged ones are.
 
 Everything here is untrusted: sizes are checked before content, and nothing is executed: no pickle,
 no YAML tag, no formula. What cannot be used raises a `LogError`: one line that says where, what was

@@ -156,8 +156,6 @@ def _damaged(place: str, at: int) -> LogError:
 
 # --- TensorBoard ----------------------------------------------------------------------------------
 
-_FAILURE = 2
-"""The status of a run in its hparams."""
 _FORMS = {1: ("<f4", 5), 2: ("<f8", 6), 3: ("<i4", 7), 9: ("<i8", 10), 19: ("<f2", 0)}
 """By a tensor's dtype: the form of the bytes, and the field that lists numbers one by one."""
 
@@ -179,7 +177,6 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
         reader.builder.curves(),
         files=in_order,
         config=reader.config,
-        not_whole=("its hparams say that the run failed",) if reader.failed else (),
         made=day_of(reader.last),
     )
 
@@ -236,7 +233,6 @@ class _EventReader:
     def __init__(self, place: str) -> None:
         self.builder = CurveBuilder(place)
         self.config: dict[str, Any] = {}
-        self.failed = False
         self.last = 0.0
 
     def take(self, event: Message) -> None:
@@ -263,12 +259,10 @@ class _EventReader:
                 self.builder.add(tag, step, number)
 
     def _hparams(self, content: Message) -> None:
-        """Take HParamsPluginData: session_start_info 3 with hparams 1, end_info 4 with status 1."""
+        """Take HParamsPluginData: session_start_info 3 with hparams 1."""
         for start in content.messages(3):
             for pair in start.messages(1):
                 self.config[pair.text(1)] = _setting(pair.message(2))
-        for end in content.messages(4):
-            self.failed |= end.whole(1) == _FAILURE
 
 
 def _scalar_tensor(tensor: Message) -> float | None:

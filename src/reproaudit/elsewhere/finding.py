@@ -1,23 +1,35 @@
 """Finds the logs below the given paths, and reads each by the reader of its kind.
 
-What is seen and not read is named, with the reason.
+What is seen and not read is named, with the reason. An archive may name files outside its folder,
+hold links and devices, or unpack to far more than it is; so each member is looked at before it is
+unpacked into a folder of our own.
 """
 
 from __future__ import annotations
 
-import os
+import lzma
+import stat
+import tarfile
 import tempfile
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO
 
 from reproaudit.elsewhere import binary, mlflow, tables
-from reproaudit.elsewhere.archives import is_archive, unpack
-from reproaudit.elsewhere.configurations import find_configuration
-from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
+from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource, open_log
+from reproaudit.elsewhere.roles import configured
 
-_MAX_ENTRIES = 200_000
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+MAX_UNPACKED_BYTES = 2**31
+_DAMAGES = (
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError),
+    *(tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError),
+)
 _STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, .wandb, metrics.csv, trainer_state.json, CSV, TSV, "
@@ -27,44 +39,26 @@ _OTHER = "no log"
 _HIDDEN = "hidden"
 
 
-@dataclass
-class FoundLogs:
-    """The runs and configuration files that were found.
-
-    Attributes:
-        runs: every run, with its configuration.
-        configs: run -> the configuration files that were read.
-        skipped: what was passed over, each with the reason in brackets.
-    """
-
-    runs: list[LoggedRun] = field(default_factory=list)
-    configs: dict[str, tuple[Path, ...]] = field(default_factory=dict)
-    skipped: list[str] = field(default_factory=list)
-
-
 def find_runs(
     logs: Sequence[Path], axes: frozenset[str], step: str | None, scratch: Path
-) -> FoundLogs:
-    """Find every run below the paths."""
-    found = FoundLogs()
+) -> tuple[list[LoggedRun], list[str]]:
+    """Return every run below the paths, and what was passed over, with the reason in brackets."""
+    found: list[LoggedRun] = []
+    skipped: list[str] = []
     names: Counter[str] = Counter()
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), axes=axes, step=step), scratch)
-        runs = finder.runs()
+        runs = [configured(run, finder.folder) for run in finder.runs()]
+        left_out = finder.left_out(runs)
         if not runs:
-            passed = finder.left_out(set())[:5]
-            words = f" Passed over: {', '.join(passed)}." if passed else ""
+            words = f" Passed over: {', '.join(left_out[:5])}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
-        used: set[Path] = set()
         for run in runs:
-            config, files = find_configuration(run, finder.folder)
-            used.update((*files, *run.files))
             names[run.name] += 1  # a mapping tells runs apart by name
             name = run.name if names[run.name] == 1 else f"{run.name} #{names[run.name]}"
-            found.runs.append(replace(run, name=name, config=config))
-            found.configs[name] = files
-        found.skipped += finder.left_out(used)
-    return found
+            found.append(replace(run, name=name))
+        skipped += left_out
+    return found, skipped
 
 
 class _Finder:
@@ -73,37 +67,33 @@ class _Finder:
     def __init__(self, path: Path, asked: LogSource, scratch: Path) -> None:
         self._asked = asked
         self._skipped: dict[Path, str] = {}
-        self._passed_over: list[str] = []
+        self._deleted: list[str] = []
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
         self._last, root = path.resolve().name, path
-        if path.is_file() and is_archive(path):
+        if path.is_file() and _is_archive(path):
             root = Path(tempfile.mkdtemp(dir=scratch))
-            for name in unpack(path, asked.name, root):
+            for name in _unpack(path, asked.name, root):
                 self._skipped[root.resolve() / name] = "a link or device"
         self._root = root.resolve()
         self.folder = self._root if self._root.is_dir() else self._root.parent
 
-    def left_out(self, used: set[Path]) -> list[str]:
-        """Return what was passed over, the likelier logs first."""
+    def left_out(self, runs: Sequence[LoggedRun]) -> list[str]:
+        """Return what was passed over and belongs to none of the runs, the likelier logs first."""
+        used = {file for run in runs for file in (*run.files, *run.configurations)}
         parts = {one for path in used for one in (path, *path.parents)}
-        ranks = {_OTHER: 1, _HIDDEN: 2}
         left = [(path, why) for path, why in self._skipped.items() if path not in parts]
-        left.sort(key=lambda one: ranks.get(one[1], 0))
-        return self._passed_over + [f"{self._name(path)} ({why})" for path, why in left]
+        left.sort(key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
+        return self._deleted + [f"{self._name(path)} ({why})" for path, why in left]
 
     def runs(self) -> list[LoggedRun]:
         """Return every run, in the order of the paths."""
-        runs: list[LoggedRun] = []
-        for run in self._walk() if self._root.is_dir() else self._file(self._root):
-            if run.passed_over:
-                self._passed_over.append(f"{run.name} ({run.passed_over})")
-            else:
-                runs.append(run)
+        every = list(self._walk() if self._root.is_dir() else self._file(self._root))
         if self._root in self._skipped:
             found = self._root.suffix or self._root.name
             raise LogError(self._asked.name, f"found '{found}'; expected {LOG_KINDS}.")
-        return self._with_hyperparameters(runs)
+        self._deleted += [f"{run.name} (deleted in MLflow)" for run in every if run.deleted]
+        return self._with_hyperparameters([run for run in every if not run.deleted])
 
     def _with_hyperparameters(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
         """Give the hyperparameters that PyTorch's writer puts below a run's folder to the run.
@@ -128,30 +118,22 @@ class _Finder:
 
     def _walk(self) -> Iterator[LoggedRun]:
         """Yield the runs of every folder; links and what is hidden are passed over."""
-        waiting, count = [self._root], 0
+        waiting = [self._root]
         while waiting:
             folder = waiting.pop()
             try:
-                entries = sorted(os.scandir(folder), key=lambda one: one.name)
+                paths = sorted(folder.iterdir())
             except OSError as error:
                 raise LogError(self._name(folder), f"cannot be read ({error.strerror}).") from None
-            count += len(entries)
-            if count > _MAX_ENTRIES:
-                raise LogError(
-                    self._asked.name,
-                    f"found more than {_MAX_ENTRIES:,} files; expected fewer. Name the folders of "
-                    "the runs.",
-                )
             files, below = [], []
-            for one in entries:
-                path = folder / one.name
-                if one.is_symlink():
+            for path in paths:
+                if path.is_symlink():
                     self._skipped[path] = "a link"
-                elif one.name.startswith(".") or one.name == "__MACOSX":
+                elif path.name.startswith(".") or path.name == "__MACOSX":
                     self._skipped[path] = _HIDDEN
-                elif one.is_dir():
+                elif path.is_dir():
                     below.append(path)
-                elif one.is_file():
+                elif path.is_file():
                     files.append(path)
                 else:
                     self._skipped[path] = "no regular file"
@@ -197,7 +179,7 @@ class _Finder:
             if not runs:
                 self._skipped[file] = "a table without rows"
             yield from runs
-        elif is_archive(file) or suffix in (".gz", ".bz2", ".xz"):
+        elif _is_archive(file) or suffix in (".gz", ".bz2", ".xz"):
             self._skipped[file] = "packed inside a folder; unpack it"
         else:
             self._skipped[file] = _OTHER
@@ -227,3 +209,55 @@ def _last_checkpoint(folder: Path) -> Path | None:
         if number.isdigit() and not one.is_symlink() and not one.parent.is_symlink():
             numbered.append((int(number), one))
     return max(numbered)[1] if numbered else None
+
+
+# --- archives -------------------------------------------------------------------------------------
+
+_Member = tuple[str, int, Callable[[], object] | None]
+"""Name, size, and what unpacks it; None for a link or a device."""
+
+
+def _is_archive(file: Path) -> bool:
+    return file.name.lower().endswith(_ARCHIVES)
+
+
+def _unpack(file: Path, place: str, into: Path) -> list[str]:
+    """Unpack an archive's regular files; return the names of links and devices in it."""
+    left_out, size = [], 0
+    try:
+        with open_log(file, place) as handle:
+            read = _zipped if file.name.lower().endswith(".zip") else _tarred
+            for name, own, extract in read(handle, into):
+                size += own
+                path = PurePosixPath(name.replace("\\", "/"))
+                if path.is_absolute() or ".." in path.parts:
+                    fault = f"the path '{name[:200]}', which leads out of it; expected none"
+                    raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
+                if size > MAX_UNPACKED_BYTES:
+                    fault = f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
+                    raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
+                if extract is None:
+                    left_out.append(name)
+                else:
+                    extract()
+    except _DAMAGES as error:
+        raise LogError(
+            place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
+        ) from None
+    return left_out
+
+
+def _zipped(handle: IO[bytes], into: Path) -> Iterator[_Member]:
+    with zipfile.ZipFile(handle) as archive:
+        for one in archive.infolist():
+            is_link = stat.S_ISLNK(one.external_attr >> 16)
+            extract = None if is_link else partial(archive.extract, one, into)
+            yield one.filename, one.file_size, extract
+
+
+def _tarred(handle: IO[bytes], into: Path) -> Iterator[_Member]:
+    with tarfile.open(fileobj=handle, mode="r:*") as archive:
+        for one in archive:
+            if not one.isdir():
+                extract = partial(archive.extract, one, into, filter="data")
+                yield one.name, one.size, extract if one.isreg() else None

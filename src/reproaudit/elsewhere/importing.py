@@ -1,11 +1,15 @@
-"""Somebody else's logs into a folder that `reproaudit judge` reads."""
+"""Somebody else's logs into a folder that `reproaudit judge` reads.
+
+What became of every log is told in the manifest, in sentences, and in a file of data beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from rich.table import Table
@@ -18,21 +22,17 @@ from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
 from reproaudit.elsewhere.mapping import MappingFile, read_mapping
 from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
 from reproaudit.elsewhere.roles import (
-    ComparedSetting,
-    PlacedRun,
+    Scope,
+    axes_of,
     compare_settings,
     manifest_settings,
     place_runs,
+    role_words,
+    scope_of,
+    some,
 )
-from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
-from reproaudit.elsewhere.writing import (
-    Header,
-    fill_folder,
-    measured_runs_of,
-    notes_on,
-    protocol_of,
-    write_protocol,
-)
+from reproaudit.elsewhere.submission import PROTOCOL
+from reproaudit.elsewhere.writing import MeasuredRuns, fill_folder, manifest_head
 from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
@@ -41,77 +41,66 @@ MAX_LISTED = 12
 """Tags that the terminal lists; the protocol has all of them."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The arguments of `reproaudit import`.
-
-    Attributes:
-        logs: files and folders.
-        out: the folder to write.
-        mapping: the mapping file, if there is one.
-        claims: the claims to import for; all if none.
-        tier: the scale of the runs, where it is said.
-        seeds: NAME=NUMBER, as written.
-        who: who submits, where it is said.
-        source: from where, where it is said.
-    """
-
-    logs: tuple[Path, ...]
-    out: Path
-    mapping: Path | None = None
-    claims: tuple[str, ...] = ()
-    tier: str | None = None
-    seeds: tuple[str, ...] = ()
-    who: str | None = None
-    source: str | None = None
-
-
-def import_logs(audit: Audit, asked: Asked) -> tuple[dict[str, Any], list[str], Table]:
+def import_logs(
+    audit: Audit,
+    logs: Sequence[Path],
+    out: Path,
+    mapping_file: Path | None = None,
+    *,
+    claims: Sequence[str] = (),
+    seeds: Sequence[str] = (),
+    **said: str | None,
+) -> tuple[dict[str, Any], list[str], Table]:
     """Read the logs and write the folder; return what became of what: data, lines, settings.
+
+    Args:
+        audit: the audit.
+        logs: files and folders; `out` is the folder to write.
+        mapping_file: the mapping file; None if there is none.
+        claims: the claims to import for; all if none.
+        seeds: NAME=NUMBER, as written.
+        said: `tier`, `who` and `source`; those of the mapping file where they are None.
 
     Raises:
         UsageError: if the command line is wrong, or the folder exists.
         LogError: if the logs cannot be used.
         SpecError: listing what is wrong with the mapping, or what `judge` would refuse.
     """
-    mapping = MappingFile() if asked.mapping is None else read_mapping(asked.mapping)
-    tier = known_tier(asked.tier or mapping.tier or "paper")
+    mapping = MappingFile() if mapping_file is None else read_mapping(mapping_file)
+    mapping = mapping.model_copy(update={k: one for k, one in said.items() if one is not None})
+    tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    scope, seeds = scope_of(audit, tier, asked.claims), _seeds(asked.seeds)
-    axes = frozenset(
-        axis.name
-        for experiment in audit.experiments
-        for declaration in audit.measurements_of(experiment).values()
-        for axis in declaration.axes
-    )
+    scope, numbers = scope_of(audit, tier, claims), _seeds(seeds)
     remedy = "Name another with --out, or remove it."
-    with new_folder(asked.out, remedy) as folder, scratch_folder() as scratch:
-        found = find_runs(asked.logs, axes, mapping.step, scratch)
-        placed = place_runs(audit, scope, found.runs, mapping, seeds)
+    with new_folder(out, remedy) as folder, scratch_folder() as scratch:
+        found, skipped = find_runs(logs, axes_of(audit), mapping.step, scratch)
+        placed = place_runs(audit, scope, found, mapping, numbers)
         if not placed:
-            raise LogError(str(asked.logs[0]), "found no run that is not ignored; expected one.")
-        compared = compare_settings(audit, placed)
-        settings = manifest_settings(compared)
+            raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
+        settings = manifest_settings(audit, placed)
         roles = measure_roles(audit, scope, placed, settings, mapping)
-        if not any(role.measured for role in roles):
-            name, reasons = next(one for role in roles for one in role.withheld.items())
-            raise LogError(
-                str(asked.logs[0]),
-                f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
-            )
-        notes = tuple(notes_on(mapping, found, roles))
-        protocol = protocol_of(audit, found, roles, compared, notes)
-        header = Header(_origin(asked, mapping, placed), tier, settings, mapping.proxy, notes)
-        fill_folder(
-            folder, audit, [measured_runs_of(role) for role in roles if role.measured], header
-        )
-        write_protocol(folder, protocol)
+        runs = [one.run for one in placed]
+        ignored = sorted({run.name for run in found} - {run.name for run in runs})
+        notes = tuple(_notes(mapping, ignored, skipped))
+        protocol: dict[str, Any] = {
+            "paper": audit.paper.slug,
+            "roles": [_of_role(role) for role in roles],
+            "ignored_runs": ignored,
+            "skipped": skipped,
+            "settings": compare_settings(audit, placed),
+            "notes": list(notes),
+        }
+        origin = _origin(logs, mapping, runs)
+        head = manifest_head(origin, tier, settings, mapping.proxy, notes)
+        fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], head)
+        text = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
+        (folder / PROTOCOL).write_text(text + "\n", encoding="utf-8")
     lines = [
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
         for line in _lines(scope, mapping, roles, notes)
     ]
-    return {"folder": str(asked.out), **protocol}, lines, _settings_table(compared)
+    return {"folder": str(out), **protocol}, lines, _settings_table(protocol["settings"])
 
 
 def _seeds(written: Iterable[str]) -> dict[str, int]:
@@ -124,13 +113,12 @@ def _seeds(written: Iterable[str]) -> dict[str, int]:
     return seeds
 
 
-def _origin(asked: Asked, mapping: MappingFile, placed: Sequence[PlacedRun]) -> Origin:
-    runs = [one.run for one in placed]
+def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
     loggers = ", ".join(sorted({run.source for run in runs}))
-    logs = ", ".join(path.name or str(path.resolve().name) for path in asked.logs)
+    names = ", ".join(path.name or str(path.resolve().name) for path in logs)
     return Origin(
-        who=asked.who or mapping.who or "not stated",
-        source=on_one_line(asked.source or mapping.source or f"{loggers} logs: {logs}", 300),
+        who=mapping.who or "not stated",
+        source=on_one_line(mapping.source or f"{loggers} logs: {names}", 300),
         framework=mapping.framework or f"not stated; logged by {loggers}",
         made=mapping.date or max(run.made or _changed(run) for run in runs),
     )
@@ -139,6 +127,63 @@ def _origin(asked: Asked, mapping: MappingFile, placed: Sequence[PlacedRun]) -> 
 def _changed(run: LoggedRun) -> date:
     """Return the day of a run's youngest file."""
     return datetime.fromtimestamp(max(file.stat().st_mtime for file in run.files), UTC).date()
+
+
+def _measured(role: ImportedRole) -> MeasuredRuns:
+    """Return the runs of a role as they are written to a folder."""
+    seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
+    for name, by_seed in role.measured.items():
+        for seed, one in by_seed.items():
+            seeds[seed][name] = one.values if one.steps is None else (one.steps, one.values)
+    diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
+    return MeasuredRuns(role.batch.experiment, seeds, dict(role.batch.overrides), diverged)
+
+
+# --- what became of the logs ----------------------------------------------------------------------
+
+
+def _notes(mapping: MappingFile, ignored: Sequence[str], skipped: Sequence[str]) -> Iterator[str]:
+    """Yield what a reader of the measurements is to know, in sentences for the manifest."""
+    if ignored:
+        yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
+    if skipped:
+        yield f"Among the logs were not read: {some(list(map(_within, skipped)))}."
+    if mapping.complete is not None:
+        reason = mapping.complete.rstrip(".")
+        yield f"Curves that may look cut are said to be all that was logged: {reason}."
+    if mapping.step is not None:
+        yield f"Steps were counted by '{mapping.step}'."
+    for name, quantity in mapping.mapping.items():
+        if quantity.words != name:
+            yield f"'{name}' was taken from the logs as {quantity.words}."
+
+
+def _within(run: str) -> str:
+    """Return a run's file and its folder: where that folder lies is nobody else's affair."""
+    return "/".join(PurePath(run).parts[-2:])
+
+
+def _of_role(role: ImportedRole) -> dict[str, Any]:
+    runs = [
+        {
+            "name": one.run.name,
+            "logger": one.run.source,
+            "seed": seed,
+            "step": one.run.step,
+            "status": "diverged" if one.diverged else "completed",
+            "files": {file.name: _digest(file) for file in one.run.files},
+            "configurations": [file.name for file in one.run.configurations],
+        }
+        for seed, one in role.runs.items()
+    ]
+    lists = {name: list(getattr(role, name)) for name in ("measured", "absent", "ignored")}
+    withheld = {name: list(reasons) for name, reasons in role.withheld.items()}
+    return {"role": role_words(role.batch), "runs": runs, "withheld": withheld, **lists}
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 # --- the terminal ---------------------------------------------------------------------------------
@@ -157,7 +202,7 @@ def _lines(
         for name, by_seed in role.measured.items():
             quantity = mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
-            points = max(len(one.steps or (0,)) for one in by_seed.values())
+            points = max(1 if one.steps is None else len(one.steps) for one in by_seed.values())
             yield f"  {name}{source}: {points} points in each run"
         for name, reasons in role.withheld.items():
             yield f"left out, not whole: '{name}' of {which}: {'; '.join(reasons)}"
@@ -171,20 +216,12 @@ def _lines(
     yield from notes
 
 
-def _settings_table(compared: Sequence[ComparedSetting]) -> Table:
+def _settings_table(compared: Sequence[Mapping[str, Any]]) -> Table:
     table = Table("setting", "of", "audit (source)", "configurations", "", box=None)
     styles = {"equal": "green", "contradicting": "red", "absent": "dim"}
-    rows: dict[tuple[str, ...], ComparedSetting] = {}
-    for one in compared:  # a control has most settings as its experiment does
-        key = (one.batch.experiment, one.name, shown(one.audit), one.status, str(one.found))
-        rows.setdefault(key, one)
-    for one in rows.values():
-        cells = (
-            one.name,
-            role_words(one.batch),
-            f"{shown(one.audit)} ({one.source})",
-            "" if one.found is None else shown(one.found),
-            one.status,
-        )
-        table.add_row(*(Text(on_one_line(cell)) for cell in cells), style=styles[one.status])
+    for one in compared:
+        audited = f"{shown(one['audit'])} ({one['source']})"
+        found = "" if one["found"] is None else shown(one["found"])
+        cells = (one["setting"], one["role"], audited, found, one["status"])
+        table.add_row(*(Text(on_one_line(cell)) for cell in cells), style=styles[one["status"]])
     return table

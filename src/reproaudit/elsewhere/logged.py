@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular
 from reproaudit.errors import AuditError
 
-MAX_POINTS = 20_000_000
-"""Of one run, over all its curves."""
 MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
 MAX_TEXT_BYTES = 2**27
@@ -26,11 +24,10 @@ MAX_CONFIG_BYTES = 2**22
 """Of one configuration."""
 MAX_LOG_BYTES = 2**32
 """Of an event file, a W&B log or a database; these are read piece by piece."""
-_MAX_DEPTH = 40
-"""Levels of nesting in a configuration."""
 
-LoggedCoordinates = tuple[tuple[str, str], ...]
-"""Coordinates that the log itself gives a curve, as (axis, text); () if it gives none."""
+LoggedCoordinates = frozenset[tuple[str, float | str]]
+"""Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
+NOWHERE: LoggedCoordinates = frozenset()
 
 
 class LogError(AuditError):
@@ -107,7 +104,8 @@ class LoggedRun:
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
-        passed_over: why it is no run of its own, such as one that was deleted; "" if it is one.
+        deleted: whether it was deleted in its logger, and is no run of its own.
+        configurations: the files that its configuration was read from.
     """
 
     name: str
@@ -121,7 +119,8 @@ class LoggedRun:
     not_whole: tuple[str, ...] = ()
     step: str | None = None
     made: date | None = None
-    passed_over: str = ""
+    deleted: bool = False
+    configurations: tuple[Path, ...] = ()
 
 
 class CurveBuilder:
@@ -131,24 +130,18 @@ class CurveBuilder:
         self._place = place
         self._points: dict[tuple[str, LoggedCoordinates], tuple[list[int | None], list[float]]] = {}
         self._faults: dict[tuple[str, LoggedCoordinates], str] = {}
-        self._count = 0
 
-    def add(self, tag: str, step: int | None, value: float, at: LoggedCoordinates = ()) -> None:
+    def add(
+        self, tag: str, step: int | None, value: float, at: LoggedCoordinates = NOWHERE
+    ) -> None:
         """Add a point."""
-        self._count += 1
-        if self._count > MAX_POINTS:
-            raise LogError(
-                self._place,
-                f"found more than {MAX_POINTS:,} points; expected fewer. Import one run at a time, "
-                "or log less often.",
-            )
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
             raise LogError(self._place, f"found the step {step}; expected one within ±2^53.")
         steps, values = self._points.setdefault((tag, at), ([], []))
         steps.append(step)
         values.append(value)
 
-    def spoil(self, tag: str, fault: str, at: LoggedCoordinates = ()) -> None:
+    def spoil(self, tag: str, fault: str, at: LoggedCoordinates = NOWHERE) -> None:
         """Note that a tag holds something that is no number; told if the tag is wanted."""
         self._points.setdefault((tag, at), ([], []))
         self._faults.setdefault((tag, at), fault)
@@ -184,6 +177,15 @@ def number_of(value: Any) -> float | None:
         return float(value)  # "NaN" and "Infinity" among them
     except (ValueError, OverflowError):
         return None
+
+
+def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
+    """Return coordinates as they are compared: "1" and 1.0 are the same one."""
+    numbers = {axis: number_of(one) for axis, one in at.items()}
+    return frozenset(
+        (axis, str(at[axis]).strip() if number is None or number != number else number)
+        for axis, number in numbers.items()
+    )
 
 
 def flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -269,8 +271,6 @@ _TUPLE = "tag:yaml.org,2002:python/tuple"
 class _Loader(yaml.SafeLoader):
     """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice."""
 
-    depth = 0
-
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         tag = getattr(event, "tag", None)
@@ -279,14 +279,9 @@ class _Loader(yaml.SafeLoader):
             fault = f"found the alias *{event.anchor}; expected the value itself"
         elif tag not in (None, _TUPLE):
             fault = f"found the tag {tag}, which could run code; take it out"
-        elif self.depth > _MAX_DEPTH:
-            fault = f"found nesting deeper than {_MAX_DEPTH}"
         if fault is not None:
             raise yaml.MarkedYAMLError(problem=fault, problem_mark=event.start_mark)
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()

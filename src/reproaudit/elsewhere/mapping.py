@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Text
@@ -47,7 +47,7 @@ _Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
 class LoggedQuantity(StrictModel):
-    """The origin of a measurement: a tag, or an expression over tags."""
+    """The origin of a measurement: a tag, or an expression over tags. Text alone is a tag."""
 
     tag: Text | None = None
     """The logged tag or column; ``{layer}`` stands for the coordinate on the axis layer."""
@@ -55,6 +55,11 @@ class LoggedQuantity(StrictModel):
     """A formula over tags, such as ``train_loss - test_loss``."""
     let: dict[Name, Text] = Field(default_factory=dict)
     """Short names for tags, for the expression."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tag_alone(cls, value: Any) -> Any:
+        return {"tag": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _one(self) -> LoggedQuantity:
@@ -67,10 +72,6 @@ class LoggedQuantity(StrictModel):
         """The tag or formula, with the meaning of each short name."""
         where = "; ".join(f"{one} is '{tag}'" for one, tag in self.let.items())
         return ", where ".join(filter(None, [self.tag or self.expression, where]))
-
-
-def _tag_alone(value: Any) -> Any:
-    return {"tag": value} if isinstance(value, str) else value
 
 
 class RunRule(StrictModel):
@@ -107,9 +108,7 @@ class MappingFile(StrictModel):
     """The stand-in for the paper's data or method, if there was one."""
     step: Text | None = None
     """The column or tag that counts the steps, where it is not the usual one."""
-    mapping: dict[Name, Annotated[LoggedQuantity, BeforeValidator(_tag_alone)]] = Field(
-        default_factory=dict
-    )
+    mapping: dict[Name, LoggedQuantity] = Field(default_factory=dict)
     """Measurement -> where it comes from; a tag alone may be written as plain text."""
     configuration: dict[Name, Text | None] = Field(default_factory=dict)
     """Setting of the audit -> its name in the runs' configurations; null if it is not in them."""

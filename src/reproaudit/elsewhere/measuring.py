@@ -9,18 +9,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
-from reproaudit.elsewhere.configurations import normal
-from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, number_of
+from reproaudit.elsewhere.logged import (
+    Curve,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    coordinates_of,
+    number_of,
+)
 from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, MappingFile, evaluate
-from reproaudit.elsewhere.roles import PlacedRun
-from reproaudit.elsewhere.scope import Scope, end_beside, role_words
+from reproaudit.elsewhere.roles import PlacedRun, Scope, end_beside, normal, role_words
 from reproaudit.errors import did_you_mean
+from reproaudit.records import Measurements, Series
 
 MAX_CELLS = 2**24
 """Numbers of one measurement of one run."""
@@ -32,21 +37,6 @@ _LAST_STEP = re.compile(
 )
 """Names of the number of steps in configurations."""
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-_Place = frozenset[tuple[str, float | str]]
-"""Axes with their coordinates, as they are compared."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One measurement of one run.
-
-    Attributes:
-        steps: the steps of a series; None of anything else.
-        values: shape (step, *axes) of a series, else (*axes).
-    """
-
-    steps: tuple[Any, ...] | None
-    values: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,7 +45,7 @@ class ImportedRole:
 
     Attributes:
         runs: seed -> run.
-        measured: measurement -> seed -> numbers; whole ones only.
+        measured: measurement -> seed -> its curve, as `RunMeasurer.measure` makes it; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
@@ -63,7 +53,7 @@ class ImportedRole:
 
     batch: Batch
     runs: Mapping[int, PlacedRun]
-    measured: Mapping[str, Mapping[int, Measured]]
+    measured: Mapping[str, Mapping[int, Curve]]
     withheld: Mapping[str, tuple[str, ...]]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -112,7 +102,7 @@ def _role(
     }
     batch = next(iter(runs.values())).batch
     declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
-    measured: dict[str, dict[int, Measured]] = {}
+    measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
     for name in wanted:
         quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
@@ -139,7 +129,7 @@ def _role(
 
 def _reasons(
     name: str,
-    found: Mapping[int, Measured],
+    found: Mapping[int, Curve],
     measurers: Mapping[int, RunMeasurer],
     attested: bool,
 ) -> tuple[str, ...]:
@@ -153,7 +143,7 @@ def _reasons(
     if without:
         reasons.append(f"seed {', '.join(without)} did not log it, and others did")
     steps = {
-        seed: set(one.steps)
+        seed: set(one.steps.tolist())
         for seed, one in found.items()
         if one.steps is not None and not measurers[seed].diverged
     }
@@ -187,6 +177,12 @@ def _refuse_unlogged(roles: Sequence[ImportedRole], mapping: MappingFile) -> Non
             f"{', '.join(absent[:12])}. Say under 'mapping' in a mapping file which tag is which "
             "measurement.",
         )
+    if roles and not any(role.measured for role in roles):
+        name, reasons = next(one for role in roles for one in role.withheld.items())
+        raise LogError(
+            f"runs of {role_words(roles[0].batch)}",
+            f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
+        )
 
 
 # --- one run --------------------------------------------------------------------------------------
@@ -217,14 +213,16 @@ class RunMeasurer:
     finite_only: bool = True
     used: set[str] = field(default_factory=set)
     not_whole: dict[str, list[str]] = field(default_factory=dict)
-    _gaps: dict[tuple[str, _Place], list[str]] = field(default_factory=dict)
+    _gaps: dict[tuple[str, LoggedCoordinates], list[str]] = field(default_factory=dict)
     _axes: set[str] = field(default_factory=set)
-    _indices: dict[str, dict[_Place, Curve]] = field(default_factory=dict)
 
     def measure(
         self, name: str, declaration: Declaration, quantity: LoggedQuantity
-    ) -> Measured | None:
-        """Make one measurement; None if the run has none of the tags it needs."""
+    ) -> Curve | None:
+        """Make one measurement; None if the run has none of the tags it needs.
+
+        Its values have the shape (step, *axes) of a series, else (*axes), without steps.
+        """
         place = f"{self.run.name}, measurement '{name}'"
         names = [axis.name for axis in declaration.axes]
         coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
@@ -251,7 +249,7 @@ class RunMeasurer:
         wrong = np.argwhere(~np.isfinite(measured.values))
         if self.finite_only and len(wrong):
             found = measured.values[tuple(wrong[0])]
-            where = f" at step {measured.steps[wrong[0][0]]}" if measured.steps else ""
+            where = "" if measured.steps is None else f" at step {measured.steps[wrong[0][0]]}"
             gaps.append(f"found {found}{where}; of a run that diverged say so under 'runs'")
         reasons = self.run.not_whole or gaps  # a run that was cut is why its curves end early
         if reasons and not self.diverged:
@@ -272,15 +270,15 @@ class RunMeasurer:
     def _logged(self, template: str, at: Mapping[str, Coordinate], whole: bool = False) -> Curve:
         """Return the curve under a tag at these coordinates, looked through for faults."""
         tag, rest = _filled(template, at)
-        curves = self._index(tag)
+        curves = self.run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
         if axes - set(rest):
-            first = ", ".join(f"{axis} {one}" for axis, one in next(iter(self.run.curves[tag])))
+            first = ", ".join(f"{axis} {one}" for axis, one in sorted(next(iter(curves))))
             raise LogError(
                 f"{self.run.name}, tag '{tag}'",
                 f"found numbers at {first}; expected a measurement with this axis.",
             )
-        own = _place({axis: rest[axis] for axis in axes})
+        own = coordinates_of({axis: rest[axis] for axis in axes})
         curve = curves.get(own)
         if curve is None or (whole and len(axes) < len(rest)):
             where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
@@ -296,22 +294,6 @@ class RunMeasurer:
         if not len(curve.steps):
             raise _NotLogged(tag)
         return curve
-
-    def _index(self, tag: str) -> dict[_Place, Curve]:
-        """Return the curves of a tag by their coordinates."""
-        if tag not in self._indices:
-            curves = self.run.curves.get(tag, {})
-            self._indices[tag] = {_place(dict(at)): curve for at, curve in curves.items()}
-        return self._indices[tag]
-
-
-def _place(at: Mapping[str, Coordinate]) -> _Place:
-    """Return coordinates as they are compared: "1" and 1.0 are the same one."""
-    numbers = {axis: number_of(one) for axis, one in at.items()}
-    return frozenset(
-        (axis, str(at[axis]) if number is None or number != number else number)
-        for axis, number in numbers.items()
-    )
 
 
 def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
@@ -387,7 +369,7 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
 
 def _stacked(
     curves: Sequence[Curve], declaration: Declaration, shape: tuple[int, ...], place: str
-) -> Measured:
+) -> Curve:
     """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
     steps = curves[0].steps
     count = 1 if steps is None else len(steps)
@@ -401,7 +383,8 @@ def _stacked(
                 f"found {longest} steps; expected one number, as it is no series. Say which with "
                 "an expression: last(…), first(…) or mean(…).",
             )
-        return Measured(None, np.concatenate([one.values.ravel() for one in curves]).reshape(shape))
+        values = np.concatenate([one.values.ravel() for one in curves])
+        return Curve(place, None, values.reshape(shape))
     if steps is None:
         raise LogError(place, "found a single number without a step; expected a series over steps.")
     for other in curves[1:]:
@@ -413,4 +396,21 @@ def _stacked(
                 "steps at every coordinate.",
             )
     values = np.stack([one.values for one in curves], axis=-1).reshape(count, *shape)
-    return Measured(tuple(steps.tolist()), values)
+    return Curve(place, steps, values)
+
+
+def measurements_of(
+    declared: Mapping[str, Declaration], found: Mapping[str, Curve]
+) -> Measurements:
+    """Return measurements of one run as records hold them."""
+    kinds: dict[MeasurementKind, dict[str, Curve]] = {kind: {} for kind in MeasurementKind}
+    for name, one in found.items():
+        kinds[declared[name].kind][name] = one
+    return Measurements(
+        scalars={name: float(one.values) for name, one in kinds[MeasurementKind.SCALAR].items()},
+        series={
+            name: Series(steps=tuple(np.array(one.steps).tolist()), values=one.values)
+            for name, one in kinds[MeasurementKind.SERIES].items()
+        },
+        arrays={name: one.values for name, one in kinds[MeasurementKind.ARRAY].items()},
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -27,8 +26,6 @@ from reproaudit.elsewhere.logged import (
     read_log_text,
 )
 
-MAX_QUERY_SECONDS = 60.0
-DELETED = "deleted in MLflow"
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _INFINITE = 1.7976931348623157e308
 """The number that MLflow's database writes for an infinite value."""
@@ -53,7 +50,7 @@ def _run(
         config=config,
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
         made=day_of(None if ended is None else ended / 1000),
-        passed_over=DELETED if _is_deleted(meta) else "",
+        deleted=_is_deleted(meta),
     )
 
 
@@ -106,13 +103,9 @@ def read_store_run(source: LogSource) -> LoggedRun:
 
 def _entries(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files below a folder of metrics or parameters, by their names in MLflow."""
-    waiting = [folder] if folder.is_dir() and not folder.is_symlink() else []
-    while waiting:
-        for file in sorted(waiting.pop().iterdir()):
-            if file.is_dir() and not file.is_symlink():
-                waiting.append(file)
-            else:
-                yield file.relative_to(folder).as_posix(), file
+    for file in sorted(folder.rglob("*")):  # which follows no links
+        if file.is_symlink() or not file.is_dir():
+            yield file.relative_to(folder).as_posix(), file
 
 
 def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
@@ -148,8 +141,6 @@ def read_database(source: LogSource) -> list[LoggedRun]:
     address = f"file:{quote(str(source.path.resolve()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
-            stop = time.monotonic() + MAX_QUERY_SECONDS
-            database.set_progress_handler(lambda: int(time.monotonic() > stop), 100_000)
             database.execute("PRAGMA trusted_schema = OFF")
             database.text_factory = lambda data: data.decode("utf-8", errors="replace")
             return _database_runs(source, database)

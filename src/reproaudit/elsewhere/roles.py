@@ -1,54 +1,299 @@
-"""Decides which experiment or control of the audit each run is, its seed, and what it was run with.
+"""The part of an audit that is asked for, and what each run is in it: its role, seed and settings.
 
-A run is the experiment itself if its configuration states none of the settings by which the
-controls differ, or states the audit's values of them; it is the control whose settings it states. A
-mapping's rule says it outright. Nothing is guessed from similar names, and runs that differ in more
-than their seed are never put under one role.
+A run's configuration comes from its logger and from files beside its logs. The run is the
+experiment itself if its configuration states none of the settings by which the controls differ, or
+states the audit's values of them; it is the control whose settings it states. A mapping's rule says
+it outright. Nothing is guessed from similar names, and runs that differ in more than their seed are
+never put under one role.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
-from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import Batch
+import numpy as np
+from numpy.typing import NDArray
+
+from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
 from reproaudit.audit.values import kind_of, same, shown
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.elsewhere.configurations import alike, normal, seed_of
-from reproaudit.elsewhere.logged import LogError, LoggedRun, number_of
+from reproaudit.elsewhere.logged import (
+    MAX_CONFIG_BYTES,
+    LogError,
+    LoggedRun,
+    flat,
+    number_of,
+    parse_json,
+    parse_yaml,
+    read_log_text,
+)
 from reproaudit.elsewhere.mapping import MappingFile, RunRule
-from reproaudit.elsewhere.scope import Scope, role_words
 from reproaudit.elsewhere.tables import STATED_BY_TRAINER
 from reproaudit.errors import UsageError, did_you_mean
 
+CONFIG_FILES = (
+    ".hydra/config.yaml",
+    "config.yaml",
+    "config.yml",
+    "config.json",
+    "hparams.yaml",
+    "hparams.json",
+    "args.json",
+    "args.yaml",
+    "arguments.json",
+    "training_args.json",
+    "params.json",
+    "files/config.yaml",
+)
+"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments."""
+SEED_NAMES = (
+    "seed",
+    "random_seed",
+    "rng_seed",
+    "manual_seed",
+    "global_seed",
+    "random_state",
+    "seed_everything",
+)
+_SEED_IN_NAME = (
+    re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE),
+    re.compile(r"(?:^|[^a-z0-9])s[=_\-]?(\d{1,10})(?![0-9])", re.IGNORECASE),
+)
+"""A seed in a name: seed_3, and s3 where no part says seed."""
+
+Config = Mapping[str, Any]
+"""Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
+
 
 @dataclass(frozen=True)
-class Stated:
-    """The value of one of the audit's settings, as a run's configuration states it.
+class Scope:
+    """The part of an audit that is asked for.
 
     Attributes:
-        name: what the configuration calls it.
-        value: its value, as the audit would write it.
+        claims: the claims.
+        batches: what they rest on, the experiments first.
+        measurements: experiment -> the measurements that are wanted.
     """
 
-    name: str
-    value: SettingValue
+    claims: tuple[Claim, ...]
+    batches: tuple[Batch, ...]
+    measurements: Mapping[str, tuple[str, ...]]
+
+
+def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
+    """Return the part of an audit that is asked for: everything, or what some claims need.
+
+    Raises:
+        UsageError: if a claim is unknown, or there is none.
+    """
+    if not audit.claims:
+        raise UsageError(f"{audit.paper.slug}: its audit states no claims, so none can be judged.")
+    known = {claim.id: claim for claim in audit.claims}
+    for one in claims:
+        if one not in known:
+            raise UsageError(f"no claim '{one}'. {did_you_mean(one, known)}".rstrip())
+    wanted = tuple(known[one] for one in dict.fromkeys(claims)) or audit.claims
+    read = {name for claim in wanted for name in _read(audit, claim)}
+    measurements = {
+        experiment: tuple(n for n in audit.measurements_of(experiment) if n in read or not claims)
+        for experiment in audit.experiments
+    }
+    return Scope(wanted, tuple(batch for _, batch in plan(audit, tier, claims)), measurements)
+
+
+def _read(audit: Audit, claim: Claim) -> set[str]:
+    """Return the names of the measurements that a claim reads."""
+    read = {quantity.measurement for quantity in quantities_of(claim)}
+    for arm in arms_of(audit, claim):
+        read |= {*arm.reads.values(), *(bound.value.measurement for bound in arm.holds_at_start)}
+        if name := audit.training_loss_of(arm.experiment):
+            read.add(name)
+    return read
+
+
+def axes_of(audit: Audit) -> frozenset[str]:
+    """Return the names of all axes of an audit's measurements."""
+    declared = [audit.measurements_of(one) for one in audit.experiments]
+    return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
+
+
+def role_words(batch: Batch) -> str:
+    """Return a role in words: ``'separable' with loss = 'squared'``."""
+    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
+    return f"'{batch.experiment}'" + (f" with {settings}" if settings else "")
+
+
+def some(names: Sequence[str], most: int = 8) -> str:
+    """Return the first of several names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def stated_length(
+    audit: Audit, experiment: str, settings: Mapping[str, SettingValue]
+) -> float | None:
+    """Return the steps of training that a run's settings state; None if they state none.
+
+    Where the audit divides the training into stages, these together; else the setting `steps`.
+    """
+    values: list[SettingValue | None] = []
+    for index, stage in enumerate(audit.experiments[experiment].stages):
+        value = settings[stage.steps]
+        each = value if isinstance(value, tuple) else (value,) * (index + 1)
+        values.append(each[index] if index < len(each) else None)
+    values = values or [settings.get("steps")]
+    numbers = [one for one in values if type(one) in (int, float)]
+    return sum(numbers) if len(numbers) == len(values) else None  # type: ignore[arg-type]
+
+
+def end_beside(series: Iterable[Sequence[int] | NDArray[np.int64]], length: float) -> int | None:
+    """Return the last step of series that did not go through so many; None if they may have.
+
+    A series may stop short of the length by the widest distance between two of its steps.
+    """
+    ends = [
+        (int(steps.max()), int(np.abs(np.diff(steps)).max(initial=1)))
+        for steps in map(np.asarray, series)
+        if len(steps)
+    ]
+    last, widest = max(ends, default=(0, 0))
+    return last if ends and (last > length or last + widest < length) else None
+
+
+# --- what a run was started with ------------------------------------------------------------------
+
+
+def configured(run: LoggedRun, root: Path) -> LoggedRun:
+    """Return a run with its configuration: what its logger kept, and the files in its folder.
+
+    Where the folder has none, the nearest one above it that has, up to the root, is read.
+    """
+    config = {name: _plain(value) for name, value in flat("", run.config)}
+    stated = dict.fromkeys(config, f"{run.source}'s log")
+    files = _nearest(run.folder, root)
+    for file in files:
+        place = f"{run.name}, {file.name}"
+        text = read_log_text(file, place, MAX_CONFIG_BYTES)
+        tree = (parse_json if file.suffix == ".json" else parse_yaml)(text, place)
+        if tree is None:
+            continue
+        if not isinstance(tree, dict):
+            raise LogError(place, "found no names with values; expected a configuration.")
+        for name, raw in flat("", _unwrapped(tree)):
+            value = _plain(raw)
+            # a Trainer settles by itself what its arguments leave open: its state says what it did
+            is_open = name == "num_train_epochs" or (name, value) == ("max_steps", -1)
+            if name not in config:
+                config[name], stated[name] = value, file.name
+            elif not (alike(config[name], value) or (run.source == "Hugging Face" and is_open)):
+                raise LogError(
+                    place,
+                    f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}; expected "
+                    "one value. Take the file away that does not belong to this run.",
+                )
+    return replace(run, config=config, configurations=files)
+
+
+def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
+    for here in (folder, *folder.parents):
+        found = tuple(here / name for name in CONFIG_FILES if (here / name).is_file())
+        if found or here == root or root not in (here, *here.parents):
+            return found
+    return ()
+
+
+def _unwrapped(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    """W&B writes every value with its description; the values alone."""
+    if "wandb_version" not in tree:
+        return tree
+    return {
+        name: one["value"]
+        for name, one in tree.items()
+        if isinstance(one, dict) and "value" in one and not name.startswith("_")
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(one, dict | list | tuple) for one in value)
+        return json.dumps(value, default=str) if nested else tuple(value)
+    if isinstance(value, bool | int | float | str) or value is None:
+        return value
+    return str(value)  # a date, as YAML reads one
+
+
+def normal(name: str) -> str:
+    """Return a name as it is compared: ``--learning-rate`` is learning_rate."""
+    return name.lower().replace("-", "_").lstrip("_")
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Return True if two values are the same, be they numbers or the text of numbers."""
+    return one == other or str(one) == str(other)
+
+
+def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of a configuration that are called as a seed is."""
+    for name, value in config.items():
+        if normal(name.rpartition(".")[2]) in SEED_NAMES and value not in (None, ""):
+            yield name, value
+
+
+def seed_of(run: LoggedRun) -> int:
+    """Return a run's seed: a column of its table, its configuration, or its name."""
+    remedy = f"Say --seed '{run.name}=NUMBER'."
+    found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
+    for name, value in seeds_in(run.config):
+        text = str(value).strip()
+        if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
+            raise LogError(
+                run.name,
+                f"found the seed {value!r} in its configuration ({name}); expected a whole "
+                f"number. {remedy}",
+            )
+        found.setdefault(int(text), f"its configuration ({name})")
+    for pattern in _SEED_IN_NAME:
+        named = [(part, one) for part in run.parts for one in pattern.finditer(part)]
+        for part, matched in named:
+            found.setdefault(int(matched.group(1)), f"its name ('{part}')")
+        if named or found:
+            break
+    if len(found) == 1:
+        return next(iter(found))
+    if not found:
+        raise LogError(
+            run.name, f"found no seed in its configuration or its name; expected one. {remedy}"
+        )
+    listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
+    raise LogError(run.name, f"found different seeds: {listed}; expected one. {remedy}")
+
+
+# --- what a run is --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PlacedRun:
-    """A logged run and what it is to the audit."""
+    """A logged run and what it is to the audit.
+
+    Attributes:
+        stated: the values of the audit's settings that its configuration states.
+        names: what the configuration calls these settings.
+    """
 
     run: LoggedRun
     batch: Batch
     seed: int
     diverged: bool
-    stated: Mapping[str, Stated]
+    stated: Mapping[str, SettingValue]
+    names: frozenset[str]
 
 
 def place_runs(
@@ -68,7 +313,7 @@ def place_runs(
             continue
         experiment = _experiment(scope, run, rule)
         batches = [batch for batch in scope.batches if batch.experiment == experiment]
-        stated = _stated(audit, experiment, run, mapping)
+        stated, called = _stated(audit, experiment, run, mapping)
         told = [seed for pattern, seed in seeds.items() if fnmatchcase(run.name, pattern)]
         seed = told[0] if told else rule.seed
         one = PlacedRun(
@@ -79,6 +324,7 @@ def place_runs(
             seed=seed_of(run) if seed is None else seed,
             diverged=rule.status == "diverged",
             stated=stated,
+            names=called,
         )
         other = placed.setdefault((one.batch, one.seed), one)
         if other is not one:
@@ -143,17 +389,17 @@ def _of_settings(
 
 
 def _of_stated(
-    audit: Audit, stated: Mapping[str, Stated], batches: Sequence[Batch], run: LoggedRun
+    audit: Audit, stated: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
 ) -> Batch:
     """Return the experiment, or the control, whose settings the configuration states."""
     telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
     for batch in batches:
         values = batch.settings(audit)
         if dict(batch.overrides).keys() <= stated.keys() and all(
-            same(stated[name].value, values[name]) for name in telling
+            same(stated[name], values[name]) for name in telling
         ):
             return batch
-    found = ", ".join(f"{name} = {shown(stated[name].value)}" for name in sorted(telling))
+    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
     raise LogError(
         run.name,
         f"found {found or 'nothing'} in its configuration, which neither the experiment nor a "
@@ -167,8 +413,10 @@ def _of_stated(
 
 def _stated(
     audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
-) -> dict[str, Stated]:
-    found: dict[str, Stated] = {}
+) -> tuple[dict[str, SettingValue], frozenset[str]]:
+    """Return the values that a configuration states of settings, and what it calls these."""
+    found: dict[str, SettingValue] = {}
+    names = set()
     for name, setting in audit.settings_of(experiment).items():
         called = _called(name, run, mapping)
         if called is None or run.config[called] is None:
@@ -181,8 +429,9 @@ def _stated(
                 f"{kind_of(setting.value)}, like {shown(setting.value)}. If it is another setting, "
                 f"write 'configuration: {{{name}: null}}' in the mapping.",
             )
-        found[name] = Stated(called, value)
-    return found
+        found[name] = value
+        names.add(called)
+    return found, frozenset(names)
 
 
 def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
@@ -224,66 +473,57 @@ def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
     return None if isinstance(value, tuple) else str(value)
 
 
-@dataclass(frozen=True)
-class ComparedSetting:
-    """One setting of one role: the audit's value beside that of the runs' configurations.
+def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> list[dict[str, Any]]:
+    """Set every setting of every role beside the audit's value, for the protocol.
 
-    Attributes:
-        batch: the experiment or control.
-        name: the setting.
-        audit: the audit's value.
-        source: where the audit has it from.
-        found: the configurations' value; None if it is absent.
+    A control has most settings as its experiment does; these are not repeated.
     """
-
-    batch: Batch
-    name: str
-    audit: SettingValue
-    source: str
-    found: SettingValue | None
-
-    @property
-    def status(self) -> Literal["equal", "contradicting", "absent"]:
-        """The relation of the value found in the logs to the audit's."""
-        if self.found is None:
-            return "absent"
-        return "equal" if same(self.found, self.audit) else "contradicting"
-
-
-def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> tuple[ComparedSetting, ...]:
-    """Compare every setting of every role; `place_runs` saw to it that its runs state the same."""
-    fullest: dict[Batch, PlacedRun] = {}
-    for one in sorted(placed, key=lambda run: (bool(run.batch.overrides), -len(run.stated))):
-        fullest.setdefault(one.batch, one)
-    return tuple(
-        ComparedSetting(
-            batch=batch,
-            name=name,
-            audit=batch.settings(audit)[name],
-            source=setting.source.value,
-            found=one.stated[name].value if name in one.stated else None,
-        )
-        for batch, one in fullest.items()
-        for name, setting in audit.settings_of(batch.experiment).items()
-    )
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for batch, one in _first_of_roles(placed).items():
+        values = batch.settings(audit)
+        for name, setting in audit.settings_of(batch.experiment).items():
+            value, found = values[name], one.stated.get(name)
+            status = "absent" if found is None else "contradicting"
+            status = "equal" if found is not None and same(found, value) else status
+            row: dict[str, Any] = {
+                "role": role_words(batch),
+                "setting": name,
+                "audit": value,
+                "source": setting.source.value,
+                "found": found,
+                "status": status,
+            }
+            rows.setdefault((batch.experiment, name, shown(value), str(found)), row)
+    return list(rows.values())
 
 
-def manifest_settings(compared: Iterable[ComparedSetting]) -> Mapping[str, SettingValue]:
+def manifest_settings(audit: Audit, placed: Sequence[PlacedRun]) -> dict[str, SettingValue]:
     """Return the settings that the logs state of every run of an experiment, for a manifest."""
     found: dict[str, SettingValue] = {}
-    for one in compared:  # the experiments come first
-        name = f"{one.batch.experiment}.{one.name}"
-        if one.found is None or one.name in dict(one.batch.overrides):
-            continue
-        if name not in found and one.batch.overrides and one.status == "equal":
-            continue  # what a control states alone, it does not state for the experiment
-        value = found.setdefault(name, one.audit if one.status == "equal" else one.found)
-        if not same(one.found, value):
-            raise LogError(
-                f"runs of {role_words(one.batch)}",
-                f"found {one.name} = {shown(one.found)}, and {shown(value)} in other runs of the "
-                "experiment; expected one value for both. A manifest holds one: import them apart.",
-            )
+    for batch, one in _first_of_roles(placed).items():
+        audited = batch.settings(audit)
+        for plain, stated in one.stated.items():
+            name, is_equal = f"{batch.experiment}.{plain}", same(stated, audited[plain])
+            # what a control states alone, it does not state for the experiment
+            is_alone = name not in found and batch.overrides and is_equal
+            if plain in dict(batch.overrides) or is_alone:
+                continue
+            value = found.setdefault(name, audited[plain] if is_equal else stated)
+            if not same(stated, value):
+                raise LogError(
+                    f"runs of {role_words(batch)}",
+                    f"found {plain} = {shown(stated)}, and {shown(value)} in other runs of the "
+                    "experiment; expected one value for both. A manifest holds one: import them "
+                    "apart.",
+                )
+    return found
+
+
+def _first_of_roles(placed: Sequence[PlacedRun]) -> dict[Batch, PlacedRun]:
+    """Return the run of each role that states the most, the experiments first."""
+    found: dict[Batch, PlacedRun] = {}
+    for one in sorted(placed, key=lambda run: (bool(run.batch.overrides), -len(run.stated))):
+        found.setdefault(one.batch, one)
     return found
 
 
@@ -302,10 +542,9 @@ _OWN = re.compile(
 def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) -> None:
     """Refuse two runs of one role that differ in more than their seed."""
     a, b = one.run.config, other.run.config
-    settings = {stated.name for run in (one, other) for stated in run.stated.values()}
     for key in sorted({*a, *b}):
         left, right = a.get(key, "nothing"), b.get(key, "nothing")
-        own = key not in settings and _OWN.search(normal(key))
+        own = key not in one.names | other.names and _OWN.search(normal(key))
         varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
         by_seed = alike(_unseeded(left, one), _unseeded(right, other))
         if not (own or varies or by_seed or alike(left, right)):

@@ -3,8 +3,8 @@
 A folder holds a manifest (their origin, and the files of each run) and the files: CSV, JSON or NPZ.
 Here they are checked against the audit's declarations, and made into records that carry their
 origin, so that they are judged as ours are and never passed off as ours. Sizes are checked before
-content, and nothing is unpickled. Every fault is told, all at once, each with its place; of a file
-the first one.
+content, and nothing is unpickled. All faults are told at once, each with its place; of a file the
+first one.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
@@ -18,43 +18,41 @@ import hashlib
 import io
 import json
 import math
-import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time
-from itertools import islice
-from pathlib import Path, PurePosixPath
-from typing import Any
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.loading import read_as
+from reproaudit.audit.model import Audit, SettingName, Text, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.values import fits, kind_of, shown
 from reproaudit.bounded import read_regular
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.declarations import Declaration, MeasurementKind, misfit
+from reproaudit.declarations import Declaration, MeasurementKind, Name, StrictModel, misfit
 from reproaudit.elsewhere.logged import (
     MAX_STEP,
     Curve,
     LogError,
-    LoggedCoordinates,
     LoggedRun,
     LogSource,
     decode,
     on_one_line,
     parse_json,
 )
-from reproaudit.elsewhere.manifest import NAMES, PROTOCOL, Manifest, Placed, Run, read_manifest
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import Measured, RunMeasurer
-from reproaudit.elsewhere.scope import end_beside, role_words, some, stated_length
+from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
+from reproaudit.elsewhere.roles import axes_of, end_beside, role_words, some, stated_length
 from reproaudit.elsewhere.tables import TableForm, csv_rows, group_rows
-from reproaudit.errors import SpecError, did_you_mean
+from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.judge import Records
 from reproaudit.records import (
     CellStatus,
@@ -62,31 +60,152 @@ from reproaudit.records import (
     Measurements,
     Origin,
     Record,
-    Series,
     is_finite,
 )
 
+UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
 DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
-MOST_BELOW = 10_000
-"""Of the files in a folder, so many are looked at."""
-MOST_LINES_SAID = 1_000
-"""The number of faults that are told; the rest is counted."""
 MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
 MOST_ARRAY_BYTES = 2**26
 """Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
-MOST_BYTES = 2**30
-"""Of all files together, unpacked."""
-MOST_MEASUREMENTS = 1_000
-"""Of one JSON or NPZ file."""
-
-_Key = tuple[str, str]
-"""Experiment and settings of a batch."""
 _Table = Mapping[int | None, LoggedRun]
 """The rows of a table by seed; None without a column of seeds."""
+
+
+# --- the manifest ---------------------------------------------------------------------------------
+
+NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
+PROTOCOL = "import.json"
+"""The file in which `import` says what became of every log; no measurements stand in it."""
+
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+
+
+class Run(StrictModel):
+    """One experiment with one set of settings, over some seeds."""
+
+    experiment: Name
+    """The experiment, as the audit calls it."""
+    seeds: tuple[Seed, ...] = Field(min_length=1, max_length=10_000)
+    """The seeds; any numbers that tell the runs apart."""
+    settings: dict[Name, SettingValue] = Field(default_factory=dict)
+    """Of a control: the settings that the audit gives it. For the experiment itself: none."""
+    status: Literal["completed", "diverged"] = "completed"
+    """The end of the runs; diverged ones may hold numbers that are not finite."""
+    files: tuple[Text, ...] = Field(min_length=1, max_length=1_000)
+    """CSV, JSON or NPZ files beside the manifest; ``{seed}`` in a name stands for each seed."""
+
+
+class Manifest(StrictModel):
+    """Measurements made elsewhere."""
+
+    schema_version: Literal[1]
+    """The version of this format."""
+    who: Text
+    """The people who made and submit them."""
+    source: Text
+    """Their source: a repository with its revision, an archive, a log."""
+    framework: Text
+    """The software that computed them, with versions."""
+    date: date
+    """The day on which they were made."""
+    paper: Name | None = None
+    """The audit's slug, to guard against a mix-up."""
+    tier: Literal["quick", "paper"] = "paper"
+    """The tier at whose scale they were made, and at which they are judged."""
+    proxy: Text | None = None
+    """The substitute for the paper's data or method, if there was one."""
+    settings: dict[SettingName, SettingValue] = Field(default_factory=dict)
+    """The settings of every run, as "setting" or "experiment.setting"; settings that are not
+    stated are taken to be the tier's, and evidence on them is assumed at best."""
+    noted: tuple[Text, ...] = ()
+    """Sentences on the measurements, such as runs that were left out; `import` fills it in."""
+    runs: tuple[Run, ...] = Field(min_length=1)
+    """The runs."""
+
+    def settings_of(self, experiment: str) -> dict[str, SettingValue]:
+        """Return the settings of an experiment, among "setting" and "experiment.setting"."""
+        return {
+            name.rpartition(".")[2]: value
+            for name, value in self.settings.items()
+            if name.rpartition(".")[0] in ("", experiment)
+        }
+
+
+Placed = Callable[..., str]
+"""Gives the place of a field, by names and positions: ``manifest.yaml:9:5: runs[0].seeds``."""
+
+
+def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
+    """Read the manifest of a folder.
+
+    Raises:
+        UsageError: if the folder or the manifest is missing.
+        SpecError: listing all that is wrong with the manifest.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
+    found = _manifests(folder)
+    if len(found) != 1:
+        what = f"{len(found)} manifests" if found else "no manifest"
+        raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
+    file = found[0].name
+    manifest, document, faults = read_as(Manifest, found[0], "a manifest")
+    if manifest is None or document is None:
+        raise SpecError("\n".join(str(replace(one, file=file)) for one in faults))
+
+    def placed(*loc: str | int) -> str:
+        line, column = document.place(loc)
+        path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc).lstrip(".")
+        return f"{file}:{line}:{column}: {path}"
+
+    if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
+        text = f"found {manifest.date}, which is in the future; expected the day of the runs."
+        raise SpecError(f"{placed('date')}: {text}")
+    return manifest, placed
+
+
+def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[str, Path]:
+    """Return the folder of measurements of each paper that has one, by slug.
+
+    Args:
+        folders: each has a manifest, or subfolders named after papers that have one.
+        slugs: the papers there are. If there is one alone, a manifest that names no paper is its.
+
+    Raises:
+        SpecError: if a manifest cannot be read.
+        UsageError: if a folder has no manifest, or it is open which paper one belongs to.
+    """
+    found = {}
+    for folder in folders:
+        if _manifests(folder):
+            paper = read_manifest(folder)[0].paper or (slugs[0] if len(slugs) == 1 else None)
+            if paper is None:
+                raise UsageError(
+                    f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
+                    "Write 'paper: SLUG' into it."
+                )
+            found[paper] = folder
+            continue
+        below = {one.name: one for one in sorted(folder.iterdir()) if _manifests(one)}
+        if not below:
+            raise UsageError(
+                f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
+                "a subfolder named after the paper."
+            )
+        found.update(below)
+    return found
+
+
+def _manifests(folder: Path) -> list[Path]:
+    return [folder / name for name in NAMES if (folder / name).exists()]
+
+
+# --- measurements ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -97,9 +216,6 @@ class Submission:
         audit: the audit.
         tier: the tier at which they are judged.
         records: one for each run and seed.
-        unstated: the settings that no manifest states and that were taken to be the tier's, as
-            "experiment.setting".
-        absent: the experiments and arms without measurements, in words.
         remarks: what a reader is to know of the measurements, in sentences.
         found: the records by experiment and the settings of the plan, then by seed.
     """
@@ -107,8 +223,6 @@ class Submission:
     audit: Audit
     tier: TierName
     records: tuple[Record, ...]
-    unstated: tuple[str, ...]
-    absent: tuple[str, ...]
     remarks: tuple[str, ...]
     found: Records
 
@@ -123,12 +237,13 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     manifest, placed = read_manifest(folder)
     reader = _Reader(audit, folder.resolve(), manifest, placed)
     reader.check_manifest()
-    planned: dict[_Key, tuple[Role, Batch]] = {}
+    planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for role, batch in plan(audit, manifest.tier):  # the experiments come first
-        planned.setdefault(_key(batch), (role, batch))
-    found: dict[_Key, dict[int, Record]] = {}
+        planned.setdefault(_key(audit, batch), (role, batch))
+    found: dict[tuple[str, str], dict[int, Record]] = {}
     for index, run in enumerate(manifest.runs):
-        key = run.experiment, canonical_settings(run.settings)
+        settings = tuple(run.settings.items())
+        key = _key(audit, Batch(run.experiment, manifest.tier, settings, run.seeds))
         if key not in planned:
             reader.refuse_role(run, index, [batch for _, batch in planned.values()])
             continue
@@ -144,7 +259,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         if role is not Role.CONSTRUCTED:
             reader.refuse_copies(role_words(batch), records, placed("runs", index))
     reader.raise_if_any()
-    remarks = [*manifest.noted, *reader.unread()]
+    remarks = [*manifest.noted, *reader.unread(), *reader.absent(found.keys())]
     for key, records in found.items():
         if planned[key][0] is not Role.CONSTRUCTED:  # a constructed solution is one point
             remarks += _ends(audit, planned[key][1], records)
@@ -152,31 +267,14 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         audit=audit,
         tier=manifest.tier,
         records=tuple(record for records in found.values() for record in records.values()),
-        unstated=tuple(
-            f"{experiment}.{name}"
-            for experiment in sorted({one for one, _ in found})
-            for name in audit.settings_of(experiment)
-            if name not in manifest.settings_of(experiment)
-        ),
-        absent=tuple(
-            dict.fromkeys(
-                f"{role} {role_words(batch)}"
-                for claim in audit.claims
-                for role, batch in claim_batches(audit, claim, manifest.tier)
-                if _key(batch) not in found
-            )
-        ),
         remarks=tuple(remarks),
-        found={
-            (batch.experiment, canonical_settings(batch.settings(audit))): found[_key(batch)]
-            for _, batch in plan(audit, manifest.tier)
-            if _key(batch) in found
-        },
+        found=found,
     )
 
 
-def _key(batch: Batch) -> _Key:
-    return batch.experiment, canonical_settings(dict(batch.overrides))
+def _key(audit: Audit, batch: Batch) -> tuple[str, str]:
+    is_known = batch.experiment in audit.experiments
+    return batch.experiment, canonical_settings(batch.settings(audit) if is_known else {})
 
 
 def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator[str]:
@@ -210,7 +308,6 @@ class _Reader:
     """Reads the runs of one manifest; faults are gathered, each once.
 
     Attributes:
-        left: the bytes that may still be read.
         taken: the files that were read, each with the seeds that were taken from it.
     """
 
@@ -218,9 +315,8 @@ class _Reader:
     folder: Path
     manifest: Manifest
     placed: Placed
-    left: int = field(default_factory=lambda: MOST_BYTES)
     taken: dict[Path, set[int]] = field(default_factory=dict)
-    _tables: dict[Path, _Table | LogError] = field(default_factory=dict)
+    _tables: dict[Path, _Table] = field(default_factory=dict)
     _faults: dict[str, None] = field(default_factory=dict)
 
     def fault(self, place: str, text: str) -> None:
@@ -233,11 +329,8 @@ class _Reader:
         Raises:
             SpecError: if there are any.
         """
-        lines = list(self._faults)
-        if len(lines) > MOST_LINES_SAID:
-            lines[MOST_LINES_SAID:] = [f"and {len(lines) - MOST_LINES_SAID:,} more faults."]
-        if lines:
-            raise SpecError("\n".join(lines))
+        if self._faults:
+            raise SpecError("\n".join(self._faults))
 
     # --- the manifest against the audit -----------------------------------------------------------
 
@@ -267,18 +360,6 @@ class _Reader:
             elif not fits(value, known[plain].value):
                 expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
                 self.fault(place, f"found {shown(value)}; expected {expected}.")
-        units: dict[str, set[str]] = {}
-        for experiment in audit.experiments:
-            for name, declaration in audit.measurements_of(experiment).items():
-                units.setdefault(name, set()).add(declaration.unit)
-        for name, unit in manifest.units.items():
-            if unit not in units.get(name, ()):
-                expected = " or ".join(f"'{one}'" for one in sorted(units.get(name, ())))
-                self.fault(
-                    placed("units", name),
-                    f"found the unit '{unit}' of '{name}'; expected "
-                    f"{expected or f'a measurement of the audit. {did_you_mean(name, units)}'}.",
-                )
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
         """Note a run that belongs to no batch of the plan."""
@@ -320,20 +401,34 @@ class _Reader:
         """Yield sentences on rows and files beside the manifest that it does not name."""
         left = []
         for path, table in self._tables.items():
-            seeds = [] if isinstance(table, LogError) else [one for one in table if one is not None]
-            if rest := sorted(set(seeds) - self.taken[path]):
+            if rest := sorted({one for one in table if one is not None} - self.taken[path]):
                 where = path.relative_to(self.folder).as_posix()
                 left.append(f"{where} (seeds {', '.join(map(str, rest))})")
         if left:
             yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
-        below = (Path(at) / name for at, _, names in os.walk(self.folder) for name in sorted(names))
         unread = [
             one.relative_to(self.folder).as_posix()
-            for one in islice(below, MOST_BELOW)
-            if one.name not in (*NAMES, PROTOCOL) and one not in self.taken
+            for one in sorted(self.folder.rglob("*"))
+            if not one.is_dir() and one.name not in (*NAMES, PROTOCOL) and one not in self.taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
+
+    def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+        """Yield sentences on runs that the audit wants, and settings, that were not stated."""
+        audit, tier = self.audit, self.manifest.tier
+        every = [one for claim in audit.claims for one in claim_batches(audit, claim, tier)]
+        for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
+            if _key(audit, batch) not in found:
+                yield f"No runs of {role} {role_words(batch)}."
+        unstated = [
+            f"{experiment}.{name}"
+            for experiment in sorted({one for one, _ in found})
+            for name in audit.settings_of(experiment)
+            if name not in self.manifest.settings_of(experiment)
+        ]
+        if unstated:
+            yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
 
     # --- runs -------------------------------------------------------------------------------------
 
@@ -365,7 +460,7 @@ class _Reader:
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
-            environment=Environment(threads=None, **manifest.environment.model_dump()),
+            environment=Environment(threads=None, packages={}, **UNSTATED),
             started=datetime.combine(manifest.date, time(), UTC),
             seconds=0.0,
             origin=origin,
@@ -374,8 +469,7 @@ class _Reader:
 
     def _measured(self, run: Run, index: int, wanted: _Wanted) -> Measurements:
         """Return the measurements of one seed, out of all its files, that fit."""
-        places: dict[str, str] = {}
-        scalars, series, arrays = {}, {}, {}
+        found: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
             path = self._path(written, wanted.seed, self.placed("runs", index, "files", number))
             if path is None:
@@ -383,27 +477,20 @@ class _Reader:
             place = path.relative_to(self.folder).as_posix()
             one = replace(wanted, alone=wanted.alone or "{seed}" in written)
             with self._gathered():
-                for name, measured in self._read(path, place, one).items():
+                for name, curve in self._read(path, place, one).items():
                     here = f"{place}: {on_one_line(name, 80)}"
                     with self._gathered():
-                        kind = _refuse_misfit(name, measured, here, one)
-                        if name in places:
-                            raise LogError(here, f"found it in {places[name]}, too; expected once.")
-                        places[name] = here
-                        if kind is MeasurementKind.SCALAR:
-                            scalars[name] = float(measured.values)
-                        elif kind is MeasurementKind.ARRAY:
-                            arrays[name] = measured.values
-                        else:
-                            steps = tuple(map(int, measured.steps or ()))
-                            series[name] = Series(steps=steps, values=measured.values)
-        found = Measurements(scalars=scalars, series=series, arrays=arrays)
+                        if name in found:
+                            text = f"found it in {found[name].place}, too; expected once."
+                            raise LogError(here, text)
+                        found[name] = _fitted(name, replace(curve, place=here), one)
+        measured = measurements_of(wanted.declared, found)
         if wanted.diverged:
-            return found.finite_part()
-        for name, here in places.items():
-            if fault := misfit(name, wanted.declared[name], found, wanted.settings):
-                self.fault(here, f"{fault}.")
-        return found
+            return measured.finite_part()
+        for name, curve in found.items():
+            if fault := misfit(name, wanted.declared[name], measured, wanted.settings):
+                self.fault(curve.place, f"{fault}.")
+        return measured
 
     @contextmanager
     def _gathered(self) -> Iterator[None]:
@@ -416,18 +503,14 @@ class _Reader:
     def _path(self, written: str, seed: int, place: str) -> Path | None:
         """Return a file beside the manifest; nothing outside its folder is read."""
         name = written.replace("{seed}", str(seed))
-        pure = PurePosixPath(name)
         try:
-            if pure.is_absolute() or ".." in pure.parts or "\0" in name:
+            path = (self.folder / name).resolve()
+            if not path.is_relative_to(self.folder):
                 fault = f"found '{written}'; expected a file inside the manifest's folder."
+            elif path.exists():
+                return path
             else:
-                path = (self.folder / pure).resolve()
-                if not path.is_relative_to(self.folder):
-                    fault = f"found '{written}', which leads out of the folder; expected one in it."
-                elif path.exists():
-                    return path
-                else:
-                    fault = f"found no file '{name}'; expected one beside the manifest."
+                fault = f"found no file '{name}'; expected one beside the manifest."
         except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
             reason = getattr(error, "strerror", None) or "no path, or a loop of links"
             fault = f"found '{on_one_line(written, 80)}', which is {reason}."
@@ -436,12 +519,14 @@ class _Reader:
 
     # --- files ------------------------------------------------------------------------------------
 
-    def _read(self, path: Path, place: str, wanted: _Wanted) -> Mapping[str, Measured]:
+    def _read(self, path: Path, place: str, wanted: _Wanted) -> Mapping[str, Curve]:
         """Return the numbers of one seed in a file by name."""
         self.taken.setdefault(path, set()).add(wanted.seed)
         kind = path.suffix.lower()
         if kind == ".csv":
-            return _of_table(self._table(path, place), place, wanted)
+            if path not in self._tables:  # which is read once however many seeds it holds
+                self._tables[path] = self._parsed(_data(path, place, MOST_TEXT_BYTES), path, place)
+            return _of_table(self._tables[path], place, wanted)
         if kind not in (".json", ".npz"):
             raise LogError(place, f"found '{kind}'; expected one of .csv, .json, .npz.")
         if not wanted.alone:
@@ -450,107 +535,40 @@ class _Reader:
             )
             raise LogError(place, text)
         if kind == ".json":
-            tree = _json_arrays(self._data(path, place, MOST_TEXT_BYTES), place)
+            tree = _json_arrays(_data(path, place, MOST_TEXT_BYTES), place)
         else:
-            tree = self._npz_arrays(self._data(path, place, MOST_ARRAY_BYTES), place)
-        found: dict[str, Measured] = {}
-        for name, values in tree.items():
-            if name == "steps" or name.endswith(".steps"):
-                continue
-            steps = tree.get(f"{name}.steps", tree.get("steps"))
-            if steps is not None and steps.ndim != 1:
-                text = f"found steps of {steps.ndim} dimensions; expected one dimension."
-                raise LogError(f"{place}: steps of {name}", text)
-            found[name] = Measured(None if steps is None else tuple(steps.tolist()), values)
-        return found
-
-    def _data(self, path: Path, place: str, most: int) -> bytes:
-        try:
-            data = read_regular(path, most)
-        except OSError as error:
-            raise LogError(place, f"cannot be read: {error.strerror or error}.") from None
-        self._spend(len(data))
-        return data
-
-    def _spend(self, size: int) -> None:
-        self.left -= size
-        if self.left < 0:
-            raise LogError(
-                "files", f"found more than {MOST_BYTES:,} bytes in all files; expected fewer."
-            )
-
-    def _table(self, path: Path, place: str) -> _Table:
-        """Return a table, which is read once however many seeds it holds."""
-        if path not in self._tables:
-            try:
-                data = self._data(path, place, MOST_TEXT_BYTES)
-                self._tables[path] = self._parsed(data, path, place)
-            except LogError as error:
-                self._tables[path] = error
-        table = self._tables[path]
-        if isinstance(table, LogError):
-            raise table
-        return table
+            tree = _npz_arrays(_data(path, place, MOST_ARRAY_BYTES), place)
+        return {
+            name: Curve(place, tree.get(f"{name}.steps", tree.get("steps")), values)
+            for name, values in tree.items()
+            if name != "steps" and not name.endswith(".steps")
+        }
 
     def _parsed(self, data: bytes, path: Path, place: str) -> _Table:
         columns, rows = csv_rows(decode(data, place), place)
         if "" in columns:
             raise LogError(f"{place}:1", "found a column without a name; expected names.")
-        declared = [self.audit.measurements_of(one) for one in self.audit.experiments]
-        axes = {a.name for each in declared for one in each.values() for a in one.axes}
         form = TableForm(
             step="step" if "step" in columns else None,
             seed="seed" if "seed" in columns else None,
-            axes=frozenset(axes & set(columns)),
+            axes=axes_of(self.audit) & set(columns),
             only_value="value" if "value" in columns else None,
         )
         source = LogSource(path, place)
         return {
-            seed: source.run("table", {tag: _in_order(at) for tag, at in curves.items()})
+            seed: source.run("table", curves)
             for (_, seed), curves in group_rows(rows, place, path.stem, form).items()
         }
 
-    def _npz_arrays(self, data: bytes, place: str) -> dict[str, NDArray[np.float64]]:
-        try:
-            count = data.count(b"PK\1\2")  # entries of the directory, before they are listed
-            if count > MOST_MEASUREMENTS:
-                raise ValueError(f"found {count:,} arrays; expected at most {MOST_MEASUREMENTS:,}")
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                members = archive.infolist()
-            size = sum(one.file_size for one in members)
-            if size > MOST_ARRAY_BYTES:
-                text = f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
-                raise ValueError(text)
-            if len({one.filename for one in members}) < len(members):
-                raise ValueError("an array stands twice in it")
-            self._spend(size)
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                found = {name: arrays[name] for name in arrays.files}
-            for name, values in found.items():
-                if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
-                    raise ValueError(f"'{name[:40]}' holds something else than numbers")
-            with np.errstate(over="ignore"):  # of extended precision; told as not finite
-                return {name: values.astype(np.float64) for name, values in found.items()}
-        except LogError:
-            raise
-        except Exception as error:  # what zipfile and NumPy raise over damaged files has no end
-            reason = str(error) or type(error).__name__
-            raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
+
+def _data(path: Path, place: str, most: int) -> bytes:
+    try:
+        return read_regular(path, most)
+    except OSError as error:
+        raise LogError(place, f"cannot be read: {error.strerror or error}.") from None
 
 
-def _in_order(curves: Mapping[LoggedCoordinates, Curve]) -> Mapping[LoggedCoordinates, Curve]:
-    """Return curves in the order of their steps: the rows of a table may have any."""
-    found = {}
-    for at, one in curves.items():
-        order = (
-            slice(None) if one.steps is None or one.fault else np.argsort(one.steps, kind="stable")
-        )
-        steps = None if one.steps is None else one.steps[order]
-        found[at] = replace(one, steps=steps, values=one.values[order])
-    return found
-
-
-def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]:
+def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Curve]:
     if not wanted.alone and None in table:
         raise LogError(
             f"{place}:1",
@@ -561,7 +579,7 @@ def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]
     if run is None or not run.curves:
         raise LogError(place, f"found no number of seed {wanted.seed}; expected its rows.")
     measurer = RunMeasurer(run, wanted.settings, attested=True, finite_only=False)
-    found: dict[str, Measured] = {}
+    found: dict[str, Curve] = {}
     for name, at in run.curves.items():
         declaration = _declared(name, f"{place}: {on_one_line(name, 80)}", wanted)
         measured = measurer.measure(name, declaration, LoggedQuantity(tag=name))
@@ -579,11 +597,32 @@ def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Measured]
     return found
 
 
-def _json_arrays(data: bytes, place: str) -> dict[str, NDArray[np.float64]]:
+def _npz_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+        size = sum(one.file_size for one in members)
+        if size > MOST_ARRAY_BYTES:
+            text = f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
+            raise ValueError(text)
+        if len({one.filename for one in members}) < len(members):
+            raise ValueError("an array stands twice in it")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+        for name, values in found.items():
+            if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+                raise ValueError(f"'{name[:40]}' holds something else than numbers")
+        with np.errstate(over="ignore"):  # of extended precision; told as not finite
+            return {name: values.astype(np.float64) for name, values in found.items()}
+    except Exception as error:  # what zipfile and NumPy raise over damaged files has no end
+        reason = str(error) or type(error).__name__
+        raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
+
+
+def _json_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
     tree = parse_json(data, place)
-    if not isinstance(tree, dict) or len(tree) > MOST_MEASUREMENTS:
-        text = f"expected measurements by name, at most {MOST_MEASUREMENTS:,}."
-        raise LogError(place, f"found no such object; {text}")
+    if not isinstance(tree, dict):
+        raise LogError(place, "found no object; expected measurements by name.")
     found: dict[str, NDArray[np.float64]] = {}
     for name, node in tree.items():
         here = f"{place}: {name}"
@@ -614,30 +653,32 @@ def _declared(name: str, place: str, wanted: _Wanted) -> Declaration:
     return wanted.declared[name]
 
 
-def _refuse_misfit(name: str, measured: Measured, place: str, wanted: _Wanted) -> MeasurementKind:
-    """Return the kind of a measurement, once its steps, shape and numbers are as declared."""
-    declaration = _declared(name, place, wanted)
+def _fitted(name: str, curve: Curve, wanted: _Wanted) -> Curve:
+    """Return a measurement, once its steps, shape and numbers are as declared."""
+    place, declaration = curve.place, _declared(name, curve.place, wanted)
     is_series = declaration.kind is MeasurementKind.SERIES
-    if is_series and not measured.steps:
+    steps = np.array(() if curve.steps is None or not is_series else curve.steps, dtype=np.float64)
+    if is_series and not steps.size:
         raise LogError(place, "found no steps; expected a series over steps.")
-    steps = np.array(measured.steps if is_series else (), dtype=np.float64)
+    if steps.ndim != 1:
+        raise LogError(place, f"found steps of {steps.ndim} dimensions; expected one dimension.")
     shape = declaration.shape(wanted.settings)
     expected = (len(steps), *shape) if is_series else shape
-    if measured.values.shape != expected:
+    if curve.values.shape != expected:
         axes = [*(["step"] if is_series else []), *(axis.name for axis in declaration.axes)]
         words = " by ".join(axes) or "a single number"
-        raise LogError(place, f"found shape {measured.values.shape}; expected {expected}: {words}.")
+        raise LogError(place, f"found shape {curve.values.shape}; expected {expected}: {words}.")
     wrong = (steps != np.floor(steps)) | (np.diff(steps, prepend=-1) <= 0) | (steps > MAX_STEP)
     if wrong.any():
         first = int(wrong.argmax())
         after = f" after {steps[first - 1]}" if first else ""
         text = f"found the step {steps[first]}{after}; expected whole ones to 2^53 that increase."
         raise LogError(place, text)
-    if not wanted.diverged and not is_finite(measured.values).all():
-        index = np.argwhere(~is_finite(measured.values))[0].tolist()
+    if not wanted.diverged and not is_finite(curve.values).all():
+        index = np.argwhere(~is_finite(curve.values))[0].tolist()
         raise LogError(
             place,
             f"found a number that is not finite, or too large, at {index}; expected finite ones. "
             "If the run diverged, write 'status: diverged'.",
         )
-    return declaration.kind
+    return replace(curve, steps=steps.astype(np.int64) if is_series else None)

@@ -1,24 +1,21 @@
-"""Writes folders of measurements that `read_submission` reads: of runs in memory or out of logs.
+"""Writes folders of measurements that `read_submission` reads.
 
-So they are held against the audit's declarations by the same code as files from anywhere else. What
-became of every log is told in the manifest, in sentences, and in a file of data beside it. A
+So they are held against the audit's declarations by the same code as files from anywhere else. A
 template is such a folder with every number left open.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import itertools
-import json
 import re
 import textwrap
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,15 +24,10 @@ from numpy.typing import NDArray
 
 from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, Role, arms_of, batch_of
+from reproaudit.audit.plan import Batch, claim_batches
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Axis, MeasurementKind
-from reproaudit.elsewhere.finding import FoundLogs
-from reproaudit.elsewhere.manifest import PROTOCOL
-from reproaudit.elsewhere.mapping import MappingFile
-from reproaudit.elsewhere.measuring import ImportedRole
-from reproaudit.elsewhere.roles import ComparedSetting
-from reproaudit.elsewhere.scope import Scope, role_words, scope_of, some
+from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission, read_submission
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.folders import new_folder
@@ -68,31 +60,36 @@ class MeasuredRuns:
     diverged: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
-class Header:
-    """What a manifest says of all runs.
-
-    Attributes:
-        origin: who made the measurements, from what, with what, and when; today if nobody says.
-        tier: the scale of the runs, at which they are judged: quick or paper.
-        settings: what every run was made with, as "name" or "experiment.name"; settings that are
-            not stated are taken to be the tier's, and the page says so.
-        proxy: the substitute for the paper's data or method, if there was one.
-        noted: what a reader of the page is to know, in sentences.
-    """
-
-    origin: Origin | None = None
-    tier: TierName = "paper"
-    settings: Mapping[str, SettingValue] = field(default_factory=dict)
-    proxy: str | None = None
-    noted: tuple[str, ...] = ()
+def manifest_head(
+    origin: Origin | None,
+    tier: TierName,
+    settings: Mapping[str, SettingValue],
+    proxy: str | None,
+    noted: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return what a manifest says of all runs; without an origin it is not stated, and of today."""
+    today = datetime.now(UTC).date()
+    unstated = Origin(who="not stated", source="not stated", framework="not stated", made=today)
+    origin = origin or unstated
+    stated = {
+        "schema_version": 1,
+        "who": origin.who,
+        "source": origin.source,
+        "framework": origin.framework,
+        "date": origin.made.isoformat(),
+        "tier": tier,
+        "proxy": proxy,
+        "settings": plain_settings(settings),
+        "noted": list(noted),
+    }
+    return {name: one for name, one in stated.items() if one not in (None, {}, [])}
 
 
 def write_submission(
     folder: Path,
     audit: Audit,
     runs: Sequence[MeasuredRuns],
-    header: Header,
+    head: Mapping[str, Any],
     *,
     replace: bool = False,
 ) -> Submission:
@@ -107,11 +104,11 @@ def write_submission(
     """
     remedy = "Name another folder, or pass replace=True."
     with new_folder(folder, remedy, MANIFEST if replace else None) as new:
-        return fill_folder(new, audit, runs, header)
+        return fill_folder(new, audit, runs, head)
 
 
 def fill_folder(
-    folder: Path, audit: Audit, runs: Sequence[MeasuredRuns], header: Header
+    folder: Path, audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]
 ) -> Submission:
     """Write a manifest and one NPZ file for each run and seed; return what is read from them.
 
@@ -132,7 +129,7 @@ def fill_folder(
                 for name, array in arrays:  # np.savez takes names as keywords, and so not "file"
                     with archive.open(f"{name}.npy", "w") as member:
                         np.lib.format.write_array(member, array, allow_pickle=False)
-    manifest = {**_head(audit, header), "runs": entries}
+    manifest = {**head, "paper": audit.paper.slug, "runs": entries}
     text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     try:
@@ -142,25 +139,6 @@ def fill_folder(
         for file, place in places.items():
             faults = faults.replace(f"{file}: ", f"{place}: ")
         raise SpecError(faults) from None
-
-
-def _head(audit: Audit, header: Header) -> dict[str, Any]:
-    today = datetime.now(UTC).date()
-    unstated = Origin(who="not stated", source="not stated", framework="not stated", made=today)
-    origin = header.origin or unstated
-    stated = {
-        "schema_version": 1,
-        "who": origin.who,
-        "source": origin.source,
-        "framework": origin.framework,
-        "date": origin.made.isoformat(),
-        "paper": audit.paper.slug,
-        "tier": header.tier,
-        "proxy": header.proxy,
-        "settings": plain_settings(header.settings),
-        "noted": list(header.noted),
-    }
-    return {name: one for name, one in stated.items() if one not in (None, {}, [])}
 
 
 def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
@@ -213,108 +191,6 @@ def _numbers(value: Any, what: str) -> NDArray[np.float64]:
         raise UsageError(f"{what}: found no plain numbers ({reason}); expected them.") from error
 
 
-# --- out of logs ----------------------------------------------------------------------------------
-
-
-def ignored_runs(found: FoundLogs, roles: Sequence[ImportedRole]) -> list[str]:
-    """Return the names of the runs that the mapping leaves out."""
-    placed = {one.run.name for role in roles for one in role.runs.values()}
-    return sorted({run.name for run in found.runs} - placed)
-
-
-def notes_on(
-    mapping: MappingFile, found: FoundLogs, roles: Sequence[ImportedRole]
-) -> Iterator[str]:
-    """Yield what a reader of the measurements is to know, in sentences for the manifest."""
-    if ignored := ignored_runs(found, roles):
-        yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
-    if found.skipped:
-        yield f"Among the logs were not read: {some(list(map(_within, found.skipped)))}."
-    if mapping.complete is not None:
-        reason = mapping.complete.rstrip(".")
-        yield f"Curves that may look cut are said to be all that was logged: {reason}."
-    if mapping.step is not None:
-        yield f"Steps were counted by '{mapping.step}'."
-    for name, quantity in mapping.mapping.items():
-        if quantity.words != name:
-            yield f"'{name}' was taken from the logs as {quantity.words}."
-
-
-def _within(run: str) -> str:
-    """Return a run's file and its folder: where that folder lies is nobody else's affair."""
-    return "/".join(PurePath(run).parts[-2:])
-
-
-def protocol_of(
-    audit: Audit,
-    found: FoundLogs,
-    roles: Sequence[ImportedRole],
-    compared: Sequence[ComparedSetting],
-    notes: Sequence[str],
-) -> dict[str, Any]:
-    """Return what became of every log and setting, as data."""
-    settings = [
-        {
-            "role": role_words(one.batch),
-            "setting": one.name,
-            "audit": one.audit,
-            "source": one.source,
-            "found": one.found,
-            "status": one.status,
-        }
-        for one in compared
-    ]
-    return {
-        "paper": audit.paper.slug,
-        "roles": [_of_role(role, found) for role in roles],
-        "ignored_runs": ignored_runs(found, roles),
-        "skipped": found.skipped,
-        "settings": settings,
-        "notes": list(notes),
-    }
-
-
-def _of_role(role: ImportedRole, found: FoundLogs) -> dict[str, Any]:
-    runs = [
-        {
-            "name": one.run.name,
-            "logger": one.run.source,
-            "seed": seed,
-            "step": one.run.step,
-            "status": "diverged" if one.diverged else "completed",
-            "files": {file.name: digest_of(file) for file in one.run.files},
-            "configurations": [file.name for file in found.configs[one.run.name]],
-        }
-        for seed, one in role.runs.items()
-    ]
-    lists = {name: list(getattr(role, name)) for name in ("measured", "absent", "ignored")}
-    withheld = {name: list(reasons) for name, reasons in role.withheld.items()}
-    return {"role": role_words(role.batch), "runs": runs, "withheld": withheld, **lists}
-
-
-def measured_runs_of(role: ImportedRole) -> MeasuredRuns:
-    """Return the runs of a role as they are written to a folder."""
-    seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
-    for name, by_seed in role.measured.items():
-        for seed, one in by_seed.items():
-            series = {"steps": one.steps, "values": one.values}
-            seeds[seed][name] = one.values if one.steps is None else series
-    diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
-    return MeasuredRuns(role.batch.experiment, seeds, dict(role.batch.overrides), diverged)
-
-
-def write_protocol(folder: Path, protocol: Mapping[str, Any]) -> None:
-    """Write the file of data."""
-    said = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / PROTOCOL).write_text(said + "\n", encoding="utf-8")
-
-
-def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
 # --- a template -----------------------------------------------------------------------------------
 
 _HEAD = """\
@@ -352,13 +228,18 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
     tables: dict[str, str] = {}
     for number, batch in enumerate(scope.batches, start=1):
         own = dict(_tables(audit, batch, scope.measurements[batch.experiment]))
-        stem = f"{number}-{batch.experiment}"
-        names = [f"{stem}-{kind}.csv" if len(own) > 1 else f"{stem}.csv" for kind in own]
+        names = [f"{number}-{batch.experiment}-{first}.csv" for first in own]
         tables.update(zip(names, own.values(), strict=True))
         run: dict[str, Any] = {"experiment": batch.experiment, "seeds": list(batch.seeds)}
         if batch.overrides:
             run["settings"] = plain_settings(dict(batch.overrides))
-        comments = "".join(f"# {line}\n" for line in _comments(audit, tier, scope, batch))
+        said = {
+            f"# {claim.id}: {role}\n"
+            for claim in scope.claims
+            for role, one in claim_batches(audit, claim, tier)
+            if one.experiment == batch.experiment and one.settings(audit) == batch.settings(audit)
+        }
+        comments = "".join(sorted(said))
         manifest += textwrap.indent(comments + _yaml([{**run, "files": names}]), "  ")
     return {MANIFEST: manifest, **tables}
 
@@ -370,32 +251,13 @@ def _yaml(data: Any) -> str:
     return text.strip("{}\n") + "\n" if isinstance(data, dict) else text
 
 
-def _comments(audit: Audit, tier: TierName, scope: Scope, batch: Batch) -> Iterator[str]:
-    """Yield for whom a run is, and what an arm is."""
-    title = " ".join(audit.experiments[batch.experiment].title.split())
-    said = set()
-    for claim in scope.claims:
-        for arm in arms_of(audit, claim):
-            if batch_of(audit, claim, arm, tier) != batch:
-                continue
-            if arm.role is Role.OWN:
-                said.add(f"{claim.id}: its own runs ({title})")
-            else:
-                shared = audit.arms.get(arm.name)
-                why = f". {' '.join(shared.why.split())}" if shared is not None else ""
-                said.add(f"{claim.id}: {arm.role.value} {arm.name}{why}")
-    for text in sorted(said) or [title]:
-        yield from textwrap.wrap(text, 92, subsequent_indent="  ")
-
-
 def _tables(audit: Audit, batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each table's kind and text; measurements of one shape share a table."""
+    """Yield each table's first measurement and text; measurements of one shape share a table."""
     settings = batch.settings(audit)
     shapes: dict[tuple[bool, tuple[Axis, ...]], list[str]] = {}
     for name in names:
         one = audit.measurements_of(batch.experiment)[name]
         shapes.setdefault((one.kind is MeasurementKind.SERIES, one.axes), []).append(name)
-    kinds: set[str] = set()
     for (is_series, axes), columns in shapes.items():
         coordinates = [axis.coordinates(settings) for axis in axes]
         head = ["seed", *(["step"] if is_series else []), *(axis.name for axis in axes)]
@@ -404,8 +266,4 @@ def _tables(audit: Audit, batch: Batch, names: Sequence[str]) -> Iterator[tuple[
         table.writerow([*head, *columns])
         for seed, *at in itertools.product(batch.seeds, *coordinates):
             table.writerow([seed, *([""] if is_series else []), *at, *("" for _ in columns)])
-        kind = "series" if is_series else "arrays" if axes else "numbers"
-        kind = "-by-".join([kind, *(axis.name for axis in axes)])
-        kind = columns[0] if kind in kinds else kind  # axes of one name, of several lengths
-        kinds.add(kind)
-        yield kind, text.getvalue()
+        yield columns[0], text.getvalue()

@@ -16,7 +16,7 @@ from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import stored_tier
-from reproaudit.elsewhere.scope import scope_of
+from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
@@ -170,9 +170,6 @@ def scorecard_of_submission(
         rest = ", ".join(one.id for one in audit.claims if one not in only)
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
-    remarks += [f"No runs of {one}." for one in submission.absent]
-    if submission.unstated:
-        remarks.append(f"Not stated, taken to be the audit's: {', '.join(submission.unstated)}.")
     answers = judge(audit, submission.tier, submission.found)
     said, records = reviews or Reviews(), submission.records
     return build(audit, said, submission.tier, answers, records, environment=remarks)

@@ -13,16 +13,14 @@ from typing import Any
 from reproaudit import elsewhere
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
-from reproaudit.declarations import MeasurementKind
-from reproaudit.elsewhere.configurations import SEED_NAMES, normal
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import Measured, RunMeasurer
-from reproaudit.elsewhere.scope import stated_length
+from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
+from reproaudit.elsewhere.roles import SEED_NAMES, normal, stated_length
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.lab.experiment import Experiment, Session
-from reproaudit.records import Measurements, Series
+from reproaudit.records import Measurements
 from reproaudit.repositories.environments import copy_source, in_container, in_python
 from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded
 from reproaudit.repositories.run_file import SEED, RunFile, filled, load_run_file
@@ -197,10 +195,11 @@ class _Command:
         Numbers that are not finite are left as they are. Curves without steps have the last step 0.
         """
         axes = frozenset(axis.name for one in self.declared.values() for axis in one.axes)
-        run = _joined(find_runs(logs, axes, self.said.step, place).runs, values[SEED])
+        runs, _ = find_runs(logs, axes, self.said.step, place)
+        run = _joined(runs, values[SEED])
         is_whole = self.said.complete is not None
         measurer = RunMeasurer(run, values, attested=is_whole, finite_only=False)
-        found: dict[MeasurementKind, dict[str, Measured]] = {one: {} for one in MeasurementKind}
+        found: dict[str, Curve] = {}
         for name, declaration in self.declared.items():
             quantity = self.said.mapping.get(name) or LoggedQuantity(tag=name)
             measured = measurer.measure(name, declaration, quantity)
@@ -209,20 +208,12 @@ class _Command:
                 hint = did_you_mean(wanted, sorted(run.curves))
                 text = f"found no logged '{wanted}'; expected it. {hint}"
                 raise LogError(f"measurement '{name}'", text)
-            found[declaration.kind][name] = measured
+            found[name] = measured
         for name, reasons in measurer.not_whole.items():
             raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
         curves = [curve for tag in measurer.used for curve in run.curves[tag].values()]
         ends = [int(one.steps.max()) for one in curves if one.steps is not None and len(one.steps)]
-        measurements = Measurements(
-            scalars={k: float(v.values) for k, v in found[MeasurementKind.SCALAR].items()},
-            series={
-                k: Series(steps=v.steps or (), values=v.values)
-                for k, v in found[MeasurementKind.SERIES].items()
-            },
-            arrays={k: v.values for k, v in found[MeasurementKind.ARRAY].items()},
-        )
-        return measurements, max(ends, default=0)
+        return measurements_of(self.declared, found), max(ends, default=0)
 
 
 def _refuse_foreign(folder: Path, name: str, began: int) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from reproaudit.audit.catalog import RUN_FILE
 from reproaudit.audit.faults import Fault, Loc, Violation
@@ -106,11 +106,6 @@ _Version = Annotated[str, _of_form(r"3\.\d{1,2}", 'a version of Python, such as 
 _Variable = Annotated[str, _of_form("[A-Z][A-Z0-9_]*", "a name in capitals")]
 
 
-def _tagged(value: Any) -> Any:
-    """A measurement's origin; a tag alone may be written as plain text."""
-    return {"tag": value} if isinstance(value, str) else value
-
-
 class PinnedSource(StrictModel):
     """The pinned source: a git repository at a revision."""
 
@@ -160,9 +155,7 @@ class CommandExperiment(StrictModel):
     """Setting -> its value -> the text that the command takes instead; null for no argument."""
     variables: dict[_Variable, str] = Field(default_factory=dict)
     """Environment variables of the command, beside the few that every command has."""
-    mapping: dict[Name, Annotated[LoggedQuantity, BeforeValidator(_tagged)]] = Field(
-        default_factory=dict
-    )
+    mapping: dict[Name, LoggedQuantity] = Field(default_factory=dict)
     """Measurement -> the tag or expression that gives it; without an entry, the tag of its name."""
     step: Annotated[str, Field(min_length=1)] | None = None
     """The column or tag that counts the steps, where it is not the usual one."""
