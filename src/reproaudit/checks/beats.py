@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -40,5 +41,5 @@ class Beats(Kind, Sourced):
         limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
         signed = np.min(lower) <= 0 or np.min(upper) < 0
         factors = () if signed else upper / lower
-        more = {"contrast": self.by is None, "course": (float(np.max(upper)), float(np.max(lower)))}
-        return (self._condition(factors, limit, self.lower, unit="factor", **more),)
+        found = self._condition(factors, limit, self.lower, contrast=self.by is None, unit="factor")
+        return (replace(found, course=(float(np.max(upper)), float(np.max(lower)))),)
