@@ -73,7 +73,7 @@ def _said_of(claim: ClaimModel, sure: bool) -> str:
         return _fails(claim, name)
     turned = [one for one in claim.readings if claim.changed_by(one)]
     if turned:
-        return _reading(claim, name, turned[0])
+        return _reading(claim, name, turned)
     if any(one.decision != "met" for one in claim.grades):
         return _range(claim, name)
     flipping = [one for one in claim.alternatives if one.flips]
@@ -122,13 +122,14 @@ def _open(claim: ClaimModel, name: str) -> str:
     return f"{name} {verb}: {why}{runs}."
 
 
-def _reading(claim: ClaimModel, name: str, other: ArmModel) -> str:
+def _reading(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
     own = f" with {_value(claim.base)}" if claim.base.setting is not None else ""
-    few = ": too few to tell" if other.decision == "open" else ""
-    return (
-        f"{name}: {claim.short} in {_runs(claim)}{own}; with {_value(other)}, "
-        f"{of(other.yes, other.n)} do{few}{_tail(claim)}."
-    )
+    each = [
+        f"{of(one.yes, one.n)}{'' if place else ' do'} with {_value(one)}"
+        f"{' (too few to tell)' if one.decision == 'open' else ''}"
+        for place, one in enumerate(others)
+    ]
+    return f"{name}: {claim.short} in {_runs(claim)}{own}{_tail(claim)}; {listed(each)}."
 
 
 def _value(arm: ArmModel) -> str:
