@@ -99,9 +99,10 @@ def _nulls(found: ClaimAnswer) -> Iterator[Note]:
 
 
 def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
-    """A bound of ours, halved or doubled, changes the decision."""
+    """A bound of ours, halved or doubled, changes what the claim's runs or a reading's say."""
     parts = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
-    for part in parts or [found.base]:
+    decided = [one for one in found.readings if one.decision is not Decision.OPEN]
+    for part in (*(parts or [found.base]), *decided):
         for place, one in enumerate(part.estimates):
             if one.limit.origin is not Provenance.OURS:
                 continue

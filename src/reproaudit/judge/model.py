@@ -183,13 +183,15 @@ class AblationAnswer:
 class Alternative:
     """What the runs answer under another value of a guess.
 
-    It flips if they answer otherwise (Fisher, one-sided, 5 %); it is unfinished, and answers
-    nothing, if training had not come half as far.
+    It flips if they answer otherwise (Fisher, one-sided, 5 %), and opens the answer if they cannot
+    tell where the claim's own runs of that tier can; it is unfinished, and answers nothing, if
+    training had not come half as far.
     """
 
     answer: ArmAnswer
     tier: str
     flips: bool
+    opens: bool
     unfinished: bool
 
 

@@ -291,4 +291,5 @@ def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
             flips = fewer_yes(*counts) <= FLIP
         elif own.decision is Decision.MISSED:
             flips = fewer_yes(*counts[2:], *counts[:2]) <= FLIP
-    return Alternative(answer, tier, flips and not unfinished, unfinished)
+    opens = answer.decision is Decision.OPEN is not own.decision and not flips
+    return Alternative(answer, tier, flips and not unfinished, opens, unfinished)

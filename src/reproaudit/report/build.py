@@ -12,6 +12,7 @@ from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind
+from reproaudit.declarations import Coordinate
 from reproaudit.judge import ArmAnswer, ClaimAnswer, Note, Records, index_records
 from reproaudit.judge.model import Estimate
 from reproaudit.judge.runs import Bundles
@@ -215,7 +216,7 @@ class _Arms:
         return {
             **{
                 field: tuple(
-                    self.check(one, check, field.removesuffix("s"))
+                    self.check(one, check, both[1], field.removesuffix("s"))
                     for one, check in zip(*both, strict=True)
                 )
                 for field, both in pairs.items()
@@ -234,7 +235,13 @@ class _Arms:
                 for one in found.ablations
             ),
             "alternatives": tuple(
-                self.arm(one.answer, tier=one.tier, flips=one.flips, unfinished=one.unfinished)
+                self.arm(
+                    one.answer,
+                    tier=one.tier,
+                    flips=one.flips,
+                    opens=one.opens,
+                    unfinished=one.unfinished,
+                )
                 for one in found.alternatives
             ),
         }
@@ -247,9 +254,9 @@ class _Arms:
         stated = {one.value: one.source for one in found.readings}
         return SOURCES[stated.get(value, found.source)]
 
-    def check(self, answer: ArmAnswer, check: Kind, role: str) -> ArmModel:
-        """Return the model of a check beside the headline."""
-        said = [typical_words(one, self._noun(one, (check,))) for one in answer.estimates]
+    def check(self, answer: ArmAnswer, check: Kind, among: Sequence[Kind], role: str) -> ArmModel:
+        """Return the model of one of several checks beside the headline."""
+        said = [typical_words(one, self._noun(one, check, among)) for one in answer.estimates]
         return self.arm(answer, checks=(check,), role=role, words=", ".join(said) or check.name)
 
     def estimates(
@@ -257,15 +264,23 @@ class _Arms:
     ) -> tuple[EstimateModel, ...]:
         """Return the models of an answer's conditions."""
         return tuple(
-            self._estimate(one, self._noun(one, checks), place in cannot_fail)
+            self._estimate(
+                one, self._noun(one, checks[one.condition.check], checks), place in cannot_fail
+            )
             for place, one in enumerate(answer.estimates)
         )
 
-    def _noun(self, one: Estimate, checks: Sequence[Kind]) -> str:
-        """What a condition's number is of; where it is read in another arm, with the arm."""
-        noun = self._namer.noun(self._claim.experiment, one.condition.noun)
-        read = checks[one.condition.check].quantities()
-        arms = {one.arm for one in read}
+    def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> str:
+        """What a condition's number is of, with its coordinates where others are of the same.
+
+        Where it is read in another arm, the arm is named.
+        """
+        measured = one.condition.noun
+        noun = self._namer.noun(self._claim.experiment, measured)
+        if len([other for other in among if _places(other, measured) is not None]) > 1:
+            places = _places(check, measured)
+            noun += f" [{', '.join(map(at_words, places))}]" if places else ""
+        arms = {read.arm for read in check.quantities()}
         arm = next(iter(arms)) if len(arms) == 1 else None
         return f"{noun} with {self._namer.arm(arm)}" if arm is not None else noun
 
@@ -287,9 +302,18 @@ class _Arms:
             why=limit.why,
             mean=one.mean,
             cannot_fail=cannot_fail,
+            met=limit.met_by(one.median),
             values=one.values,
             words=against(typical_words(one, noun), one),
         )
+
+
+def _places(check: Kind, measured: str) -> list[Coordinate] | None:
+    """Where a check reads a measurement, by its coordinates; None if it does not."""
+    for one in check.quantities():
+        if one.measurement == measured:
+            return [*check.at.values(), *one.at.values(), *one.coordinates]
+    return None
 
 
 def _inline(claim: Claim) -> dict[str, str]:

@@ -58,12 +58,6 @@ def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:
     return [one for one in (*claim.readings, *claim.alternatives) if one.setting == name]
 
 
-def _opens(claim: ClaimModel, arm: ArmModel) -> bool:
-    """Whether an alternative's runs cannot tell what the claim's own could."""
-    known = claim.base.decision != "open"
-    return arm.role == "alternative" and not arm.flips and known and arm.decision == "open"
-
-
 def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
     """For each value the claims whose answer changes with it, or that none does."""
     same: list[str] = []
@@ -78,9 +72,7 @@ def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
             if claim.changed_by(arm)
         ]
         late = sum(arm.unfinished for _, arm in pairs)
-        turned += [
-            f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in pairs if _opens(claim, arm)
-        ]
+        turned += [f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in pairs if arm.opens]
         if turned:
             yield f"{value}: {', '.join(turned)}"
         elif late:

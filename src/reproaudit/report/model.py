@@ -48,7 +48,9 @@ class EstimateModel(ReportModel):
     mean: tuple[float, float, float] | None = None
     """Where the mean decides: the mean and its 90 % interval."""
     cannot_fail: bool = False
-    """Whether no null misses it."""
+    """Whether no null clearly misses it."""
+    met: bool = True
+    """Whether the typical run meets the bound."""
     values: tuple[float, ...] = ()
     """The number of each run that has one."""
     words: str
@@ -100,6 +102,8 @@ class ArmModel(ReportModel):
     """Of an alternative: the tier at which it ran."""
     flips: bool = False
     """Of an alternative: whether the runs answer otherwise."""
+    opens: bool = False
+    """Of an alternative: whether the runs cannot tell what the claim's own runs of its tier can."""
     unfinished: bool = False
     """Of an alternative: whether training had not come half as far."""
     estimates: tuple[EstimateModel, ...] = ()

@@ -197,10 +197,12 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
     yield Fact("Source", f"{claim.locator}{wording.get(claim.wording, '')}")
     yield Fact("Answer", f"{runs_words(claim)} say yes{_as_run(claim)}.")
+    if claim.certainty.reasons:
+        yield Fact("Why not surer", f"{certainty_words(claim)}.")
     if claim.proxy:
         yield Fact("Stand-in", f"{claim.proxy}.")
     for one in claim.headline[:4]:
-        cannot = " *Cannot fail here: no null misses it.*" if one.cannot_fail else ""
+        cannot = " *Tells little: no null clearly misses it.*" if one.cannot_fail else ""
         why = f": {one.why}" if one.why else ""
         yield Fact(one.noun, f"{one.words} ({one.origin}{why}).{cannot}")
     if claim.nulls:
@@ -219,8 +221,6 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
         yield Fact("Built by hand", f"{_arm(claim.constructed)}.")
     if claim.reported:
         yield Fact("Reported", "; ".join(f"{r['says']} ({r['locator']})" for r in claim.reported))
-    if claim.certainty.reasons:
-        yield Fact("Why not surer", f"{certainty_words(claim)}.")
     trained = claim.base.trained
     if trained is not None:
         yield Fact("Training", f"loss {number(trained[0])} → {number(trained[1])}.")
@@ -233,7 +233,8 @@ def _as_run(claim: ClaimModel) -> str:
 def _arm(arm: ArmModel) -> str:
     void = f", {arm.void} void" if arm.void else ""
     numbers = [one for one in arm.estimates if one.median is not None]
-    typical = f" ({_number(numbers[0])})" if numbers else ""
+    telling = next((one for one in numbers if not one.met), numbers[0] if numbers else None)
+    typical = f" ({_number(telling)})" if telling is not None else ""
     return f"{arm.words}: {counts_of(arm)}{void}{typical if arm.role == 'null' else ''}"
 
 
@@ -242,7 +243,8 @@ def _number(one: EstimateModel) -> str:
     median = one.median or 0.0
     if one.name in ("place", "rest"):
         return f"{percent(median)} of the way"
-    return f"{one.noun} {number(median)}{'-fold' if one.unit == 'factor' else ''}"
+    noun = {"beats": "", "exponent": "exponent "}.get(one.name, f"{one.noun} ")
+    return f"{noun}{number(median)}{'-fold' if one.unit == 'factor' else ''}"
 
 
 def counts_of(arm: ArmModel) -> str:

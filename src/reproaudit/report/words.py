@@ -21,6 +21,7 @@ from reproaudit.report.numbers import (
     setting_value,
     stated,
 )
+from reproaudit.stats.binomial import Decision
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def typical_words(one: Estimate, noun: str) -> str:
 def _text(one: Estimate) -> Callable[[float], str]:
     bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
     if one.condition.unit == "factor":
-        return lambda value: f"{apart(value, bound)}-fold"
+        return lambda value: f"{apart(value, bound, 3 if abs(value - 1) < 0.1 else 2)}-fold"
     if one.condition.name in ("place", "rest") or (
         one.condition.unit == "share" and abs(bound) < 0.1
     ):
@@ -220,11 +221,17 @@ _NEVER: Mapping[str, str] = {
 
 
 def leading(found: ClaimAnswer) -> Estimate | None:
-    """Return the condition that a row shows: which the typical run misses, or a null does."""
+    """Return the condition that a row shows: what own runs miss, or a reading's, or a null's."""
     estimates = found.base.estimates
     missed = [one for one in estimates if not one.limit.met_by(one.median)]
+    turned = [one.estimates for one in found.readings if one.decision is Decision.MISSED]
+    read = [
+        one
+        for i, one in enumerate(estimates)
+        if any(not other.limit.met_by(other.median) for them in turned for other in them[i : i + 1])
+    ]
     telling = [one for i, one in enumerate(estimates) if i not in found.cannot_fail]
-    return next(iter(missed or telling or estimates), None)
+    return next(iter(missed or read or telling or estimates), None)
 
 
 # --- reasons, clauses, phrases ------------------------------------------------------------------
