@@ -66,8 +66,9 @@ def _readings(found: ClaimAnswer) -> Iterator[Note]:
 
 def _guesses(audit: Audit, claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
     """At most one reason for guesses that flip, and one for guesses that were not varied."""
-    if flips := [one for one in found.alternatives if one.flips]:
-        setting, value = flips[0].answer.arm.varied or ("", "")
+    flips = [one.answer.arm.varied or ("", "") for one in found.alternatives if one.flips]
+    if flips:
+        setting, value = flips[0]
         yield Note("guess flips", {"setting": setting, "value": value, "count": len(flips)})
     varied = {
         one.answer.arm.varied
@@ -79,7 +80,7 @@ def _guesses(audit: Audit, claim: Claim, found: ClaimAnswer) -> Iterator[Note]:
         for one in alternatives_of(audit, claim)
         if one.varied is not None and one.varied not in varied
     ]
-    if missing := list(dict.fromkeys(open_)):
+    if missing := [one for one in dict.fromkeys(open_) if one not in dict(flips)]:
         yield Note("guess not varied", {"settings": tuple(missing)})
 
 

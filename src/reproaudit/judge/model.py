@@ -191,8 +191,8 @@ class Alternative:
     answer: ArmAnswer
     tier: str
     flips: bool
-    opens: bool
     unfinished: bool
+    opens: bool = False
 
 
 @dataclass(frozen=True)

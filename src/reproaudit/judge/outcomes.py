@@ -182,8 +182,9 @@ def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tupl
         return Outcome.FAILED, (Note("crashed", {"runs": crashed}),)
     if tier == "smoke":
         return Outcome.NOT_TESTED, (Note("smoke"),)
-    if met := [one.arm.name for one in found.nulls if one.decision is Decision.MET]:
-        return Outcome.NOT_TESTED, (Note("null meets", {"null": met[0]}),)
+    if met := [one for one in found.nulls if one.decision is Decision.MET]:
+        values = {"null": met[0].arm.name, "yes": met[0].yes, "n": met[0].n}
+        return Outcome.NOT_TESTED, (Note("null meets", values),)
     if few := [one for one in found.nulls if one.decision is Decision.OPEN and one.n < FEWEST_RUNS]:
         values = {"null": few[0].arm.name, "missing": FEWEST_RUNS - few[0].n}
         return Outcome.NOT_TESTED, (Note("null unfinished", values),)
@@ -292,4 +293,4 @@ def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
         elif own.decision is Decision.MISSED:
             flips = fewer_yes(*counts[2:], *counts[:2]) <= FLIP
     opens = answer.decision is Decision.OPEN is not own.decision and not flips
-    return Alternative(answer, tier, flips and not unfinished, opens, unfinished)
+    return Alternative(answer, tier, flips and not unfinished, unfinished, opens)

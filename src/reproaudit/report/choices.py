@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.model import Audit, Setting
+from reproaudit.cell import SettingValue
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
 from reproaudit.report.numbers import listed, of, setting_value
 from reproaudit.report.words import SOURCES, Namer
@@ -50,8 +51,13 @@ def _open_settings(
 def _said(setting: Setting) -> str:
     """Which source states which value: 1 in the code, 100 on the card."""
     stated = [(setting.value, setting.source), *((o.value, o.source) for o in setting.readings)]
-    each = [f"{setting_value(value)} {SOURCES[source]}" for value, source in stated]
+    each = [f"{_called(setting, value)} {SOURCES[source]}" for value, source in stated]
     return ", ".join(each) if setting.readings else ""
+
+
+def _called(setting: Setting, value: SettingValue) -> str:
+    text = setting_value(value)
+    return setting.phrases.get(text.replace(" ", "_"), text)
 
 
 def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:

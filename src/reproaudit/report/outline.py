@@ -234,8 +234,9 @@ def _arm(arm: ArmModel) -> str:
     void = f", {arm.void} void" if arm.void else ""
     numbers = [one for one in arm.estimates if one.median is not None]
     telling = next((one for one in numbers if not one.met), numbers[0] if numbers else None)
+    missed = arm.role == "reading" and arm.decision == "missed"
     typical = f" ({_number(telling)})" if telling is not None else ""
-    return f"{arm.words}: {counts_of(arm)}{void}{typical if arm.role == 'null' else ''}"
+    return f"{arm.words}: {counts_of(arm)}{void}{typical if arm.role == 'null' or missed else ''}"
 
 
 def _number(one: EstimateModel) -> str:

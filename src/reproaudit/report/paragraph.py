@@ -65,8 +65,11 @@ def _sentence(claim: ClaimModel, sure: bool) -> str:
 def _said_of(claim: ClaimModel, sure: bool) -> str:
     outcome = Outcome(claim.outcome)
     name = "Main claim" if claim.main else _name(claim)
+    aside = ["partly supported"] if outcome is Outcome.PARTLY_SUPPORTED else []
     if sure and claim.certainty.level is not None:
-        name += f" (certainty {claim.certainty.level})"
+        aside.append(f"certainty {claim.certainty.level}")
+    if aside:
+        name += f" ({', '.join(aside)})"
     if outcome in (Outcome.NOT_TESTED, Outcome.FAILED, Outcome.UNDECIDED):
         return _open(claim, name)
     if outcome is Outcome.NOT_SUPPORTED:
@@ -77,7 +80,7 @@ def _said_of(claim: ClaimModel, sure: bool) -> str:
     if any(one.decision != "met" for one in claim.grades):
         return _range(claim, name)
     flipping = [one for one in claim.alternatives if one.flips]
-    return _flips(claim, name, flipping[0]) if flipping else _holds(claim, name)
+    return _flips(claim, name, flipping) if flipping else _holds(claim, name)
 
 
 # --- the patterns -------------------------------------------------------------------------------
@@ -137,10 +140,13 @@ def _value(arm: ArmModel) -> str:
     return " ".join(filter(None, (arm.words, arm.source)))
 
 
-def _flips(claim: ClaimModel, name: str, other: ArmModel) -> str:
+def _flips(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
+    first = {one.setting: one for one in reversed(others)}  # of each setting the first value
+    each = [f"in {of(one.yes, one.n)} with {one.words}" for one in reversed(first.values())]
+    stated = "which nobody states" if len(each) == 1 else "none of which anybody states"
     return (
-        f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}), but with "
-        f"{other.words}, which nobody states, in {of(other.yes, other.n)}."
+        f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}), but "
+        f"{several(each, MOST_FLIPS)}, {stated}."
     )
 
 
@@ -169,7 +175,7 @@ def _by_level(claims: Sequence[ClaimModel], sure: bool) -> str:
     """Names of claims, with how sure we are: a and b (high); c (low)."""
     levels: dict[str, list[str]] = {level: [] for level in ("", *Level)}
     for one in claims:
-        levels[(sure and one.certainty.level) or ""].append(_name(one).lower())
+        levels[(sure and one.certainty.level) or ""].append(one.name)
     return "; ".join(
         f"{listed(names)}{f' ({level})' if level else ''}"
         for level, names in levels.items()
@@ -225,11 +231,13 @@ def ours(
 def _ours(
     audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel], earlier: int
 ) -> Iterator[str]:
-    turned = [(c, r) for c in claims for r in c.certainty.reasons if r.kind == "our bound"]
-    yield from (f"{_name(claim)}: {reason.words}." for claim, reason in turned)
-    if any(one.origin == "ours" for claim in claims for one in claim.headline):
-        which = "Our other bounds" if turned else "Our bounds"
-        yield f"{which}, halved or doubled, change no answer."
+    turned = [
+        one.name for one in claims if any(r.kind == "our bound" for r in one.certainty.reasons)
+    ]
+    if turned:
+        yield f"A bound of ours, halved or doubled, changes the answer of {listed(turned)}."
+    elif any(one.origin == "ours" for claim in claims for one in claim.headline):
+        yield "Our bounds, halved or doubled, change no answer."
     graded: dict[str, list[str]] = {}
     for claim, source in zip(claims, audit.claims, strict=False):
         if source.grade is not None and source.grade.origin == "ours":
@@ -238,7 +246,7 @@ def _ours(
     chosen = [f"{listed(names)} at {place}" for place, names in graded.items()]
     if chosen:
         yield f"We judged {listed(chosen)}."
-    for wording, said in (("recalled", "Worded from memory"), ("derived", "Derived by us")):
+    for wording, said in (("recalled", "We worded from memory"), ("derived", "We derived")):
         if names := [one.name for one in claims if one.wording == wording]:
             yield f"{said}: {listed(names)}."
     guessed = _names(one for one in unstated if not one.reading)
@@ -282,6 +290,9 @@ def choice_name(one: ChoiceModel) -> str:
     experiment = one.setting.rpartition(".")[0].replace("_", " ")
     return f"{one.words} in {experiment}" if experiment else one.words
 
+
+MOST_FLIPS = 3
+"""The most values of guesses that a sentence names; the others are counted."""
 
 MOST_NAMES = 5
 """The most settings that a note names; the others are counted."""

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from reproaudit.judge import Level
+from reproaudit.judge import Level, Outcome
 from reproaudit.records import Record
 from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.numbers import counted, of
@@ -26,17 +26,23 @@ from reproaudit.report.words import look
 WIDTH = 80
 
 MOST_LINES = 60
-"""Of a report; of a longer one, what does not fit on a claim's lines is cut."""
+"""Of a report; of a longer one, what does not fit on a claim's lines is cut, then what is plain."""
+
+MOST_RUN_LINES = 25
+"""Of a run; the claims that do not fit are counted."""
 
 
 def report_lines(card: Scorecard, width: int = WIDTH) -> Iterator[str]:
     """Yield the lines of `report SLUG`."""
-    lines = list(_report(card, width, _wrapped))
-    yield from lines if len(lines) <= MOST_LINES else _report(card, width, _first_line)
+    for fitted, plain in ((_wrapped, True), (_first_line, True), (_first_line, False)):
+        lines = list(_report(card, width, fitted, plain))
+        if len(lines) <= MOST_LINES:
+            break
+    yield from lines
 
 
 def _report(
-    card: Scorecard, width: int, fitted: Callable[[str, int, str], Sequence[str]]
+    card: Scorecard, width: int, fitted: Callable[[str, int, str], Sequence[str]], plain: bool
 ) -> Iterator[str]:
     yield from _wrapped(_title(card), width)
     if card.origin is not None:
@@ -62,9 +68,12 @@ def _report(
             f"{claim.outcome:<16} {level:<8} {of(claim.runs.yes, claim.runs.n)}  {low_high}",
             width,
         )
-        yield from fitted(claim.effect, width, "      ")
-        more = [claim.phrase, _why(claim, said)]
-        yield from fitted("; ".join(filter(None, more)), width, "      ")
+        whole = plain or claim.outcome != Outcome.SUPPORTED
+        if whole:
+            yield from fitted(claim.effect, width, "      ")
+        if whole or claim.phrase:
+            more = [claim.phrase, _why(claim, said)]
+            yield from fitted("; ".join(filter(None, more)), width, "      ")
     if choices := [one for one in card.unstated if one.changes]:
         yield ""
         yield "Unstated choices that matter"
@@ -74,17 +83,21 @@ def _report(
 
 def run_lines(card: Scorecard) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
-    yield from _wrapped(_head(card), WIDTH)
-    yield ""
-    yield from _wrapped(" ".join(card.summary), WIDTH)
+    head = [*_wrapped(_head(card), WIDTH), "", *_wrapped(" ".join(card.summary), WIDTH)]
+    yield from head
     if card.tier == "smoke":
         return
     yield ""
     names = max((len(one.name) for one in card.claims), default=0)
-    for claim in sorted(card.claims, key=lambda one: look(one.outcome).order):
-        head = f"  {look(claim.outcome).mark} {claim.name:<{names}}  "
+    claims = sorted(card.claims, key=lambda one: look(one.outcome).order)
+    room = max(MOST_RUN_LINES - len(head) - 4, 1)
+    shown = len(claims) if len(claims) <= room else room - 1
+    for claim in claims[:shown]:
+        mark = f"  {look(claim.outcome).mark} {claim.name:<{names}}  "
         counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
-        yield _cut(f"{head}{counts} {claim.effect}", WIDTH)
+        yield _cut(f"{mark}{counts} {claim.effect}", WIDTH)
+    if claims[shown:]:
+        yield f"  … and {len(claims) - shown} more"
     yield ""
     levels = [one.certainty.level for one in card.claims if one.certainty.level is not None]
     if card.tier == "quick" and levels:

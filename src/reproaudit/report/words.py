@@ -89,7 +89,7 @@ def look(outcome: str) -> Shown:
 
 SOURCES: Mapping[Source, str] = {
     Source.PAPER: "in the text",
-    Source.CARD: "in the paper's card",
+    Source.CARD: "on its card",
     Source.AUTHORS_CODE: "in the code",
     Source.REVIEWS: "in reviews",
     Source.REPRODUCTION: "in a reproduction",
@@ -169,8 +169,11 @@ def typical_words(one: Estimate, noun: str) -> str:
     if one.median is None or one.worst is None:
         return _NEVER.get(one.condition.name, f"{noun} has no number")
     template, text = _SAID.get(one.condition.name, _PLAIN)
-    text = text or _text(one)
-    typical, worst = text(one.median), text(one.worst)
+    text, numbers = text or _text(one), (one.median, one.worst)
+    if one.condition.name == "law" and 0 < min(numbers) <= max(numbers) < 1:
+        template = "a rival law fits {typical} times as well{worst}"
+        numbers = (1 / one.median, 1 / one.worst)
+    typical, worst = map(text, numbers)
     aside = "" if typical == worst else f", worst run {worst}"
     return template.format(noun=noun, typical=typical, worst=aside)
 
@@ -302,7 +305,9 @@ _WORDS: Mapping[str, Phrase] = {
     # why there is no outcome
     "crashed": lambda v, _: f"{counted(v['runs'], 'run')} crashed, and the answer hangs on them",
     "smoke": lambda _v, _: "the smoke tier judges nothing",
-    "null meets": lambda v, c: f"the null passes, too: {c.namer.arm(v['null'])}",
+    "null meets": lambda v, c: (
+        f"the null ({c.namer.arm(v['null'])}) passes, too, in {of(v['yes'], v['n'])}"
+    ),
     "out of reach": lambda v, c: (
         f"bound out of reach: the constructed solution misses {stated(v['bound'])}, too"
         f" ({c.noun(v['noun'])})"
