@@ -8,6 +8,7 @@ from reproaudit.report.model import Scorecard
 from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
     LEGEND,
+    MOST_FACTS,
     at_once,
     byline,
     certainty_words,
@@ -29,17 +30,20 @@ from reproaudit.report.words import look
 
 MOST_LINES, MOST_WORDS = 250, 4000
 
+FEWER_FACTS = 7
+"""Of each claim, where the page is still too long."""
+
 
 def markdown(card: Scorecard) -> str:
     """Return the page as Markdown; of a long one, without findings that change no answer."""
-    for whole in (True, False):
-        text = "\n".join(_lines(card, whole)).rstrip() + "\n"
+    for whole, most in ((True, MOST_FACTS), (False, MOST_FACTS), (False, FEWER_FACTS)):
+        text = "\n".join(_lines(card, whole, most)).rstrip() + "\n"
         if text.count("\n") <= MOST_LINES and len(text.split()) <= MOST_WORDS:
             break
     return text
 
 
-def _lines(card: Scorecard, whole: bool) -> Iterator[str]:
+def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     yield f"# {plain(card.paper['title'])}"
     yield ""
     yield f"{plain(byline(card))} · {card.paper['slug']}, {scale_words(card)}"
@@ -58,7 +62,7 @@ def _lines(card: Scorecard, whole: bool) -> Iterator[str]:
     yield f"**The authors should state:** {plain(card.authors)}"
     yield from _answers(card)
     yield from _choices(card)
-    yield from _claims(card)
+    yield from _claims(card, most)
     yield from _variables(card)
     yield from _findings(card, whole)
     yield from _more(card)
@@ -114,7 +118,7 @@ def _choices(card: Scorecard) -> Iterator[str]:
         yield from ("", f"Not varied: {listed(rest)}.")
 
 
-def _claims(card: Scorecard) -> Iterator[str]:
+def _claims(card: Scorecard, most: int) -> Iterator[str]:
     if card.claims:
         yield from ("", "## Claims")
     for one in card.claims:
@@ -122,7 +126,7 @@ def _claims(card: Scorecard) -> Iterator[str]:
         yield from ("", f"### {one.name}", "")
         yield f"{look(one.outcome).mark} **{one.outcome}**{level} · {plain(one.says)}"
         yield ""
-        yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one))
+        yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one, most))
         if one.grades:
             rows = "; ".join(map(_grade, grade_rows(one)))
             yield f"- **By {plain(one.symbol or 'coordinate')}:** {plain(rows)}."

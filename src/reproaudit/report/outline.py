@@ -188,9 +188,9 @@ class Fact(NamedTuple):
 MOST_FACTS = 10
 
 
-def facts(claim: ClaimModel) -> list[Fact]:
-    """Return the facts of a claim's section, at most ten, the weightiest kept."""
-    return list(_facts(claim))[:MOST_FACTS]
+def facts(claim: ClaimModel, most: int = MOST_FACTS) -> list[Fact]:
+    """Return the facts of a claim's section, the weightiest kept."""
+    return list(_facts(claim))[:most]
 
 
 def _facts(claim: ClaimModel) -> Iterator[Fact]:
@@ -204,7 +204,8 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     for one in claim.headline[:4]:
         cannot = " *Tells little: no null clearly misses it.*" if one.cannot_fail else ""
         why = f": {one.why}" if one.why else ""
-        yield Fact(one.noun, f"{one.words} ({one.origin}{why}).{cannot}")
+        said = one.words if one.words.startswith(one.noun) else f"{one.noun}: {one.words}"
+        yield Fact("Effect", f"{said} ({one.origin}{why}).{cannot}")
     if claim.nulls:
         yield Fact("Nulls", "; ".join(_arm(one) for one in claim.nulls) + ".")
     if claim.ablations:
