@@ -248,7 +248,7 @@ def _ours(
         yield f"We judged {listed(chosen)}."
     for wording, said in (("recalled", "We worded from memory"), ("derived", "We derived")):
         if names := [one.name for one in claims if one.wording == wording]:
-            yield f"{said}: {listed(names)}."
+            yield f"{said}: {several(names, MOST_NAMES)}."
     guessed = _names(one for one in unstated if not one.reading)
     unvaried = _names(one for one in unstated if not one.reading and not one.answers)
     if guessed:
@@ -282,6 +282,8 @@ def authors_should_state(audit: Audit, unstated: Sequence[ChoiceModel]) -> str:
 
 
 def _said(one: ChoiceModel) -> str:
+    if one.answers and not one.changes:
+        return one.words
     return f"{one.words} ({one.said}{'' if one.answers else ', not run'})"
 
 
