@@ -26,8 +26,7 @@ from reproaudit.records import Record
 from reproaudit.report.answers import cells_of_alternatives, cells_of_tier, scorecard_of_store
 from reproaudit.report.export.records import CUSTOM
 from reproaudit.report.model import Scorecard
-from reproaudit.running.cores import available_cores
-from reproaudit.running.devices import pick_device
+from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.events import MayStart, Summary
 from reproaudit.running.executors import Executor, Limits
 from reproaudit.running.run import run_cells

@@ -15,7 +15,7 @@ from pathlib import Path
 from reproaudit.bounded import UnfitFileError
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 
-_OR_ELSEWHERE = "or choose another place with --store."
+_OR_ELSEWHERE = "or choose another place: --store for records, --out for pages."
 _MARK = b"reproaudit"
 
 
@@ -54,19 +54,23 @@ def listing(folder: Path) -> list[Path]:
     return []
 
 
-def write_whole(path: Path, data: bytes, *, durable: bool) -> None:
+def write_whole(path: Path, content: bytes | str, *, durable: bool = False) -> Path:
     """Writes a file so that it is seen whole or not at all, whenever the process is killed.
 
     Args:
         path: the file; its folder is made if it is missing.
-        data: the contents.
+        content: bytes, or text.
         durable: whether the file must also survive a power cut, which takes some milliseconds.
+
+    Returns:
+        The path.
 
     Raises:
         StoreError: if the place cannot be written to.
         TechnicalError: if the disk is full or failing.
     """
-    temporary = path.with_name(path.name + ".tmp")
+    data = content.encode() if isinstance(content, str) else content
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with explained("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -82,6 +86,7 @@ def write_whole(path: Path, data: bytes, *, durable: bool) -> None:
             raise
         if durable:
             _sync_folder(path.parent)
+    return path
 
 
 def _sync_folder(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, StoreError, UsageError, did_you_mean
+from reproaudit.folders import git
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.code import closure_of, fingerprint, versions
@@ -327,16 +327,9 @@ class _Run:
 
 def _revision(file: Path) -> str | None:
     """The git revision of the checkout that a file belongs to, or None if it is in none."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(file.parent), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return done.stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", file.name)  # a checkout around an installed package
-        log = ":(top,exclude)audits/*.results.jsonl"  # to which a run at the paper tier adds a line
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", log)
-        return git("rev-parse", "HEAD") + ("+dirty" if changed else "")
-    except (OSError, subprocess.SubprocessError):
-        return None
+    if git(file, "ls-files", "--error-unmatch", file.name) is None:
+        return None  # a checkout around an installed package
+    log = ":(top,exclude)audits/*.results.jsonl"  # to which a run at the paper tier adds a line
+    changed = git(file, "status", "--porcelain", "--untracked-files=no", "--", ":(top)", log)
+    revision = git(file, "rev-parse", "HEAD")
+    return f"{revision}+dirty" if revision and changed else revision

@@ -38,7 +38,7 @@ from pydantic import ValidationError
 
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cell import Cell
-from reproaudit.errors import StoreError, TechnicalError
+from reproaudit.errors import StoreError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.running.code import fingerprint_of
 from reproaudit.running.files import (
@@ -88,7 +88,6 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.abspath(root))
         self.manifest = RecordManifest(self.root / "manifest.log")
-        self._folder_id: tuple[int, int] | None = None
 
     # --- places
 
@@ -226,10 +225,8 @@ class Store:
 
         Raises:
             StoreError: if the store cannot be written to.
-            TechnicalError: if the disk is full or failing, or the store is no longer the folder
-                that was first written to. Earlier records are intact.
+            TechnicalError: if the disk is full or failing. Earlier records are intact.
         """
-        self._make_root()
         folder = self.folder(record.paper, record.tier, record.experiment)
         path = folder / f"{record.fingerprint}.json"
         failed = folder / f"{record.fingerprint}.failed.json"
@@ -246,24 +243,6 @@ class Store:
             failed.unlink()
         return path
 
-    def _make_root(self) -> None:
-        """Makes the root, and remembers it: later records must go to the same folder."""
-        if self._folder_id is None:
-            with explained("write", self.root):
-                self.root.mkdir(parents=True, exist_ok=True)
-        try:
-            found = os.stat(self.root)
-        except OSError:
-            found = None
-        here = (found.st_dev, found.st_ino) if found else None
-        self._folder_id = self._folder_id or here
-        if here is None or here != self._folder_id:
-            what = "was removed or renamed" if here is None else "is another folder than before"
-            raise TechnicalError(
-                f"{self.root}: the store {what} while the run went on. Move it back, and the same "
-                "command measures what is missing."
-            )
-
     def enlist(self, path: Path) -> None:
         """Lists a sound record that the manifest lacks: a kill came between the two writings."""
         if self.listed_as(path) not in self.manifest.digests():
@@ -277,7 +256,6 @@ class Store:
         Raises:
             StoreError, TechnicalError: if the store cannot be written to.
         """
-        self._make_root()
         path = self.path(cell, fingerprint).with_suffix(".lock")
         with explained("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -493,7 +471,7 @@ class Partial:
         return self.folder / f"{quote(phase, safe=' ')}.pt"
 
     def _write(self, path: Path, body: bytes) -> None:
-        write_whole(path, seal(body, f"{self.folder.name}/{path.name}"), durable=False)
+        write_whole(path, seal(body, f"{self.folder.name}/{path.name}"))
 
     def _open(self, path: Path) -> bytes:
         data = read_regular(path, MOST_CHECKPOINT_BYTES)

@@ -335,7 +335,7 @@ class JobSession:
         """Keeps what a program printed, beside the cell's record; returns the file's path."""
         file = self._job.partial.with_suffix(f".{name}.txt")
         with self._noting_faults():
-            write_whole(file, text, durable=False)
+            write_whole(file, text)
         here = Path.cwd()
         return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
