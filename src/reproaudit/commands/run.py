@@ -47,7 +47,6 @@ class How:
         seconds: what a cell may take before it counts as failed; None for any time.
         memory: the bytes that it may take; None for all there is.
         dask: the address of a Dask scheduler whose workers compute the cells; None for here.
-        dask_tls: the folder of the certificates with which the scheduler is spoken to.
         data: a folder with data that papers use instead of downloads; None for no such folder.
         verbose: whether to print the traceback of a cell that failed.
         fresh: whether to measure again what has a record.
@@ -61,7 +60,6 @@ class How:
     seconds: float | None = None
     memory: float | None = None
     dask: str | None = None
-    dask_tls: Path | None = None
     data: Path | None = None
     verbose: bool = False
     fresh: bool = False
@@ -80,8 +78,6 @@ class How:
     def executor(self) -> Executor | None:
         """Return what computes the cells; None for this machine's own processes."""
         if self.dask is None:
-            if self.dask_tls is not None:
-                raise UsageError("--dask-tls: there is no --dask whose connection it would secure.")
             return None
         from reproaudit.running.dask_cluster import DaskCluster, is_open
 
@@ -92,7 +88,7 @@ class How:
                 "docs/cluster.md shows tls://.",
                 stderr=True,
             )
-        return DaskCluster(self.dask, self.chosen_device(), self.dask_tls)
+        return DaskCluster(self.dask, self.chosen_device())
 
     def run(
         self,

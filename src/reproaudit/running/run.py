@@ -22,14 +22,12 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.events import (
-    CellAgain,
     CellFinished,
     CellStarted,
     MayStart,
-    NotRepeated,
+    Note,
     OnEvent,
     PlanReady,
-    SetAside,
     Summary,
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
@@ -285,7 +283,7 @@ class _Run:
         except StoreError as error:
             aside = set_aside(self.store.path(job.cell, job.fingerprint))
             if aside is not None:
-                self.on_event(SetAside(aside, str(error)))
+                self.on_event(Note(job.cell, f"moved an unreadable record to {aside}: {error}"))
             return None
 
     # --- taking outcomes
@@ -303,11 +301,12 @@ class _Run:
             self._again.append(job)
             del self._held[job.number]
             lock.give_back(finished=False)
-            self.on_event(CellAgain(job.cell, str(record.error)))
+            self.on_event(Note(job.cell, f"run again: {record.error}"))
             return
         earlier = self._made(job) if self.fresh and not has_failed else None
         if earlier is not None and (differences := differing(earlier, record)):
-            self.on_event(NotRepeated(job.cell, differences))
+            lines = "other numbers than before, whose record is kept", *differences
+            self.on_event(Note(job.cell, "\n  ".join(lines)))
         self.store.write(record)
         if not has_failed:
             Partial(job.partial).clear()
