@@ -27,8 +27,9 @@ from reproaudit.running.events import Event, Progress, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
-dask = pytest.importorskip("dask")
 pytest.importorskip("distributed", reason="the optional package 'distributed' is not installed")
+import dask
+
 from reproaudit.running.dask_cluster import DaskCluster, is_open
 
 SECONDS = 60

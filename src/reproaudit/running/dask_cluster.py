@@ -114,7 +114,7 @@ class DaskCluster:
             ValueError,
             TypeError,
             TimeoutError,
-        ) as error:  # TypeError: no certificates
+        ) as error:  # Type: no certificate
             raise TechnicalError(
                 f"--dask {self._address}: no scheduler answers ({type(error).__name__}). "
                 "Start one with 'dask scheduler', and give its address; docs/cluster.md says how "
