@@ -116,7 +116,7 @@ def test_every_damage_to_a_checkpoint_is_found(
         content = kind(path.read_bytes(), dice)
         if content != path.read_bytes():
             path.write_bytes(content)
-            assert [one for one, _ in partial.damaged()] == [path]
+            assert [one.path for one in partial.damaged()] == [path]
             assert partial.load(phase) is None, (kind.__name__, number)
             assert not path.exists()
     assert "is damaged" in caplog.text

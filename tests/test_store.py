@@ -174,7 +174,7 @@ def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kin
     with pytest.raises(StoreError, match=reason):
         list(store.records("toy2020", "quick"))
     assert [one.path for one in unreadable(store)] == [path]
-    readable = store.records("toy2020", "quick", on_unreadable=lambda _one: None)
+    readable = store.records("toy2020", "quick", on_damage=lambda _one: None)
     assert [one.seed for one in readable] == [7]
 
 

@@ -16,7 +16,7 @@ import reproaudit
 from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
-from reproaudit.errors import SpecError, StoreError, UsageError, did_you_mean
+from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.folders import git
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
@@ -32,7 +32,7 @@ from reproaudit.running.events import (
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.files import set_aside
-from reproaudit.running.store import CellLock, Partial, Store
+from reproaudit.running.store import CellLock, DamagedError, Partial, Store
 from reproaudit.running.worker import Job, JobOutcome
 
 POLL_SECONDS = 0.2
@@ -215,7 +215,7 @@ def _is_present(store: Store, job: Job) -> bool:
     try:
         if store.find(job.cell, job.fingerprint) is None:
             return False
-    except StoreError:
+    except DamagedError:
         return False  # looked at again, and moved aside, under the cell's lock
     store.enlist(store.path(job.cell, job.fingerprint))
     return True
@@ -280,10 +280,11 @@ class _Run:
         """The cell's finished record; a file that is none is moved aside."""
         try:
             return self.store.find(job.cell, job.fingerprint)
-        except StoreError as error:
-            aside = set_aside(self.store.path(job.cell, job.fingerprint))
+        except DamagedError as error:
+            aside = set_aside(error.path)
             if aside is not None:
-                self.on_event(Note(job.cell, f"moved an unreadable record to {aside}: {error}"))
+                text = f"moved an unreadable record to {aside}: {error.reason}"
+                self.on_event(Note(job.cell, text))
             return None
 
     # --- taking outcomes
