@@ -119,18 +119,22 @@ def plan_jobs(
         SpecError: naming every unknown experiment and ill-fitting setting.
     """
     papers: dict[str, _Paper] = {}
+    alike: dict[tuple[str, str, str], Job] = {}
     jobs: dict[tuple[str, str, str], Job] = {}
     faults: dict[str, None] = {}
     with redirect_stdout(sys.stderr):  # what a paper's module prints is no output of ours
         for cell in cells:
+            key = (cell.paper, cell.experiment, canonical_settings(cell.settings))
             try:
                 if cell.paper not in papers:
-                    known = declared.get(cell.paper, {})
-                    papers[cell.paper] = _Paper(locate(cell.paper), device, form, known)
-                like = papers[cell.paper].job_like(cell)
+                    papers[cell.paper] = _Paper(locate(cell.paper), device, form)
+                if key not in alike:
+                    known = declared.get(cell.paper, {}).get(cell.experiment)
+                    alike[key] = _job_like(cell, papers[cell.paper], known)
             except SpecError as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
+            like = alike[key]
             name = fingerprint(cell, like.code, like.versions, like.data)
             partial = store.partial(cell, name).folder
             job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=partial)
@@ -143,64 +147,51 @@ def plan_jobs(
 class _Paper:
     """A paper's module and its code, looked at once for all of its cells."""
 
-    def __init__(
-        self,
-        module: Module,
-        device: str,
-        form: RunForm,
-        declared: Mapping[str, Mapping[str, Declaration]],
-    ) -> None:
-        self._module, self._device, self._form = module, device, form
-        self._declared = declared
-        self._experiments = module.load()
-        self._code = closure_of(module)
-        self._versions = versions(device, self._code.packages, form)
-        self._prepared: dict[tuple[str, str], Job] = {}
+    def __init__(self, module: Module, device: str, form: RunForm) -> None:
+        self.module, self.device, self.form = module, device, form
+        self.experiments = module.load()
+        self.code = closure_of(module)
+        self.versions = versions(device, self.code.packages, form)
 
-    def job_like(self, cell: Cell) -> Job:
-        """A job with what all cells of an experiment and of these settings share.
 
-        Raises:
-            SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
-                form and that is asked for.
-        """
-        key = (cell.experiment, canonical_settings(cell.settings))
-        if key not in self._prepared:
-            self._prepared[key] = self._prepare(cell)
-        return self._prepared[key]
+def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | None) -> Job:
+    """A job with what all cells of an experiment and of these settings share.
 
-    def _prepare(self, cell: Cell) -> Job:
-        experiment = self._experiments.get(cell.experiment)
-        if experiment is None:
-            remedy = did_you_mean(cell.experiment, self._experiments)
-            raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
-        if self._form == "plain" and not experiment.has_plain_form:
-            raise SpecError("it has no plain form beside its own. Run it without --form plain.")
-        try:
-            settings = build_settings(experiment.settings, cell.settings)
-        except SpecError as error:
-            place = _place_of(experiment.settings, self._module.file)
-            raise SpecError(f"the settings do not fit {place}: {error}") from error
-        data: Mapping[str, str] = {}
-        blocked = None
-        try:
-            data = dict(experiment.data(settings))
-        except Exception as error:  # for instance a download that failed: this cell's failure
-            blocked = one_line(error, self._module.file.resolve().parent)
-        return Job(
-            number=-1,
-            cell=cell,
-            module=self._module,
-            code=self._code.digest,
-            versions=self._versions,
-            data=data,
-            proxy=experiment.proxy(settings),
-            phases=dict(experiment.phases(settings)),
-            blocked=blocked,
-            device=self._device,
-            form=self._form,
-            declared=self._declared.get(cell.experiment),
-        )
+    Raises:
+        SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
+            form and that is asked for.
+    """
+    experiment = paper.experiments.get(cell.experiment)
+    if experiment is None:
+        remedy = did_you_mean(cell.experiment, paper.experiments)
+        raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
+    if paper.form == "plain" and not experiment.has_plain_form:
+        raise SpecError("it has no plain form beside its own. Run it without --form plain.")
+    try:
+        settings = build_settings(experiment.settings, cell.settings)
+    except SpecError as error:
+        place = _place_of(experiment.settings, paper.module.file)
+        raise SpecError(f"the settings do not fit {place}: {error}") from error
+    data: Mapping[str, str] = {}
+    blocked = None
+    try:
+        data = dict(experiment.data(settings))
+    except Exception as error:  # for instance a download that failed: this cell's failure
+        blocked = one_line(error, paper.module.file.resolve().parent)
+    return Job(
+        number=-1,
+        cell=cell,
+        module=paper.module,
+        code=paper.code.digest,
+        versions=paper.versions,
+        data=data,
+        proxy=experiment.proxy(settings),
+        phases=dict(experiment.phases(settings)),
+        blocked=blocked,
+        device=paper.device,
+        form=paper.form,
+        declared=declared,
+    )
 
 
 def _place_of(kind: type, module: Path) -> str:
