@@ -18,7 +18,7 @@ from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
 from reproaudit.running.events import Event, OnEvent
 from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store, Unreadable
+from reproaudit.running.store import DamagedError, Store
 from reproaudit.running.worker import Job, JobOutcome, compute
 
 TOY = Path(__file__).parent / "toy" / "toy2020.py"
@@ -52,9 +52,9 @@ def records(store: Store) -> dict[tuple[str, int], Record]:
     return {(one.experiment, one.seed): one for one in store.records("toy2020", "quick")}
 
 
-def unreadable(store: Store) -> list[Unreadable]:
+def unreadable(store: Store) -> list[DamagedError]:
     """What is in the place of a record and cannot be used."""
-    found: list[Unreadable] = []
+    found: list[DamagedError] = []
     list(store.records("toy2020", "quick", found.append))
     return found
 

@@ -179,7 +179,7 @@ def test_a_file_in_the_place_of_a_folder(at: Place) -> None:
     at.out.rename(at.folder / "kept")
     at.out.write_text("in the way")
     code, _, errors = at("report", "mini", "--format", "json")
-    assert (code, "Choose another folder with --out" in errors) == (2, True)
+    assert (code, "a file stands where a folder is needed" in errors) == (2, True)
 
 
 def test_a_record_that_cannot_be_read(at: Place) -> None:

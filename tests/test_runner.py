@@ -21,10 +21,10 @@ from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus
 from reproaudit.running import run as run_module
 from reproaudit.running.events import (
-    CellAgain,
     CellFinished,
     CellStarted,
     Event,
+    Note,
     PlanReady,
     Progress,
     Summary,
@@ -144,9 +144,9 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     summary, events = run(store, cell("fails_once"), cell("broken"))
     assert summary == Summary(completed=1, failed=1)
     assert kinds(events)["CellStarted"] == 4
-    again = {one.cell.experiment: one.error for one in events if isinstance(one, CellAgain)}
+    again = {one.cell.experiment: one.text for one in events if isinstance(one, Note)}
     assert again.keys() == {"fails_once", "broken"}
-    assert again["fails_once"].startswith("RuntimeError: once")
+    assert again["fails_once"].startswith("run again: RuntimeError: once")
     assert records(store)["fails_once", 0].error is None
 
 

@@ -144,7 +144,9 @@ def test_a_damaged_archive_is_refused_or_read(data: st.DataObject) -> None:
         total = sum(whole[start : start + 512]) - sum(whole[start + 148 : start + 156]) + 8 * 32
         whole[start + 148 : start + 156] = b"%06o\0 " % total
     with TemporaryDirectory() as folder, suppress(StoreError):
-        shipped._unpack(lzma.compress(bytes(whole), preset=0), Path("x"), Path(folder))
+        file = Path(folder, FILE_NAME)
+        file.write_bytes(lzma.compress(bytes(whole), preset=0))
+        unpack_records(file, Path(folder, "cache"))
 
 
 def test_a_report_is_judged_again_from_the_records_beside_it(

@@ -14,7 +14,7 @@ import pytest
 
 from miniatures import finish, program, setting, write_paper
 from reproaudit.report.printable import printable
-from reproaudit.running.events import CellPrinted, Event, Summary
+from reproaudit.running.events import Event, Note, Summary
 from reproaudit.running.executors import MOST_PRINTED, Limits
 from reproaudit.running.store import Store
 from test_hostile import cell, run
@@ -28,7 +28,7 @@ def printed_by(tmp_path: Path, *names: str, **how: Any) -> tuple[Summary, dict[s
     found: dict[str, list[str]] = {}
 
     def note(event: Event) -> None:
-        if isinstance(event, CellPrinted):
+        if isinstance(event, Note):
             found.setdefault(event.cell.experiment, []).append(event.text)
 
     summary, _ = run(Store(tmp_path), *map(cell, names), on_event=note, **how)
@@ -46,7 +46,7 @@ def test_all_that_an_experiment_prints_is_told_and_no_more(
     *lines, last = found.pop("floods").split("\n")
     assert set(lines) == {"0123456789abcde"}
     assert len(lines) == MOST_PRINTED // 16
-    assert last == f"… {100_000_000 - MOST_PRINTED:,} more characters"
+    assert last == f"… {100_000_000 - MOST_PRINTED:,} more bytes"
     assert found == {}
     assert capfd.readouterr() == ("", "")
 

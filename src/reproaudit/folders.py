@@ -1,10 +1,11 @@
-"""The folder of reports; new folders, renamed into place whole; and temporary folders."""
+"""The folder of reports; new folders, renamed into place whole; temporary folders; git."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -79,6 +80,16 @@ def scratch_folder() -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def git(file: Path, *arguments: str) -> str | None:
+    """The output of a git command in the folder of a file; None if it fails."""
+    command = ["git", "-c", "core.fsmonitor=false", "-C", str(file.parent), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
 
 
 @contextmanager

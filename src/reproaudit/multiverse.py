@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from reproaudit.report.files import replace_file
 from reproaudit.report.html import multiverse_html
 from reproaudit.report.markdown import plain, table
 from reproaudit.report.model import ArmModel, ClaimModel, ReportModel, Scorecard
 from reproaudit.report.numbers import of, setting_value
+from reproaudit.running.files import write_whole
 
 CHANGES, UNFINISHED, LEAVES = "changes the answer", "unfinished", "leaves it"
 """What becomes of an answer, in the order of the rows."""
@@ -143,7 +143,7 @@ def write_multiverse(found: Multiverse, folder: Path) -> tuple[Path, ...]:
         "multiverse.json": found.model_dump_json(indent=1) + "\n",
         "multiverse.md": "\n".join(_markdown(found)) + "\n",
     }
-    return tuple(replace_file(folder / name, text) for name, text in files.items())
+    return tuple(write_whole(folder / name, text) for name, text in files.items())
 
 
 def _markdown(found: Multiverse) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -26,6 +25,7 @@ from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
+from reproaudit.folders import git
 from reproaudit.running.files import explained, sha256, write_whole
 
 if TYPE_CHECKING:  # `check` starts without NumPy
@@ -239,7 +239,7 @@ def append(
     bounds = {claim.id: _bounds_of(claim) for claim in audit.claims if claim.id in answers}
     result = Result(
         date=datetime.now(UTC).replace(microsecond=0),
-        revision=_git(entry.audit_file, "rev-parse", "HEAD"),
+        revision=git(entry.audit_file, "rev-parse", "HEAD"),
         committed=_begun(entry, store).get(_key(audit)),
         salt=audit.salt or None,
         rules=_rules(audit),
@@ -319,17 +319,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def is_committed(file: Path) -> bool | None:
     """True if a file is committed as it is; None outside a checkout, or without git."""
-    if _git(file, "rev-parse", "HEAD") is None:
+    if git(file, "rev-parse", "HEAD") is None:
         return None
-    tracked = _git(file, "ls-files", "--error-unmatch", "--", file.name)
-    return tracked is not None and _git(file, "status", "--porcelain", "--", file.name) == ""
-
-
-def _git(file: Path, *arguments: str) -> str | None:
-    """The output of a git command in a file's folder; None if it fails."""
-    command = ["git", "-c", "core.fsmonitor=false", "-C", str(file.parent), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
+    tracked = git(file, "ls-files", "--error-unmatch", "--", file.name)
+    return tracked is not None and git(file, "status", "--porcelain", "--", file.name) == ""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from factories import make_audit, make_scorecard
 from reproaudit.audit.catalog import Catalog
 from reproaudit.errors import StoreError
-from reproaudit.report import files
 from reproaudit.report.answers import scorecard_of_archive
 from reproaudit.report.files import (
     PAGES,
@@ -40,23 +37,6 @@ def test_a_scorecard_that_was_read_writes_the_same_bytes(tmp_path: Path) -> None
     assert data["schema_version"] == 3
     (bound, *_) = data["claims"][0]["headline"]
     assert (bound["from"], "origin" in bound) == ("paper", False)
-
-
-def test_a_page_that_cannot_be_renamed_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    card = make_scorecard()
-    (page,) = write_report(card, tmp_path, ["md"])
-    before = page.read_bytes()
-
-    def fails(*_paths: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, "replace", fails)
-    with pytest.raises(StoreError, match=r"No space left on device\. Choose another folder"):
-        write_report(card.model_copy(update={"about": "Otherwise."}), tmp_path, ["md"])
-    assert page.read_bytes() == before
-    assert os.listdir(page.parent) == [page.name]
 
 
 @pytest.mark.parametrize("slug", ["..", "a/b", "", "A"])

@@ -34,7 +34,6 @@ def run(
     verbose: options.Verbose = False,
     trust: options.Trust = False,
     dask: options.Dask = None,
-    dask_tls: options.DaskTls = None,
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
@@ -60,7 +59,7 @@ def run(
     if everything:
         entries = tuple(entry for entry in entries if entry.code is not None)
     papers = [(entry, entry.audit()) for entry in entries]
-    computing = (device, jobs, cell_timeout, memory, dask, dask_tls, data_dir, verbose)
+    computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
     how = running.How(Catalog(audits).locate, Store(store), *computing, fresh, form)
     ask_to_run(entries, trust)
     if seeds is not None or experiments or settings:
@@ -86,7 +85,6 @@ def multiverse(
     verbose: options.Verbose = False,
     trust: options.Trust = False,
     dask: options.Dask = None,
-    dask_tls: options.DaskTls = None,
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
@@ -104,7 +102,7 @@ def multiverse(
     from reproaudit.report.register import write_register
     from reproaudit.running.store import Store
 
-    computing = (device, jobs, cell_timeout, memory, dask, dask_tls, data_dir, verbose)
+    computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
     how = How(Catalog(audits).locate, Store(store), *computing)
     (entry,) = papers_named((slug,), False, audits)
     folder = report_folder(out, store)

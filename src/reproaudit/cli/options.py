@@ -173,9 +173,6 @@ Verbose = Annotated[
 Dask = Annotated[
     str | None, Option(help="Compute on this Dask scheduler, such as tcp://host:8786.")
 ]
-DaskTls = Annotated[
-    Path | None, Option(help="A folder with ca.pem, cert.pem and key.pem for tls://…")
-]
 DataDir = Annotated[
     Path | None,
     parsed("--data-dir", data_folder, "DIR", "Data to use instead of downloads (MNIST)."),

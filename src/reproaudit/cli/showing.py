@@ -150,9 +150,10 @@ def judge_measurements(
     from reproaudit.elsewhere.writing import template_files
     from reproaudit.report.answers import scorecard_of_submission
     from reproaudit.report.export.junit import junit_xml
-    from reproaudit.report.files import replace_file, write_report
+    from reproaudit.report.files import write_report
     from reproaudit.report.register import refresh_register
     from reproaudit.report.terminal import report_lines
+    from reproaudit.running.files import write_whole
 
     (entry,) = papers_named((slug,), False, audits)
     if template is not None and measurements is None:
@@ -169,7 +170,7 @@ def judge_measurements(
     if out is not None:
         written += [*write_report(card, out), *refresh_register(out, card.tier)]
     if junit is not None:
-        written.append(replace_file(junit, junit_xml(card)))
+        written.append(write_whole(junit, junit_xml(card)))
     data = card.model_dump(mode="json", by_alias=True)
     present(data, report_lines(card), as_json, written=written)
     return exit_code([card], fail_on)

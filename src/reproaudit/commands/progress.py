@@ -87,11 +87,9 @@ class _Watcher:
                 self._done[key] = done
                 words = f"{self._name(cell)}, {phase}"
                 self._bar.update(self._task, advance=advance, description=words)
-            case events.CellPrinted(cell, text):
+            case events.Note(cell, text):
                 name = self._name(cell)
                 self._say("\n".join(f"{name} | {line}" for line in text.split("\n")))
-            case events.CellAgain(cell, error):
-                self._say(f"{self._name(cell)}: run again: {error}")
             case events.CellFinished(cell, record):
                 self._finished += 1
                 if record.status is not CellStatus.COMPLETED:
@@ -100,11 +98,6 @@ class _Watcher:
                         self._say(record.traceback.rstrip())
                 elif self._bar.disable:
                     self._say(f"{self._finished}/{self._cells} {self._name(cell)}")
-            case events.NotRepeated(cell, differences):
-                self._say(f"{self._name(cell)}: other numbers than before, whose record is kept")
-                self._say("\n".join(f"  {line}" for line in differences))
-            case events.SetAside(path, reason):
-                self._say(f"moved an unreadable record to {path}: {reason}")
         self._bar.update(self._task, cells=f"{self._finished}/{self._cells} cells")
 
     def _name(self, cell: Cell) -> str:

@@ -26,8 +26,7 @@ from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
 from reproaudit.report.model import Scorecard
-from reproaudit.running.cores import available_cores
-from reproaudit.running.devices import pick_device
+from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.events import MayStart, Summary
 from reproaudit.running.executors import Executor, Limits
 from reproaudit.running.run import run_cells
@@ -48,7 +47,6 @@ class How:
         seconds: what a cell may take before it counts as failed; None for any time.
         memory: the bytes that it may take; None for all there is.
         dask: the address of a Dask scheduler whose workers compute the cells; None for here.
-        dask_tls: the folder of the certificates with which the scheduler is spoken to.
         data: a folder with data that papers use instead of downloads; None for no such folder.
         verbose: whether to print the traceback of a cell that failed.
         fresh: whether to measure again what has a record.
@@ -62,7 +60,6 @@ class How:
     seconds: float | None = None
     memory: float | None = None
     dask: str | None = None
-    dask_tls: Path | None = None
     data: Path | None = None
     verbose: bool = False
     fresh: bool = False
@@ -81,8 +78,6 @@ class How:
     def executor(self) -> Executor | None:
         """Return what computes the cells; None for this machine's own processes."""
         if self.dask is None:
-            if self.dask_tls is not None:
-                raise UsageError("--dask-tls: there is no --dask whose connection it would secure.")
             return None
         from reproaudit.running.dask_cluster import DaskCluster, is_open
 
@@ -93,7 +88,7 @@ class How:
                 "docs/cluster.md shows tls://.",
                 stderr=True,
             )
-        return DaskCluster(self.dask, self.chosen_device(), self.dask_tls)
+        return DaskCluster(self.dask, self.chosen_device())
 
     def run(
         self,

@@ -27,7 +27,7 @@ from reproaudit.report.numbers import several
 from reproaudit.results import history_of
 from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
-from reproaudit.running.store import Store, Unreadable
+from reproaudit.running.store import DamagedError, Store
 
 
 def has_records(store: Store, slug: str, tier: str) -> bool:
@@ -58,7 +58,7 @@ def scorecard_of_store(
         TiedGroupsError: if two groups have equally many of the planned cells.
         StoreError: on a file that is no record and may be a planned one.
     """
-    damaged: list[Unreadable] = []
+    damaged: list[DamagedError] = []
     if planned is not None:
         chosen = _of_run(entry.slug, stored_tier(audit, tier), store, planned, damaged.append)
     else:
@@ -80,7 +80,7 @@ def _of_run(
     kept: str,
     store: Store,
     planned: Mapping[TierKey, str],
-    on_damage: Callable[[Unreadable], None],
+    on_damage: Callable[[DamagedError], None],
 ) -> Chosen:
     """The records that a run planned, and alternatives of the same code."""
     own = planned_only(store.records(slug, kept, only=frozenset(planned.values())), planned)

@@ -7,10 +7,7 @@ own, `OUT/<tier>/<slug>/elsewhere/<who and when>/`.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +18,7 @@ from reproaudit.bounded import decode_json, read_regular
 from reproaudit.errors import StoreError, UsageError, did_you_mean
 from reproaudit.lazy import deferred
 from reproaudit.report.model import SCHEMA_VERSION, Scorecard
+from reproaudit.running.files import write_whole
 
 MOST_CARD_BYTES = 2**26
 """Of a `scorecard.json`; the largest so far has a fiftieth of it."""
@@ -114,7 +112,7 @@ def write_report(
     if card.origin is not None:
         wanted.add("json")  # by which the same measurements are known again
     return tuple(
-        replace_file(folder / page.file, page.render(card))
+        write_whole(folder / page.file, page.render(card))
         for name, page in PAGES.items()
         if name in wanted
     )
@@ -180,29 +178,3 @@ def folder_name(name: object) -> str:
             f"{name!r} cannot name a folder: lower-case letters, digits, '_' and '-' can"
         )
     return name
-
-
-def replace_file(path: Path, content: str | bytes) -> Path:
-    """Write a file whole, first under another name and then renamed; return its path.
-
-    Raises:
-        StoreError: if it cannot be written.
-    """
-    data = content.encode() if isinstance(content, str) else content
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(name, 0o644)  # a temporary file is private; a report is not
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {path}: {error.strerror or error}. Choose another folder with --out."
-        ) from error
-    return path

@@ -15,11 +15,12 @@ from markupsafe import Markup
 from pydantic import Field
 
 from reproaudit.judge import Outcome
-from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard, replace_file
+from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
 from reproaudit.report.html import register_html
 from reproaudit.report.model import ClaimBase, ClaimModel, ReportModel, Scorecard
 from reproaudit.report.printable import clean
 from reproaudit.report.words import look
+from reproaudit.running.files import write_whole
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"
@@ -177,7 +178,7 @@ def _update(path: Path, text: str) -> None:
             return
     except (OSError, UnicodeDecodeError):
         pass
-    replace_file(path, text)
+    write_whole(path, text)
 
 
 # --- badges ---------------------------------------------------------------------------------------

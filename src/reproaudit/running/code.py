@@ -100,14 +100,9 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
         return _parsed(file.read_bytes())
     except OSError as error:
         raise SpecError(f"{file}: this module cannot be read ({error.strerror})") from error
-    except (SyntaxError, ValueError) as error:  # ValueError: a null byte
+    except (SyntaxError, ValueError, RecursionError) as error:  # a null byte; deep nesting
         line, text = getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or error
         raise SpecError(f"{file}:{line}: this module is not valid Python ({text})") from error
-    except RecursionError as error:
-        raise SpecError(
-            f"{file}: found code nested too deeply, such as an expression of 1,000 terms; expected "
-            "code that Python can read. Write it in several statements."
-        ) from error
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,6 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -73,19 +72,17 @@ class DaskCluster:
     """Computes jobs on the workers of a Dask scheduler, one at a time on each.
 
     A worker that dies costs its job's unfinished part: the scheduler gives the job to another, at
-    most as often as its ``allowed-failures`` says. Workers may come and go.
+    most as often as its ``allowed-failures`` says. Workers may come and go. Whether the connection
+    is encrypted, and with which certificates, is said by the address and Dask's own configuration.
 
     Args:
         address: of the scheduler, such as ``tcp://host:8786``, or ``@file`` for the file that
             ``dask scheduler --scheduler-file`` writes.
         device: ``"cpu"`` or ``"cuda"``.
-        tls: a folder with ``ca.pem``, ``cert.pem`` and ``key.pem``: the connection is then
-            encrypted, and both ends must have a certificate of this authority. None leaves the
-            connection as the address and Dask's own configuration have it.
     """
 
-    def __init__(self, address: str, device: str, tls: Path | None = None) -> None:
-        self._address, self._device, self._tls = address, device, tls
+    def __init__(self, address: str, device: str) -> None:
+        self._address, self._device = address, device
         self._topic = f"reproaudit-{uuid.uuid4().hex}"
         self._heard: queue.Queue[tuple[Any, ...]] = queue.Queue()
         self._running: dict[Any, tuple[Job, str]] = {}
@@ -98,7 +95,6 @@ class DaskCluster:
 
         Raises:
             UsageError: if `distributed` is not installed.
-                Also if a certificate is missing or cannot be used.
             TechnicalError: if there is no scheduler at the address, or it has no fitting worker.
         """
         try:
@@ -108,17 +104,21 @@ class DaskCluster:
                 "--dask needs the package 'distributed'. In a clone of reproaudit: "
                 "pip install '.[dask]'."
             ) from error
-        security = None if self._tls is None else _security(self._tls)
         file = self._address.removeprefix("@")
         where = {"scheduler_file": file} if file != self._address else {"address": file}
         connect: Any = Client
-        how = {"timeout": CONNECT_SECONDS, "set_as_default": False, "security": security}
         try:
-            self._client = connect(**where, **how)
-        except (OSError, ValueError, TimeoutError) as error:
+            self._client = connect(**where, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            TimeoutError,
+        ) as error:  # Type: no certificate
             raise TechnicalError(
                 f"--dask {self._address}: no scheduler answers ({type(error).__name__}). "
-                "Start one with 'dask scheduler', and give its address."
+                "Start one with 'dask scheduler', and give its address; docs/cluster.md says how "
+                "Dask is given certificates."
             ) from error
         self._client.subscribe_topic(self._topic, lambda event: self._heard.put(event[1]))
         deadline = time.monotonic() + CONNECT_SECONDS
@@ -231,29 +231,3 @@ def is_open(address: str) -> bool:
         return not ip_address(parts.hostname or "").is_loopback
     except ValueError:
         return parts.hostname != "localhost"
-
-
-def _security(folder: Path) -> Any:
-    """Dask's security settings from a folder of certificates."""
-    from distributed import Security
-
-    files = {name: folder / f"{name}.pem" for name in ("ca", "cert", "key")}
-    for file in files.values():
-        if not file.is_file():
-            raise UsageError(
-                f"--dask-tls: {file} is no file. docs/cluster.md shows how to make it."
-            )
-    made: Any = Security
-    security = made(
-        tls_ca_file=str(files["ca"]),
-        tls_client_cert=str(files["cert"]),
-        tls_client_key=str(files["key"]),
-        require_encryption=True,
-    )
-    try:
-        security.get_connection_args("client")
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"--dask-tls {folder}: these certificates cannot be used: {error}"
-        ) from error
-    return security

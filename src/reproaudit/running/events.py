@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from reproaudit.cell import Cell
 from reproaudit.records import CellStatus, Record
@@ -38,40 +37,15 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class CellPrinted:
-    """These lines were printed by what computes a cell; they may hold any character."""
+class Note:
+    """Lines on a cell: what was printed by what computes it, or what happened to it.
 
-    cell: Cell
-    text: str
-
-
-@dataclass(frozen=True)
-class CellAgain:
-    """A cell crashed, and is run again once."""
-
-    cell: Cell
-    error: str
-
-
-@dataclass(frozen=True)
-class SetAside:
-    """An unreadable record was moved to ``path``; its cell is measured anew."""
-
-    path: Path
-    reason: str
-
-
-@dataclass(frozen=True)
-class NotRepeated:
-    """A cell measured anew gave other numbers than its earlier record, which is kept.
-
-    Attributes:
-        cell: the cell.
-        differences: for each measurement that differs, its name and how it differs.
+    It is run again once since it crashed; its unreadable record was moved aside; measured anew it
+    gave other numbers than its earlier record. The lines may hold any character.
     """
 
     cell: Cell
-    differences: tuple[str, ...]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -82,16 +56,7 @@ class CellFinished:
     record: Record
 
 
-Event = (
-    PlanReady
-    | CellStarted
-    | Progress
-    | CellPrinted
-    | CellAgain
-    | SetAside
-    | NotRepeated
-    | CellFinished
-)
+Event = PlanReady | CellStarted | Progress | Note | CellFinished
 OnEvent = Callable[[Event], None]
 MayStart = Callable[[Cell], bool]
 

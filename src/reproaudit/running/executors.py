@@ -6,17 +6,16 @@ its checkpoints.
 
 A worker lives on from job to job and is replaced when it dies, so that nothing that an experiment
 does (leaving the process, a segmentation fault, an endless loop) ends the run. Each worker has a
-session of its own, without a terminal. What it and its children print comes here, and they end with
-it.
+session of its own, without a terminal. What it and its children print is reported when the job
+ends, and the children end with it.
 """
 
 from __future__ import annotations
 
-import codecs
 import faulthandler
-import io
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
@@ -28,30 +27,31 @@ from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import ModuleType
 from typing import Any, Protocol
 
 import psutil
 
 from reproaudit.running.devices import THREAD_VARIABLES
-from reproaudit.running.events import CellPrinted, Event, OnEvent, Progress
+from reproaudit.running.events import Event, Note, OnEvent, Progress
 from reproaudit.running.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 
 STOP_SECONDS = 10.0
 """The seconds in which a worker must reach a border and save, before it is killed."""
 
 WATCH_SECONDS = 0.1
-"""The seconds between looks at a worker's time and memory, where they are limited."""
+"""The seconds between looks at a worker's time and memory."""
 
 MOST_PRINTED = 2**16
-"""Characters of what a job prints that are shown: its beginning."""
+"""Bytes of what a job prints that are shown once it has ended: its beginning."""
+
+MOST_OUTPUT = 2**32
+"""Bytes that a job may print; they lie in a temporary file until it ends."""
 
 PRELOADED = ["reproaudit.lab.training", "numba"]
 """Modules that every worker needs and that are slow to import: workers are copies of a process that
 has them. Where they cannot be imported, whoever computes with them says so."""
-
-_PIECE = 2**20
-"""Bytes of one reading; a pipe holds no more, unless an administrator has enlarged it."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ def _work(pipe: Connection[Any, Any], output: Connection[Any, Any]) -> None:
         os._exit(1)
 
 
-def _print_into(pipe: Connection[Any, Any]) -> None:
-    """Lets all go into a pipe that this process prints from now on, or that its children do.
+def _print_into(output: Connection[Any, Any]) -> None:
+    """Lets all go into a file that this process prints from now on, or that its children do.
 
     A line of Python goes at once, so that a crash loses none; the system's own words follow it.
     """
     for number in (1, 2):
-        os.dup2(pipe.fileno(), number)
-    pipe.close()
+        os.dup2(output.fileno(), number)
+    output.close()
     sys.stdout = sys.stderr = os.fdopen(
         2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
     )
@@ -162,45 +162,36 @@ class LocalProcesses:
                     worker.pipe.send(None)
                 if worker.job is not None:
                     worker.process.terminate()
-            alive = self._workers
-            while alive and (left := deadline - time.monotonic()) > 0:
-                connection.wait([source for one in alive for source in one.sources], left)
-                for worker in alive:
-                    worker.printout.lines()  # so that it need not wait for a reader
-                alive = [one for one in alive if one.process.is_alive()]
+            for worker in self._workers:
+                worker.process.join(max(0.0, deadline - time.monotonic()))
         finally:
             for worker in self._workers:
                 worker.end(0)
+                worker.printed.close()
             self._workers.clear()
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
-        watch = WATCH_SECONDS if self._limits != NO_LIMITS else None
         while True:
             self._feed(waiting)
             busy = {worker: worker.job for worker in self._workers if worker.job is not None}
             if not busy:
                 return
-            sources = [source for one in busy for source in (one.pipe, *one.sources)]
-            ready = connection.wait(sources, watch)
+            sources = [source for one in busy for source in (one.pipe, one.process.sentinel)]
+            connection.wait(sources, WATCH_SECONDS)
             for worker, job in busy.items():
-                worker.report(on_event)
-                if worker.pipe in ready or worker.process.sentinel in ready:
-                    message = worker.receive()
-                    if isinstance(message, Progress):
-                        on_event(message)
-                    elif isinstance(message, JobOutcome):
-                        worker.report(on_event, is_last=True)
-                        worker.job = None
-                        yield message
-                    else:
-                        death = self._bury(worker, on_event, STOP_SECONDS)
-                        yield lost(job, f"the worker process {death}", worker.printout.end)
-                        continue
-                if worker.job is not None and (limit := worker.over(self._limits)):
-                    self._bury(worker, on_event, 0)
-                    yield lost(job, limit, worker.printout.end, is_final=True)
+                message = worker.receive()
+                if isinstance(message, JobOutcome):
+                    worker.report(on_event)
+                    worker.job = None
+                    yield message
+                elif isinstance(message, _Died):
+                    yield self._lost(worker, job, on_event)
+                elif limit := worker.over(self._limits):
+                    yield self._lost(worker, job, on_event, limit)
+                elif message is not None:
+                    on_event(message)
 
     def _feed(self, waiting: Iterator[Job]) -> None:
         """Gives every idle worker a job, as long as there are any."""
@@ -210,71 +201,85 @@ class LocalProcesses:
             if job is None:
                 return
             while not (worker := idle.pop() if idle else self._new()).start(job):
-                self._bury(worker, lambda _event: None, STOP_SECONDS)  # it has died while idle
+                self._bury(worker, STOP_SECONDS)  # it has died while idle
 
     def _new(self) -> _Worker:
         self._workers.append(_Worker())
         return self._workers[-1]
 
-    def _bury(self, worker: _Worker, on_event: OnEvent, seconds: float) -> str:
+    def _lost(self, worker: _Worker, job: Job, on_event: OnEvent, limit: str = "") -> JobOutcome:
+        """The outcome of a job whose worker has died, or is ended since it exceeds a limit."""
+        death = self._bury(worker, 0 if limit else STOP_SECONDS)
+        error = limit or f"the worker process {death}"
+        with worker.printed:
+            words = worker.report(on_event)
+        return lost(job, error, words, is_final=bool(limit))
+
+    def _bury(self, worker: _Worker, seconds: float) -> str:
         self._workers.remove(worker)
         worker.pipe.close()
-        return worker.end(seconds, on_event)
+        return worker.end(seconds)
+
+
+class _Died:
+    """In place of a message: the worker has died, or an experiment wrote into its pipe."""
 
 
 class _Worker:
-    """A process, its pipe, what it prints, and the job that it has."""
+    """A process, its pipe, the file that it prints into, and the job that it has."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
         self.pipe, theirs = context.Pipe()
-        printed, output = context.Pipe(duplex=False)
+        self.printed = TemporaryFile(buffering=0)  # noqa: SIM115
+        output: Connection[Any, Any] = Connection(os.dup(self.printed.fileno()), readable=False)
         self.process: BaseProcess = context.Process(target=_work, args=(theirs, output))
         with _for_children():
             self.process.start()
             environment = dict(os.environ)
         theirs.close()  # so that the worker's death closes the pipe
         output.close()
-        assert self.process.pid is not None
-        self.group = self.process.pid
-        self.printout = Printout(printed)
         self.job: Job | None = None
         self._began = 0.0
         with suppress(OSError):
             self.pipe.send(environment)
 
-    @property
-    def sources(self) -> list[Any]:
-        """The sources to wait on beside its pipe: its end, and something printed."""
-        printed = [] if self.printout.pipe is None else [self.printout.pipe]
-        return [self.process.sentinel, *printed]
-
     def start(self, job: Job) -> bool:
         """Gives it a job; False if it has died while idle."""
+        self.printed.seek(0)  # its own place, too: both have one open file
+        self.printed.truncate()
         try:
             self.pipe.send(job)
         except OSError:
             return False
         self.job = job
-        self.printout.begin()
         self._began = time.monotonic()
         return True
 
-    def receive(self) -> Any:
-        """Its next message; None if it has died, anything if an experiment wrote to its pipe."""
+    def receive(self) -> Progress | JobOutcome | _Died | None:
+        """Its next message; None if there is none yet."""
+        is_alive = self.process.is_alive()
         try:
-            if not self.pipe.poll():  # and yet open: a process that it forked has the other end
-                return None
-            return self.pipe.recv()
+            if not self.pipe.poll():  # of a dead one, too: what it forked may have the other end
+                return None if is_alive else _Died()
+            message = self.pipe.recv()
         except Exception:
-            return None
+            return _Died()
+        return message if isinstance(message, Progress | JobOutcome) else _Died()
 
-    def report(self, on_event: OnEvent, *, is_last: bool = False) -> None:
-        """Reports what its job has printed since the last time."""
-        text = self.printout.last_lines() if is_last else self.printout.lines()
+    def report(self, on_event: OnEvent) -> str:
+        """Reports the beginning of what its job has printed, and returns the end."""
+        file = self.printed.fileno()
+        size = os.fstat(file).st_size
+        ends = (0, MOST_PRINTED), (max(0, size - LONGEST_TRACE), LONGEST_TRACE)
+        shown, end = (os.pread(file, most, at).decode(errors="replace") for at, most in ends)
+        text = re.sub("\r\n?", "\n", shown).removesuffix("\n")
+        if size > MOST_PRINTED:
+            text += f"\n… {size - MOST_PRINTED:,} more bytes"
         if text and self.job is not None:
-            on_event(CellPrinted(self.job.cell, text))
+            on_event(Note(self.job.cell, text))
+        return end
 
     def over(self, limits: Limits) -> str | None:
         """The limit that its job exceeds, in words, or None."""
@@ -282,28 +287,29 @@ class _Worker:
             return f"it took longer than {limits.seconds:g} s (--cell-timeout)"
         if limits.memory is not None and self._resident() > limits.memory:
             return f"it took more than {limits.memory:,} bytes of memory (--memory)"
+        if os.fstat(self.printed.fileno()).st_size > MOST_OUTPUT:
+            return f"it printed more than {MOST_OUTPUT:,} bytes"
         return None
 
     def _resident(self) -> int:
         """The bytes of memory that it and all that it has started hold now."""
         resident = 0
         with suppress(psutil.Error):
-            worker = psutil.Process(self.group)
+            worker = psutil.Process(self.process.pid)
             for process in (worker, *worker.children(recursive=True)):
                 with suppress(psutil.Error):  # it has ended meanwhile
                     resident += process.memory_info().rss
         return resident
 
-    def end(self, seconds: float, on_event: OnEvent = lambda _event: None) -> str:
+    def end(self, seconds: float) -> str:
         """Ends what is left of it and of all that it started, after some seconds; how it ended."""
         self.process.join(seconds)
+        assert self.process.pid is not None
         with suppress(OSError):  # there is none left, or not yet one
-            os.killpg(self.group, signal.SIGKILL)
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join()
-        self.report(on_event, is_last=True)
         self.pipe.close()
-        self.printout.close()
         code = self.process.exitcode
         if code is not None and code < 0:
             memory = "; perhaps it ran out of memory" if -code == signal.SIGKILL else ""
@@ -345,56 +351,3 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-class Printout:
-    """The reading end of a pipe that a worker prints into. Nothing in here waits.
-
-    Attributes:
-        pipe: what can be waited on for more; None once the other end is closed.
-        end: the last `LONGEST_TRACE` characters that the present job printed.
-    """
-
-    def __init__(self, pipe: Connection[Any, Any]) -> None:
-        os.set_blocking(pipe.fileno(), False)
-        self.pipe: Connection[Any, Any] | None = pipe
-        self.begin()
-
-    def begin(self) -> None:
-        """A new job."""
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
-        self._line = ""  # begun, and not shown yet
-        self._count = 0
-        self.end = ""
-
-    def lines(self) -> str:
-        """The whole lines that have come since the last look, as far as they are shown."""
-        text = self._decoder.decode(self._read())
-        self.end = (self.end + text)[-LONGEST_TRACE:]
-        shown = text[: max(0, MOST_PRINTED - self._count)]
-        self._count += len(text)
-        whole, _, self._line = (self._line + shown).rpartition("\n")
-        return whole
-
-    def last_lines(self) -> str:
-        """The last lines that the job printed, and how much of it was not shown."""
-        parts = [self.lines(), self._line]
-        if self._count > MOST_PRINTED:
-            parts.append(f"… {self._count - MOST_PRINTED:,} more characters")
-        return "\n".join(one for one in parts if one)
-
-    def close(self) -> None:
-        """Closes this end."""
-        if self.pipe is not None:
-            self.pipe.close()
-            self.pipe = None
-
-    def _read(self) -> bytes:
-        piece = b""
-        if self.pipe is not None:
-            with suppress(BlockingIOError):
-                piece = os.read(self.pipe.fileno(), _PIECE)
-                if not piece:
-                    self.close()  # whoever printed has closed its end
-        return piece

@@ -1,4 +1,4 @@
-"""Files of the store: written whole, checked when read, moved aside when damaged.
+"""Files: written whole, listed, moved aside when damaged.
 
 Every error is one line for the user. Nothing in here imports NumPy or torch.
 """
@@ -15,12 +15,7 @@ from pathlib import Path
 from reproaudit.bounded import UnfitFileError
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 
-_OR_ELSEWHERE = "or choose another place with --store."
-_MARK = b"reproaudit"
-
-
-class DamagedError(Exception):
-    """A file holds something other than what was written to it; the text says how it shows."""
+_OR_ELSEWHERE = "or choose another place: --store for records, --out for pages."
 
 
 @contextmanager
@@ -54,19 +49,23 @@ def listing(folder: Path) -> list[Path]:
     return []
 
 
-def write_whole(path: Path, data: bytes, *, durable: bool) -> None:
+def write_whole(path: Path, content: bytes | str, *, durable: bool = False) -> Path:
     """Writes a file so that it is seen whole or not at all, whenever the process is killed.
 
     Args:
         path: the file; its folder is made if it is missing.
-        data: the contents.
+        content: bytes, or text.
         durable: whether the file must also survive a power cut, which takes some milliseconds.
+
+    Returns:
+        The path.
 
     Raises:
         StoreError: if the place cannot be written to.
         TechnicalError: if the disk is full or failing.
     """
-    temporary = path.with_name(path.name + ".tmp")
+    data = content.encode() if isinstance(content, str) else content
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with explained("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -82,6 +81,7 @@ def write_whole(path: Path, data: bytes, *, durable: bool) -> None:
             raise
         if durable:
             _sync_folder(path.parent)
+    return path
 
 
 def _sync_folder(folder: Path) -> None:
@@ -116,26 +116,3 @@ def set_aside(path: Path) -> Path | None:
 def sha256(data: bytes) -> str:
     """The SHA-256 of some bytes, as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
-
-
-def seal(body: bytes, place: str) -> bytes:
-    """The body behind a line with its length and a SHA-256 over place and body.
-
-    Args:
-        body: any bytes.
-        place: what the file is, so that one file put in the place of another is noticed.
-    """
-    digest = sha256(place.encode() + b"\n" + body)
-    return b"%s %d %s\n%s" % (_MARK, len(body), digest.encode(), body)
-
-
-def unseal(data: bytes, place: str) -> bytes:
-    """The body that `seal` was given.
-
-    Raises:
-        DamagedError: if anything differs from what `seal` wrote for this place.
-    """
-    body = data.partition(b"\n")[2]
-    if seal(body, place) != data:
-        raise DamagedError("it does not have the length and the SHA-256 that it states")
-    return body

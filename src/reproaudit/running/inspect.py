@@ -11,8 +11,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from reproaudit.errors import StoreError
-from reproaudit.running.files import DamagedError, explained, listing, set_aside
-from reproaudit.running.store import Partial, Store
+from reproaudit.running.files import explained, listing, set_aside
+from reproaudit.running.store import DamagedError, Partial, Store
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
                 seen.add(store.listed_as(path))
                 yield from _inspect_record(store, path, repair)
             elif path.name.endswith(".partial"):
-                for file, reason in Partial(path).damaged():
-                    aside = set_aside(file) if repair and not busy else None
+                for one in Partial(path).damaged():
+                    aside = set_aside(one.path) if repair and not busy else None
                     mended = f"moved to {aside.name}; its phase starts anew" if aside else ""
-                    yield StoreFault(file, f"a damaged checkpoint: {reason}", mended)
+                    yield StoreFault(one.path, f"a damaged checkpoint: {one.reason}", mended)
     with suppress(StoreError):
         for name in store.manifest.digests():
             if name.split("/")[0] in papers and name not in seen:
@@ -82,7 +82,7 @@ def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFau
     except DamagedError as error:
         aside = set_aside(path) if repair and not _is_held(path.with_suffix(".lock")) else None
         mended = f"moved to {aside.name}; run the paper again" if aside else ""
-        yield StoreFault(path, str(error), mended)
+        yield StoreFault(path, error.reason, mended)
         return
     except StoreError:
         return  # a fault of the manifest itself, which is named already

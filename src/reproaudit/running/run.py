@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,24 +16,23 @@ import reproaudit
 from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
-from reproaudit.errors import SpecError, StoreError, UsageError, did_you_mean
+from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.folders import git
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.events import (
-    CellAgain,
     CellFinished,
     CellStarted,
     MayStart,
-    NotRepeated,
+    Note,
     OnEvent,
     PlanReady,
-    SetAside,
     Summary,
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.files import set_aside
-from reproaudit.running.store import CellLock, Partial, Store
+from reproaudit.running.store import CellLock, DamagedError, Partial, Store
 from reproaudit.running.worker import Job, JobOutcome
 
 POLL_SECONDS = 0.2
@@ -121,18 +119,22 @@ def plan_jobs(
         SpecError: naming every unknown experiment and ill-fitting setting.
     """
     papers: dict[str, _Paper] = {}
+    alike: dict[tuple[str, str, str], Job] = {}
     jobs: dict[tuple[str, str, str], Job] = {}
     faults: dict[str, None] = {}
     with redirect_stdout(sys.stderr):  # what a paper's module prints is no output of ours
         for cell in cells:
+            key = (cell.paper, cell.experiment, canonical_settings(cell.settings))
             try:
                 if cell.paper not in papers:
-                    known = declared.get(cell.paper, {})
-                    papers[cell.paper] = _Paper(locate(cell.paper), device, form, known)
-                like = papers[cell.paper].job_like(cell)
+                    papers[cell.paper] = _Paper(locate(cell.paper), device, form)
+                if key not in alike:
+                    known = declared.get(cell.paper, {}).get(cell.experiment)
+                    alike[key] = _job_like(cell, papers[cell.paper], known)
             except SpecError as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
+            like = alike[key]
             name = fingerprint(cell, like.code, like.versions, like.data)
             partial = store.partial(cell, name).folder
             job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=partial)
@@ -145,64 +147,51 @@ def plan_jobs(
 class _Paper:
     """A paper's module and its code, looked at once for all of its cells."""
 
-    def __init__(
-        self,
-        module: Module,
-        device: str,
-        form: RunForm,
-        declared: Mapping[str, Mapping[str, Declaration]],
-    ) -> None:
-        self._module, self._device, self._form = module, device, form
-        self._declared = declared
-        self._experiments = module.load()
-        self._code = closure_of(module)
-        self._versions = versions(device, self._code.packages, form)
-        self._prepared: dict[tuple[str, str], Job] = {}
+    def __init__(self, module: Module, device: str, form: RunForm) -> None:
+        self.module, self.device, self.form = module, device, form
+        self.experiments = module.load()
+        self.code = closure_of(module)
+        self.versions = versions(device, self.code.packages, form)
 
-    def job_like(self, cell: Cell) -> Job:
-        """A job with what all cells of an experiment and of these settings share.
 
-        Raises:
-            SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
-                form and that is asked for.
-        """
-        key = (cell.experiment, canonical_settings(cell.settings))
-        if key not in self._prepared:
-            self._prepared[key] = self._prepare(cell)
-        return self._prepared[key]
+def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | None) -> Job:
+    """A job with what all cells of an experiment and of these settings share.
 
-    def _prepare(self, cell: Cell) -> Job:
-        experiment = self._experiments.get(cell.experiment)
-        if experiment is None:
-            remedy = did_you_mean(cell.experiment, self._experiments)
-            raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
-        if self._form == "plain" and not experiment.has_plain_form:
-            raise SpecError("it has no plain form beside its own. Run it without --form plain.")
-        try:
-            settings = build_settings(experiment.settings, cell.settings)
-        except SpecError as error:
-            place = _place_of(experiment.settings, self._module.file)
-            raise SpecError(f"the settings do not fit {place}: {error}") from error
-        data: Mapping[str, str] = {}
-        blocked = None
-        try:
-            data = dict(experiment.data(settings))
-        except Exception as error:  # for instance a download that failed: this cell's failure
-            blocked = one_line(error, self._module.file.resolve().parent)
-        return Job(
-            number=-1,
-            cell=cell,
-            module=self._module,
-            code=self._code.digest,
-            versions=self._versions,
-            data=data,
-            proxy=experiment.proxy(settings),
-            phases=dict(experiment.phases(settings)),
-            blocked=blocked,
-            device=self._device,
-            form=self._form,
-            declared=self._declared.get(cell.experiment),
-        )
+    Raises:
+        SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
+            form and that is asked for.
+    """
+    experiment = paper.experiments.get(cell.experiment)
+    if experiment is None:
+        remedy = did_you_mean(cell.experiment, paper.experiments)
+        raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
+    if paper.form == "plain" and not experiment.has_plain_form:
+        raise SpecError("it has no plain form beside its own. Run it without --form plain.")
+    try:
+        settings = build_settings(experiment.settings, cell.settings)
+    except SpecError as error:
+        place = _place_of(experiment.settings, paper.module.file)
+        raise SpecError(f"the settings do not fit {place}: {error}") from error
+    data: Mapping[str, str] = {}
+    blocked = None
+    try:
+        data = dict(experiment.data(settings))
+    except Exception as error:  # for instance a download that failed: this cell's failure
+        blocked = one_line(error, paper.module.file.resolve().parent)
+    return Job(
+        number=-1,
+        cell=cell,
+        module=paper.module,
+        code=paper.code.digest,
+        versions=paper.versions,
+        data=data,
+        proxy=experiment.proxy(settings),
+        phases=dict(experiment.phases(settings)),
+        blocked=blocked,
+        device=paper.device,
+        form=paper.form,
+        declared=declared,
+    )
 
 
 def _place_of(kind: type, module: Path) -> str:
@@ -217,7 +206,7 @@ def _is_present(store: Store, job: Job) -> bool:
     try:
         if store.find(job.cell, job.fingerprint) is None:
             return False
-    except StoreError:
+    except DamagedError:
         return False  # looked at again, and moved aside, under the cell's lock
     store.enlist(store.path(job.cell, job.fingerprint))
     return True
@@ -282,10 +271,11 @@ class _Run:
         """The cell's finished record; a file that is none is moved aside."""
         try:
             return self.store.find(job.cell, job.fingerprint)
-        except StoreError as error:
-            aside = set_aside(self.store.path(job.cell, job.fingerprint))
+        except DamagedError as error:
+            aside = set_aside(error.path)
             if aside is not None:
-                self.on_event(SetAside(aside, str(error)))
+                text = f"moved an unreadable record to {aside}: {error.reason}"
+                self.on_event(Note(job.cell, text))
             return None
 
     # --- taking outcomes
@@ -303,11 +293,12 @@ class _Run:
             self._again.append(job)
             del self._held[job.number]
             lock.give_back(finished=False)
-            self.on_event(CellAgain(job.cell, str(record.error)))
+            self.on_event(Note(job.cell, f"run again: {record.error}"))
             return
         earlier = self._made(job) if self.fresh and not has_failed else None
         if earlier is not None and (differences := differing(earlier, record)):
-            self.on_event(NotRepeated(job.cell, differences))
+            lines = "other numbers than before, whose record is kept", *differences
+            self.on_event(Note(job.cell, "\n  ".join(lines)))
         self.store.write(record)
         if not has_failed:
             Partial(job.partial).clear()
@@ -327,16 +318,9 @@ class _Run:
 
 def _revision(file: Path) -> str | None:
     """The git revision of the checkout that a file belongs to, or None if it is in none."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(file.parent), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return done.stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", file.name)  # a checkout around an installed package
-        log = ":(top,exclude)audits/*.results.jsonl"  # to which a run at the paper tier adds a line
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", log)
-        return git("rev-parse", "HEAD") + ("+dirty" if changed else "")
-    except (OSError, subprocess.SubprocessError):
-        return None
+    if git(file, "ls-files", "--error-unmatch", file.name) is None:
+        return None  # a checkout around an installed package
+    log = ":(top,exclude)audits/*.results.jsonl"  # to which a run at the paper tier adds a line
+    changed = git(file, "status", "--porcelain", "--untracked-files=no", "--", ":(top)", log)
+    revision = git(file, "rev-parse", "HEAD")
+    return f"{revision}+dirty" if revision and changed else revision

@@ -76,12 +76,27 @@ def _add(archive: tarfile.TarFile, name: str, file: Path) -> None:
 def unpack_records(file: Path, folder: Path) -> Store:
     """The store in a file that `pack_records` made, unpacked into an empty folder.
 
+    Plain files alone are unpacked; sizes are limited, and the ``data`` filter refuses unsafe paths.
+
     Raises:
         StoreError: if the file cannot be read, is no such file, or has no list of its records.
     """
     with explained("read", file):
         data = read_regular(file, MAX_BYTES)
-    _unpack(data, file, folder)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(_decompressed(data)), mode="r:") as archive:
+            members = archive.getmembers()
+            if len(members) > MAX_RECORDS:
+                raise tarfile.ReadError(f"more than {MAX_RECORDS:,} files")
+            for one in members:
+                is_plain = one.isreg() and not one.issparse()
+                if is_plain and one.name.count("/") < _MOST_DEPTH:
+                    archive.extract(one, folder, set_attrs=False, filter="data")
+    except _DAMAGES as error:
+        reason = str(error).partition("\n")[0]
+        raise StoreError(
+            f"{file}: these records cannot be unpacked ({reason}). {TAKE_AGAIN}"
+        ) from None
     store = Store(folder)
     if store.manifest.root() == EMPTY_ROOT:
         raise StoreError(
@@ -91,25 +106,11 @@ def unpack_records(file: Path, folder: Path) -> Store:
     return store
 
 
-def _unpack(data: bytes, file: Path, into: Path) -> None:
-    """Unpack plain files; sizes are limited, and the ``data`` filter refuses unsafe paths."""
-    try:
-        unpacking = lzma.LZMADecompressor(memlimit=2 * MAX_BYTES)
-        whole = unpacking.decompress(data, MAX_BYTES + 1)
-        if len(whole) > MAX_BYTES:
-            raise tarfile.ReadError(f"more than {MAX_BYTES:,} bytes")
-        if not unpacking.eof:
-            raise EOFError("the beginning of a file alone")
-        with tarfile.open(fileobj=io.BytesIO(whole), mode="r:") as archive:
-            members = archive.getmembers()
-            if len(members) > MAX_RECORDS:
-                raise tarfile.ReadError(f"more than {MAX_RECORDS:,} files")
-            for one in members:
-                is_plain = one.isreg() and not one.issparse()
-                if is_plain and one.name.count("/") < _MOST_DEPTH:
-                    archive.extract(one, into, set_attrs=False, filter="data")
-    except _DAMAGES as error:
-        reason = str(error).partition("\n")[0]
-        raise StoreError(
-            f"{file}: these records cannot be unpacked ({reason}). {TAKE_AGAIN}"
-        ) from None
+def _decompressed(data: bytes) -> bytes:
+    unpacking = lzma.LZMADecompressor(memlimit=2 * MAX_BYTES)
+    whole = unpacking.decompress(data, MAX_BYTES + 1)
+    if len(whole) > MAX_BYTES:
+        raise tarfile.ReadError(f"more than {MAX_BYTES:,} bytes")
+    if not unpacking.eof:
+        raise EOFError("the beginning of a file alone")
+    return whole

@@ -38,18 +38,15 @@ from pydantic import ValidationError
 
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cell import Cell
-from reproaudit.errors import StoreError, TechnicalError
+from reproaudit.errors import StoreError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.running.code import fingerprint_of
 from reproaudit.running.files import (
-    DamagedError,
     explained,
     free_name,
     listing,
-    seal,
     set_aside,
     sha256,
-    unseal,
     write_whole,
 )
 
@@ -69,12 +66,21 @@ _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTAL
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Unreadable:
-    """A file in the place of a record that cannot be used, and why."""
+class DamagedError(StoreError):
+    """A file holds something other than what was written to it.
 
-    path: Path
-    reason: str
+    Attributes:
+        path: the file.
+        reason: how it shows.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path}: {reason}. Run the paper again: the cell is measured anew and this file is "
+            "moved aside. A file that stays is of other code or settings: 'reproaudit verify "
+            "--repair' moves it."
+        )
 
 
 class Store:
@@ -88,7 +94,6 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.abspath(root))
         self.manifest = RecordManifest(self.root / "manifest.log")
-        self._folder_id: tuple[int, int] | None = None
 
     # --- places
 
@@ -126,24 +131,14 @@ class Store:
     # --- reading
 
     def find(self, cell: Cell, fingerprint: str) -> Record | None:
-        """The finished record of a cell, or None if it has none.
-
-        Raises:
-            StoreError: if there is a file that is not the cell's record; the text names it.
-        """
-        path = self.path(cell, fingerprint)
-        try:
-            return self.read(path)
-        except FileNotFoundError:
-            return None
-        except DamagedError as error:
-            raise _unreadable(Unreadable(path, str(error))) from error
+        """The finished record of a cell, or None if it has none; errors as of `read`."""
+        return self.read(self.path(cell, fingerprint))
 
     def records(
         self,
         paper: str,
         tier: str,
-        on_unreadable: Callable[[Unreadable], None] | None = None,
+        on_damage: Callable[[DamagedError], None] | None = None,
         only: Collection[str] | None = None,
     ) -> Iterator[Record]:
         """Every record of a paper's tier, failed cells included, one at a time.
@@ -153,7 +148,7 @@ class Store:
         Args:
             paper: the slug.
             tier: smoke, quick, paper or custom.
-            on_unreadable: told of each file that is not a record. Without it the first raises.
+            on_damage: told of each file that is not a record. Without it the first raises.
             only: the fingerprints to read; None for all.
 
         Raises:
@@ -161,57 +156,58 @@ class Store:
         """
         for path in self.files(paper, tier):
             name = path.name.removesuffix(".json").removesuffix(".failed")
-            if only is not None and name not in only:
-                continue
-            if path.name.endswith(".failed.json") and path.with_name(f"{name}.json").exists():
+            has_finished = (
+                path.name.endswith(".failed.json") and path.with_name(f"{name}.json").exists()
+            )
+            if has_finished or (only is not None and name not in only):
                 continue
             try:
-                yield self.read(path)
-            except FileNotFoundError:
-                continue  # another run has just replaced a failed record
+                record = self.read(path)
             except DamagedError as error:
-                found = Unreadable(path, str(error))
-                if on_unreadable is None:
-                    raise _unreadable(found) from error
-                on_unreadable(found)
+                if on_damage is None:
+                    raise
+                on_damage(error)
+            else:
+                if record is not None:  # another run has just replaced a failed one
+                    yield record
 
-    def read(self, path: Path) -> Record:
-        """The record in a file, as `files` or `path` gives it.
+    def read(self, path: Path) -> Record | None:
+        """The record in a file, as `files` or `path` gives it; None if there is no such file.
 
         Raises:
-            FileNotFoundError: if there is no such file.
-            DamagedError: with the reason, if it is not the record that belongs in this place.
+            DamagedError: if it is not the record that belongs in this place.
             StoreError, TechnicalError: if the file or the manifest cannot be read.
         """
-        try:
-            data = read_regular(path, MOST_RECORD_BYTES)
-        except FileNotFoundError:
-            raise
-        except UnfitFileError as error:
-            raise DamagedError(f"not a record, but {error.strerror}") from error
-        except OSError as error:
-            with explained("read", path):
-                raise error
-        record, digest = open_record(data)
+        with explained("read", path):
+            try:
+                data = read_regular(path, MOST_RECORD_BYTES)
+            except FileNotFoundError:
+                return None
+            except UnfitFileError as error:
+                raise DamagedError(path, f"not a record, but {error.strerror}") from error
+        record, digest = open_record(path, data)
         self._check_place(path, record)
         written = self.manifest.digests().get(self.listed_as(path))
         if written and written[-1] != digest:
             earlier = "an earlier record, put back" if digest in written else "another record"
-            raise DamagedError(f"{earlier}; the manifest lists one with SHA-256 {written[-1]}")
+            reason = f"{earlier}; the manifest lists one with SHA-256 {written[-1]}"
+            raise DamagedError(path, reason)
         return record
 
     def _check_place(self, path: Path, record: Record) -> None:
         if fingerprint_of(record) != record.fingerprint:
             raise DamagedError(
+                path,
                 "its fingerprint does not follow from the settings, seed, code, data and versions "
-                "in it"
+                "in it",
             )
         ending = ".failed.json" if record.status is CellStatus.FAILED else ".json"
         folder = self.folder(record.paper, record.tier, record.experiment)
         if path != folder / f"{record.fingerprint}{ending}":
             raise DamagedError(
+                path,
                 f"the record of another cell ({record.paper}, {record.tier}, {record.experiment}, "
-                f"seed {record.seed}) under this name"
+                f"seed {record.seed}) under this name",
             )
 
     # --- writing
@@ -226,10 +222,8 @@ class Store:
 
         Raises:
             StoreError: if the store cannot be written to.
-            TechnicalError: if the disk is full or failing, or the store is no longer the folder
-                that was first written to. Earlier records are intact.
+            TechnicalError: if the disk is full or failing. Earlier records are intact.
         """
-        self._make_root()
         folder = self.folder(record.paper, record.tier, record.experiment)
         path = folder / f"{record.fingerprint}.json"
         failed = folder / f"{record.fingerprint}.failed.json"
@@ -246,28 +240,10 @@ class Store:
             failed.unlink()
         return path
 
-    def _make_root(self) -> None:
-        """Makes the root, and remembers it: later records must go to the same folder."""
-        if self._folder_id is None:
-            with explained("write", self.root):
-                self.root.mkdir(parents=True, exist_ok=True)
-        try:
-            found = os.stat(self.root)
-        except OSError:
-            found = None
-        here = (found.st_dev, found.st_ino) if found else None
-        self._folder_id = self._folder_id or here
-        if here is None or here != self._folder_id:
-            what = "was removed or renamed" if here is None else "is another folder than before"
-            raise TechnicalError(
-                f"{self.root}: the store {what} while the run went on. Move it back, and the same "
-                "command measures what is missing."
-            )
-
     def enlist(self, path: Path) -> None:
         """Lists a sound record that the manifest lacks: a kill came between the two writings."""
         if self.listed_as(path) not in self.manifest.digests():
-            self.manifest.add(self.listed_as(path), open_record(path.read_bytes())[1])
+            self.manifest.add(self.listed_as(path), open_record(path, path.read_bytes())[1])
 
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
         """Takes the cell for this run, or returns None at once if another run has it.
@@ -277,7 +253,6 @@ class Store:
         Raises:
             StoreError, TechnicalError: if the store cannot be written to.
         """
-        self._make_root()
         path = self.path(cell, fingerprint).with_suffix(".lock")
         with explained("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -305,36 +280,30 @@ class CellLock(FileLock):
         self.release()
 
 
-def open_record(data: bytes) -> tuple[Record, str]:
-    """The record in a file's contents, and its SHA-256.
+def open_record(path: Path, data: bytes) -> tuple[Record, str]:
+    """The record in the contents of a file, and its SHA-256.
 
     Raises:
-        DamagedError: with the reason, if it is no whole record with the digest that it states.
+        DamagedError: if it is no whole record with the digest that it states.
     """
     sealed = _SEALED.fullmatch(data)
     if sealed is None:
-        raise DamagedError("not a whole record")
+        raise DamagedError(path, "not a whole record")
     digest = sha256(sealed[2])
     if digest != sealed[1].decode():
-        raise DamagedError("a damaged record: its content does not have the SHA-256 that it states")
+        reason = "a damaged record: its content does not have the SHA-256 that it states"
+        raise DamagedError(path, reason)
     try:
         record = Record.model_validate_json(sealed[2])
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "as a whole"
         reason = f"not a record of this version of reproaudit ({place}: {first['msg']})"
-        raise DamagedError(reason) from error
+        raise DamagedError(path, reason) from error
     if record.version != RECORD_VERSION:
-        raise DamagedError(f"a record of format {record.version}; expected {RECORD_VERSION}")
+        reason = f"a record of format {record.version}; expected {RECORD_VERSION}"
+        raise DamagedError(path, reason)
     return record, digest
-
-
-def _unreadable(found: Unreadable) -> StoreError:
-    return StoreError(
-        f"{found.path}: {found.reason}. "
-        "Run the paper again: the cell is measured anew and this file is moved aside. "
-        "A file that stays is of other code or settings: 'reproaudit verify --repair' moves it."
-    )
 
 
 # --- the manifest -------------------------------------------------------------------------------
@@ -480,34 +449,43 @@ class Partial:
         """Removes all checkpoints."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def damaged(self) -> Iterator[tuple[Path, str]]:
-        """Every file that fails its check, with the reason; nothing is moved."""
+    def damaged(self) -> Iterator[DamagedError]:
+        """Every file that fails its check; nothing is moved."""
         for path in listing(self.folder):
             if path.name == "clock" or path.suffix == ".pt":
                 try:
                     self._open(path)
-                except (OSError, DamagedError) as error:
-                    yield path, str(error)
+                except UnfitFileError as error:
+                    yield DamagedError(path, f"found {error.strerror}")
+                except DamagedError as error:
+                    yield error
 
     def _file(self, phase: str) -> Path:
         return self.folder / f"{quote(phase, safe=' ')}.pt"
 
+    def _sealed(self, path: Path, body: bytes) -> bytes:
+        """The body behind a line with its length and a SHA-256 over its place and itself."""
+        digest = sha256(f"{self.folder.name}/{path.name}\n".encode() + body)
+        return b"reproaudit %d %s\n%s" % (len(body), digest.encode(), body)
+
     def _write(self, path: Path, body: bytes) -> None:
-        write_whole(path, seal(body, f"{self.folder.name}/{path.name}"), durable=False)
+        write_whole(path, self._sealed(path, body))
 
     def _open(self, path: Path) -> bytes:
         data = read_regular(path, MOST_CHECKPOINT_BYTES)
-        return unseal(data, f"{self.folder.name}/{path.name}")
+        body = data.partition(b"\n")[2]
+        if self._sealed(path, body) != data:
+            reason = "it does not have the length and the SHA-256 that it states"
+            raise DamagedError(path, reason)
+        return body
 
     def _read(self, path: Path) -> bytes | None:
-        with explained("read", path):
-            try:
+        try:
+            with explained("read", path), suppress(FileNotFoundError):
                 return self._open(path)
-            except FileNotFoundError:
-                return None
-            except DamagedError as error:
-                aside = set_aside(path)
-                _log.warning(
-                    "%s is damaged: %s. Moved to %s; its phase starts anew.", path, error, aside
-                )
-                return None
+        except DamagedError as error:
+            aside = set_aside(path)
+            _log.warning(
+                "%s is damaged: %s. Moved to %s; its phase starts anew.", path, error.reason, aside
+            )
+        return None

@@ -10,8 +10,7 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,7 @@ from reproaudit import __version__
 from reproaudit.audit.paper_module import Module, one_line
 from reproaudit.cell import Cell, RunForm
 from reproaudit.declarations import Declaration, misfit
-from reproaudit.errors import AuditError, SpecError
+from reproaudit.errors import AuditError, SpecError, StoreError, TechnicalError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import (
@@ -115,26 +114,27 @@ def compute(
     use_threads(CELL_THREADS)
     folder = os.getcwd()
     session = JobSession(job, on_event)
-    status, error, trace = CellStatus.FAILED, job.blocked, None
+    status, error, trace, fault = CellStatus.FAILED, job.blocked, None, None
     kept, is_final = Measurements(), job.blocked is not None
     try:
         if job.blocked is None:
             measured = _measure(job, session)
             is_final = True
-            kept = measured.finite_part()
             status, error = _judged(job, measured)
+            if status is not CellStatus.FAILED:
+                kept = measured.finite_part()
     except BaseException as raised:
         if is_ending():
             raise
+        status, kept = CellStatus.FAILED, Measurements()
         plain = isinstance(raised, AuditError)  # its text says all, on one line
         error = str(raised) if plain else one_line(raised, job.module.file.absolute().parent)
         trace = "".join(traceback.format_exception(raised))[-LONGEST_TRACE:]
         trace = trace.encode(errors="backslashreplace").decode()
+        fault = raised if isinstance(raised, StoreError | TechnicalError) else None
     finally:
         os.chdir(folder)
-    kept = Measurements() if status is CellStatus.FAILED else kept
     record = _record(job, session.clock, status, error, trace, session.steps, kept)
-    fault = session.fault if status is CellStatus.FAILED else None
     return JobOutcome(job.number, record, fault, is_final)
 
 
@@ -254,28 +254,20 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
 
 
 def _environment(job: Job) -> Environment:
+    device = job.device
+    if device == "cuda":
+        import torch
+
+        device += f" ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else ""
     packages = {one: job.versions[one] for one in job.versions.keys() - NOT_PACKAGES}
     return Environment(
         python=platform.python_version(),
-        platform=_platform(),
-        device=_device_name(job.device),
+        platform=platform.platform(),
+        device=device,
         threads=CELL_THREADS,
         packages=dict(sorted({"reproaudit": __version__, **packages}.items())),
         form=job.form,
     )
-
-
-@cache
-def _platform() -> str:
-    return platform.platform()
-
-
-def _device_name(device: str) -> str:
-    if device != "cuda":
-        return device
-    import torch
-
-    return f"cuda ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else device
 
 
 class JobSession:
@@ -289,7 +281,6 @@ class JobSession:
         self._began = time.monotonic()
         self._reported: dict[str, float] = {}
         self._steps: dict[str, int] = {}
-        self.fault: AuditError | None = None
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -323,19 +314,15 @@ class JobSession:
 
     def load(self, phase: str) -> bytes | None:
         """The last checkpoint of a phase."""
-        with self._noting_faults():
-            return self._partial.load(phase)
+        return self._partial.load(phase)
 
     def save(self, phase: str, checkpoint: bytes) -> None:
         """Keeps a checkpoint in place of the phase's last one."""
-        with self._noting_faults():
-            self._partial.save(phase, checkpoint, self.clock)
+        self._partial.save(phase, checkpoint, self.clock)
 
     def keep_output(self, name: str, text: bytes) -> str:
         """Keeps what a program printed, beside the cell's record; returns the file's path."""
-        file = self._job.partial.with_suffix(f".{name}.txt")
-        with self._noting_faults():
-            write_whole(file, text, durable=False)
+        file = write_whole(self._job.partial.with_suffix(f".{name}.txt"), text)
         here = Path.cwd()
         return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
@@ -347,11 +334,3 @@ class JobSession:
         if done >= total > 0 or phase not in self._reported or now >= due:
             self._reported[phase] = now
             self._on_event(Progress(self._job.cell, phase, done, total))
-
-    @contextmanager
-    def _noting_faults(self) -> Iterator[None]:
-        try:
-            yield
-        except AuditError as error:
-            self.fault = error
-            raise

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.report.files import replace_file
 from reproaudit.report.model import Scorecard
+from reproaudit.running.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def export_files(
     for file, data in made.files.items():
         is_named = out is not None and not EXPORTS[name].is_folder and not out.is_dir()
         path = out if out is not None and is_named else folder / file
-        written.append(replace_file(path, data))
+        written.append(write_whole(path, data))
         digest = hashlib.sha256(data).hexdigest()
         files.append({"path": str(path), "size": len(data), "sha256": digest})
     said = {"paper": slug, "tier": made.tier, "format": name, "files": files}
