@@ -54,11 +54,17 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 class StrictModel(BaseModel):
     """A strict model: no value is converted, no unknown field passes, and it never changes.
 
-    A model's validator is built when it is first used, and the text below a field is read when it
-    is needed (`reproaudit.audit.schema`), so that every command starts sooner.
+    The text below a field is its description. A model's validator is built when it is first used,
+    so that every command starts sooner.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        defer_build=True,
+        use_attribute_docstrings=True,
+    )
 
 
 # --- declarations -------------------------------------------------------------------------------

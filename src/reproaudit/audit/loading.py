@@ -297,10 +297,10 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
         of = model.__name__ if model is not None else "mapping"
         message = f"found the unknown field {quoted(name)}; expected a field of {of}"
         return Violation("RA050", (*loc, name), message, "", name, _fields(model))
-    from reproaudit.audit.schema import description  # which is slow to import
-
     name = name or "kind"
-    about = description(model, name) if model is not None else "docs/answers.md has them."
+    field = _fields(model).get(name)
+    described = field.description if field is not None else None
+    about = " ".join((described or "docs/answers.md has them.").split())
     rule, remedy = "RA063" if name == "from" else "RA051", f"Add '{name}': {about}"
     return Violation(rule, loc, f"found no '{name}'; expected one", remedy)
 
