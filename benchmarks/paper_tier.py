@@ -24,7 +24,8 @@ def main() -> None:
             store = unpack_records(archive, Path(folder))
             seconds: dict[str, list[float]] = {}
             for file in store.files(paper, "paper"):
-                seconds.setdefault(file.parent.name, []).append(store.read(file).seconds)
+                if (record := store.read(file)) is not None:
+                    seconds.setdefault(record.experiment, []).append(record.seconds)
         for experiment, found in sorted(seconds.items()):
             print(f"| {paper} | {experiment} | {len(found)} | {sum(found) / 60:.1f} |")
             whole += sum(found)

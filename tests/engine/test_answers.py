@@ -1,8 +1,8 @@
 """The engine's answers on the shipped records, against a fair referee's.
 
 The records of `chen2024` and `yang2025` are those of their claims' own rules, the others of version
-0.1. The referee saw the runs and not the engine (`tests/golden/answers.yaml`). Where the two differ,
-the difference is settled here, in the open.
+0.1. The referee saw the runs and not the engine (`tests/golden/answers.yaml`). Where the two
+differ, the difference is settled here, in the open.
 """
 
 from __future__ import annotations

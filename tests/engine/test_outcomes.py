@@ -21,6 +21,7 @@ from reproaudit.stats.binomial import Decision
 
 OWN, FEW = 15, {"own": 5}
 YES, NO = 0.02, 0.5
+PASSES = {"null": "stays", "yes": 5, "n": 5}
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 
 
@@ -175,7 +176,7 @@ def two_readings(*values: float, **changes: Any) -> Audit:
          [("null unfinished", {"null": "stays", "missing": 1})]),
         ({}, {0.8: [NO, NO, NO, NO, YES]}, Outcome.SUPPORTED, [("weak null", {"null": "stays"})]),
         ({}, {0.8: [NO, NO, NO, NO, YES], YES: [NO] * 15}, Outcome.NOT_SUPPORTED, []),
-        ({}, {0.8: [YES] * 5}, Outcome.NOT_TESTED, [("null meets", {"null": "stays", "yes": 5, "n": 5})]),
+        ({}, {0.8: [YES] * 5}, Outcome.NOT_TESTED, [("null meets", PASSES)]),
         ({}, {YES: [YES] * 4}, Outcome.NOT_TESTED, [("too few", {"missing": 1})]),
         ({"exact": True}, {YES: []}, Outcome.NOT_TESTED, [("too few", {"missing": 1})]),
         (FEW, {YES: [YES] * 4 + ["diverged"]}, Outcome.UNDECIDED,
