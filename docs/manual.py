@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def field_reference() -> str:
     """The page of every field, as Markdown."""
     schema = audit_schema()
-    models = {"Audit": schema, **schema["definitions"]}
+    models = {"Audit": schema, **schema["$defs"]}
     parts = [HEAD]
     for name in _reached("Audit", models):
         parts += _section(name, models[name], models)
@@ -117,9 +117,9 @@ def _type(schema: Schema, models: dict[str, Schema]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "array":
+        if "prefixItems" in schema:  # one schema for each place
+            return f"list of {', '.join(_type(one, models) for one in schema['prefixItems'])}"
         items = schema.get("items")
-        if isinstance(items, list):  # one schema for each place
-            return f"list of {', '.join(_type(one, models) for one in items)}"
         return f"list of {_type(items, models)}" if items else "list"
     if schema.get("type") == "object":
         values = [*schema.get("patternProperties", {}).values()]

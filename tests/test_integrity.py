@@ -18,7 +18,7 @@ from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import StoreError
 from reproaudit.records import Record
-from reproaudit.running.events import Note, Summary
+from reproaudit.running.events import CellNote, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import EMPTY_ROOT, Clock, Partial, RecordManifest, Store
 
@@ -145,7 +145,7 @@ def test_a_run_names_what_is_damaged_and_measures_it_again(filled: Store, tmp_pa
     cells = [cell(seed=seed) for seed in range(3)]
     summary = run_cells(cells, locate, store, on_event=events.append)
     assert summary == Summary(present=2, completed=1)
-    (note,) = [one for one in events if isinstance(one, Note)]
+    (note,) = [one for one in events if isinstance(one, CellNote)]
     assert note.text.startswith(f"moved an unreadable record to {path}.bad: ")
     assert same_numbers(store.read(path)) == same_numbers(before)
 
@@ -246,7 +246,7 @@ def test_fresh_tells_what_is_not_repeated_and_keeps_the_old_record(tmp_path: Pat
     how: dict[str, Any] = {"fresh": True, "on_event": events.append}
     summary = run_cells(cells, lambda _paper: module, store, **how)
     assert summary == Summary(completed=2)
-    told = [one for one in events if isinstance(one, Note)]
+    told = [one for one in events if isinstance(one, CellNote)]
     assert [one.cell for one in told] == cells
     for one in told:
         assert "\n  chance: 1 of 1 numbers, by up to " in one.text
@@ -266,7 +266,7 @@ def test_fresh_says_nothing_of_what_is_repeated(filled: Store, tmp_path: Path) -
     events: list[Any] = []
     again = Store(tmp_path / "copy")
     assert run_cells(cells, locate, again, fresh=True, on_event=events.append).completed == 3
-    assert not [one for one in events if isinstance(one, Note)]
+    assert not [one for one in events if isinstance(one, CellNote)]
 
 
 # --- the code of today --------------------------------------------------------------------------

@@ -22,9 +22,9 @@ from reproaudit.records import CellStatus
 from reproaudit.running import run as run_module
 from reproaudit.running.events import (
     CellFinished,
+    CellNote,
     CellStarted,
     Event,
-    Note,
     PlanReady,
     Progress,
     Summary,
@@ -144,7 +144,7 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     summary, events = run(store, cell("fails_once"), cell("broken"))
     assert summary == Summary(completed=1, failed=1)
     assert kinds(events)["CellStarted"] == 4
-    again = {one.cell.experiment: one.text for one in events if isinstance(one, Note)}
+    again = {one.cell.experiment: one.text for one in events if isinstance(one, CellNote)}
     assert again.keys() == {"fails_once", "broken"}
     assert again["fails_once"].startswith("run again: RuntimeError: once")
     assert records(store)["fails_once", 0].error is None

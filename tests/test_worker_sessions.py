@@ -14,7 +14,7 @@ import pytest
 
 from miniatures import finish, program, setting, write_paper
 from reproaudit.report.printable import printable
-from reproaudit.running.events import Event, Note, Summary
+from reproaudit.running.events import CellNote, Event, Summary
 from reproaudit.running.executors import MOST_PRINTED, Limits
 from reproaudit.running.store import Store
 from test_hostile import cell, run
@@ -28,7 +28,7 @@ def printed_by(tmp_path: Path, *names: str, **how: Any) -> tuple[Summary, dict[s
     found: dict[str, list[str]] = {}
 
     def note(event: Event) -> None:
-        if isinstance(event, Note):
+        if isinstance(event, CellNote):
             found.setdefault(event.cell.experiment, []).append(event.text)
 
     summary, _ = run(Store(tmp_path), *map(cell, names), on_event=note, **how)

@@ -87,7 +87,7 @@ class _Watcher:
                 self._done[key] = done
                 words = f"{self._name(cell)}, {phase}"
                 self._bar.update(self._task, advance=advance, description=words)
-            case events.Note(cell, text):
+            case events.CellNote(cell, text):
                 name = self._name(cell)
                 self._say("\n".join(f"{name} | {line}" for line in text.split("\n")))
             case events.CellFinished(cell, record):

@@ -37,7 +37,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Note:
+class CellNote:
     """Lines on a cell: what was printed by what computes it, or what happened to it.
 
     It is run again once since it crashed; its unreadable record was moved aside; measured anew it
@@ -56,7 +56,7 @@ class CellFinished:
     record: Record
 
 
-Event = PlanReady | CellStarted | Progress | Note | CellFinished
+Event = PlanReady | CellStarted | Progress | CellNote | CellFinished
 OnEvent = Callable[[Event], None]
 MayStart = Callable[[Cell], bool]
 

@@ -34,7 +34,7 @@ from typing import Any, Protocol
 import psutil
 
 from reproaudit.running.devices import THREAD_VARIABLES
-from reproaudit.running.events import Event, Note, OnEvent, Progress
+from reproaudit.running.events import CellNote, Event, OnEvent, Progress
 from reproaudit.running.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 
 STOP_SECONDS = 10.0
@@ -46,7 +46,7 @@ WATCH_SECONDS = 0.1
 MOST_PRINTED = 2**16
 """Bytes of what a job prints that are shown once it has ended: its beginning."""
 
-MOST_OUTPUT = 2**32
+MOST_PRINTED = 2**32
 """Bytes that a job may print; they lie in a temporary file until it ends."""
 
 PRELOADED = ["reproaudit.lab.training", "numba"]
@@ -278,7 +278,7 @@ class _Worker:
         if size > MOST_PRINTED:
             text += f"\n… {size - MOST_PRINTED:,} more bytes"
         if text and self.job is not None:
-            on_event(Note(self.job.cell, text))
+            on_event(CellNote(self.job.cell, text))
         return end
 
     def over(self, limits: Limits) -> str | None:
@@ -287,8 +287,8 @@ class _Worker:
             return f"it took longer than {limits.seconds:g} s (--cell-timeout)"
         if limits.memory is not None and self._resident() > limits.memory:
             return f"it took more than {limits.memory:,} bytes of memory (--memory)"
-        if os.fstat(self.printed.fileno()).st_size > MOST_OUTPUT:
-            return f"it printed more than {MOST_OUTPUT:,} bytes"
+        if os.fstat(self.printed.fileno()).st_size > MOST_PRINTED:
+            return f"it printed more than {MOST_PRINTED:,} bytes"
         return None
 
     def _resident(self) -> int:

@@ -23,9 +23,9 @@ from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.events import (
     CellFinished,
+    CellNote,
     CellStarted,
     MayStart,
-    Note,
     OnEvent,
     PlanReady,
     Summary,
@@ -275,7 +275,7 @@ class _Run:
             aside = set_aside(error.path)
             if aside is not None:
                 text = f"moved an unreadable record to {aside}: {error.reason}"
-                self.on_event(Note(job.cell, text))
+                self.on_event(CellNote(job.cell, text))
             return None
 
     # --- taking outcomes
@@ -293,12 +293,12 @@ class _Run:
             self._again.append(job)
             del self._held[job.number]
             lock.give_back(finished=False)
-            self.on_event(Note(job.cell, f"run again: {record.error}"))
+            self.on_event(CellNote(job.cell, f"run again: {record.error}"))
             return
         earlier = self._made(job) if self.fresh and not has_failed else None
         if earlier is not None and (differences := differing(earlier, record)):
             lines = "other numbers than before, whose record is kept", *differences
-            self.on_event(Note(job.cell, "\n  ".join(lines)))
+            self.on_event(CellNote(job.cell, "\n  ".join(lines)))
         self.store.write(record)
         if not has_failed:
             Partial(job.partial).clear()
