@@ -231,6 +231,7 @@ ANGLE = {"headline": [{**aligns(0.1), "stands_for": "An angle."}]}
 OF, FLAT = {"varied": ("level", 0.3)}, the_arm(Role.NULL, "flat")
 BY_MEAN = own(7, 7, estimates=(replace(BASE.estimates[0], decision=MET),))
 TWO = answer(*[(1, 0.06)] * 15, of=[limit(2), limit(0.1, origin="ours")])
+FAR = replace(ours(*[0.11] * 15, arm=the_arm(Role.READING)), decision=Decision.MISSED)
 AT_1, AT_2 = (replace(ours(*[0.06] * 15), at=at) for at in (1, 2))
 NOT_VARIED = ("guess not varied", {"settings": ("level",)})
 
@@ -275,6 +276,7 @@ def bound(at: float) -> tuple[str, Any]:
         ({"base": ours(*[0.2] * 15)}, bound(0.2)),
         ({"base": answer(*[0.06] * 15, of=limit(0.1, origin="null"))}, None),
         ({"base": TWO}, bound(0.05)),
+        ({"readings": (FAR,)}, bound(0.2)),
         ({"grade": GRADE, "grades": (AT_1, AT_2)}, bound(0.05)),
         ({"grade": GRADE, "grades": (AT_1,)}, None),
         ({"history": History(earlier=9, changed=frozenset({"mini.two"}))}, None),

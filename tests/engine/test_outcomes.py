@@ -349,22 +349,22 @@ def test_an_ablation_is_smaller_below_half_the_effect(
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "flips"),
+    ("own", "other", "flips", "opens"),
     [
-        ([YES] * 15, [YES] * 3 + [NO] * 2, False),
-        ([YES] * 15, [YES] * 2 + [NO] * 3, True),
-        ([NO] * 15, [YES] * 2 + [NO] * 3, False),
-        ([NO] * 15, [YES] * 3 + [NO] * 2, True),
-        ([YES] * 15, [NO] * 4, False),
-        ([YES] * 8 + [NO] * 7, [NO] * 5, False),
+        ([YES] * 15, [YES] * 3 + [NO] * 2, False, True),
+        ([YES] * 15, [YES] * 2 + [NO] * 3, True, False),
+        ([NO] * 15, [YES] * 2 + [NO] * 3, False, True),
+        ([NO] * 15, [YES] * 3 + [NO] * 2, True, False),
+        ([YES] * 15, [NO] * 4, False, True),
+        ([YES] * 8 + [NO] * 7, [YES] * 3 + [NO] * 2, False, False),
     ],
 )
 def test_an_alternative_flips_where_chance_would_not(
-    own: list[float], other: list[float], flips: bool
+    own: list[float], other: list[float], flips: bool, opens: bool
 ) -> None:
     answer = told(guessed([0.04]), {YES: own, 0.04: other})
     (found,) = answer.alternatives
-    assert (found.flips, found.unfinished, found.tier) == (flips, False, "paper")
+    assert (found.flips, found.opens, found.unfinished) == (flips, opens, False)
     assert answer.outcome is told(one_claim(), {YES: own}).outcome  # an alternative changes none
 
 
@@ -390,6 +390,11 @@ def test_alternatives_may_have_run_at_the_quick_tier() -> None:
     quick = make_records(audit, "quick")
     found = told(audit, {0.5: []}, lower=quick).alternatives
     assert [(one.tier, one.flips, one.answer.n) for one in found] == [("quick", True, 5)]
+    mixed = make_records(
+        audit, "quick", lambda c: make_record(c, falls_to(YES if c.seed < 3 else NO, c.seed))
+    )
+    (one,) = told(audit, {YES: [YES] * 15, 0.5: []}, lower=mixed).alternatives
+    assert not one.opens, "the quick tier's own runs cannot tell either"
 
 
 # --- runs that count, and those that do not -------------------------------------------------------

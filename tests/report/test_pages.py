@@ -49,6 +49,15 @@ def test_a_null_that_misses_by_its_mean_is_not_said_to_pass() -> None:
     assert "low: missed by the mean of 5" in markdown(card)
 
 
+def test_a_guess_that_flips_is_named_by_its_phrase() -> None:
+    level = {"value": 0.02, "source": "assumption", "why": "not stated", "alternatives": [0.5]}
+    settings = {"level": {**level, "phrases": {"0.5": "a high level"}}}
+    card = make_scorecard(claims=[claim("mini", "one", main=True)], settings=settings)
+    said = " ".join(" ".join(report_lines(card)).split())
+    assert "but in 0 of 5 with a high level, which nobody states" in said
+    assert "0.02 (guessed); also a high level" in markdown(card)
+
+
 def test_the_paragraph_and_the_row_give_the_same_numbers() -> None:
     card = make_scorecard()
     said = " ".join(" ".join(report_lines(card)).split())

@@ -292,5 +292,5 @@ def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
             flips = fewer_yes(*counts) <= FLIP
         elif own.decision is Decision.MISSED:
             flips = fewer_yes(*counts[2:], *counts[:2]) <= FLIP
-    opens = answer.decision is Decision.OPEN is not own.decision and not flips
+    opens = answer.decision is Decision.OPEN is not own.decision and not (flips or unfinished)
     return Alternative(answer, tier, flips and not unfinished, unfinished, opens)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.model import Audit, Setting
-from reproaudit.cell import SettingValue
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
-from reproaudit.report.numbers import listed, of, setting_value
-from reproaudit.report.words import SOURCES, Namer
+from reproaudit.report.numbers import listed, of
+from reproaudit.report.words import SOURCES, Namer, value_words
 
 
 def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[ChoiceModel, ...]:
@@ -25,7 +24,7 @@ def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[C
                 value=setting.value,
                 source=setting.source.value,
                 others=setting.others,
-                answers=tuple(_answers(arms)),
+                answers=tuple(_answers(arms, setting)),
                 changes=any(one.changed_by(arm) for one, arm in arms),
                 reading=bool(setting.readings),
                 unstated=setting.guessed or bool(setting.readings),
@@ -49,28 +48,25 @@ def _open_settings(
 
 
 def _said(setting: Setting) -> str:
-    """Which source states which value: 1 in the code, 100 on the card."""
+    """Which source states which value: 1 in the code, 100 on the card; or what is guessed."""
+    if not setting.readings:
+        others = ", ".join(value_words(setting, one) for one in setting.others)
+        return f"{value_words(setting, setting.value)} (guessed); also {others}"
     stated = [(setting.value, setting.source), *((o.value, o.source) for o in setting.readings)]
-    each = [f"{_called(setting, value)} {SOURCES[source]}" for value, source in stated]
-    return ", ".join(each) if setting.readings else ""
-
-
-def _called(setting: Setting, value: SettingValue) -> str:
-    text = setting_value(value)
-    return setting.phrases.get(text.replace(" ", "_"), text)
+    return ", ".join(f"{value_words(setting, value)} {SOURCES[source]}" for value, source in stated)
 
 
 def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:
     return [one for one in (*claim.readings, *claim.alternatives) if one.setting == name]
 
 
-def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]]) -> Iterator[str]:
+def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]], setting: Setting) -> Iterator[str]:
     """For each value the claims whose answer changes with it, or that none does."""
     same: list[str] = []
     by_value: dict[str, list[tuple[ClaimModel, ArmModel]]] = {}
     for claim, arm in arms:
         if arm.value is not None and arm.n:
-            by_value.setdefault(setting_value(arm.value), []).append((claim, arm))
+            by_value.setdefault(value_words(setting, arm.value), []).append((claim, arm))
     for value, pairs in by_value.items():
         turned = [
             f"{claim.name} {of(arm.yes, arm.n)} (as run {of(claim.runs.yes, claim.runs.n)})"

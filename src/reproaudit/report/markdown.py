@@ -14,7 +14,6 @@ from reproaudit.report.outline import (
     certainty_words,
     changed,
     choice_name,
-    choice_value,
     common_reasons,
     common_words,
     facts,
@@ -107,7 +106,7 @@ def _choices(card: Scorecard) -> Iterator[str]:
         (
             (
                 f"**{choice_name(one)}**" if one.changes else choice_name(one),
-                choice_value(one),
+                one.said,
                 "; ".join(one.answers),
             )
             for one in varied

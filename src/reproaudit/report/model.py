@@ -287,7 +287,7 @@ class ChoiceModel(ReportModel):
     others: tuple[SettingValue, ...]
     """Readings and alternatives."""
     said: str
-    """Of a reading: which source states which value; else empty."""
+    """Which source states which value, or what is guessed, in words."""
     answers: tuple[str, ...]
     """What becomes of the claims, in words; empty if it was not varied."""
     changes: bool

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from reproaudit.report.chart import chart, legend, picture, strip
 from reproaudit.report.model import (
     ArmModel,
-    ChoiceModel,
     ClaimModel,
     EstimateModel,
     ReasonModel,
@@ -132,14 +131,6 @@ def share_of(claim: ClaimModel) -> str:
 def paragraphs(card: Scorecard) -> list[str]:
     """Return the summary as two paragraphs: the opening with the main claim, and the rest."""
     return [part for part in (" ".join(card.summary[:2]), " ".join(card.summary[2:])) if part]
-
-
-def choice_value(one: ChoiceModel) -> str:
-    """Return the value that was run, its source, and the others."""
-    if one.said:
-        return one.said
-    others = ", ".join(map(setting_value, one.others))
-    return f"{setting_value(one.value)} (guessed); also {others}"
 
 
 def reviewers_words(row: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reproaudit.audit.model import Audit, Source
+from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Side
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
@@ -107,6 +107,12 @@ DOTS: Mapping[Level, str] = {
 }
 
 
+def value_words(setting: Setting, value: SettingValue) -> str:
+    """Return what a page calls a value of a setting: its phrase, or the value."""
+    text = setting_value(value)
+    return setting.phrases.get(text.replace(" ", "_"), text)
+
+
 class Namer:
     """Gives the names of an audit's settings, measurements and arms as pages say them."""
 
@@ -122,8 +128,8 @@ class Namer:
         """Return what a page calls a setting at a value: pairs n = 10."""
         found = self._audit.settings_of(experiment).get(name)
         text = setting_value(value)
-        phrase = found.phrases.get(text.replace(" ", "_")) if found is not None else None
-        return phrase or f"{self.setting(experiment, name)} {text}"
+        called = text if found is None else value_words(found, value)
+        return called if called != text else f"{self.setting(experiment, name)} {text}"
 
     def noun(self, experiment: str, name: str) -> str:
         """Return what a page calls a measurement."""
