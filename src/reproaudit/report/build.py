@@ -256,7 +256,7 @@ class _Arms:
 
     def check(self, answer: ArmAnswer, check: Kind, among: Sequence[Kind], role: str) -> ArmModel:
         """Return the model of one of several checks beside the headline."""
-        said = [typical_words(one, self._noun(one, check, among)) for one in answer.estimates]
+        said = [typical_words(one, *self._noun(one, check, among)) for one in answer.estimates]
         return self.arm(answer, checks=(check,), role=role, words=", ".join(said) or check.name)
 
     def estimates(
@@ -264,28 +264,28 @@ class _Arms:
     ) -> tuple[EstimateModel, ...]:
         """Return the models of an answer's conditions."""
         return tuple(
-            self._estimate(
-                one, self._noun(one, checks[one.condition.check], checks), place in cannot_fail
-            )
+            self._estimate(one, checks[one.condition.check], checks, place in cannot_fail)
             for place, one in enumerate(answer.estimates)
         )
 
-    def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> str:
+    def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
         """What a condition's number is of, with its coordinates where others are of the same.
 
         Where it is read in another arm, the arm is named.
         """
         measured = one.condition.noun
-        noun = self._namer.noun(self._claim.experiment, measured)
+        noun, factor_of = self._namer.compared(self._claim.experiment, check, measured)
         if len([other for other in among if _places(other, measured) is not None]) > 1:
             places = _places(check, measured)
             noun += f" [{', '.join(map(at_words, places))}]" if places else ""
         arms = {read.arm for read in check.quantities()}
         arm = next(iter(arms)) if len(arms) == 1 else None
-        return f"{noun} with {self._namer.arm(arm)}" if arm is not None else noun
+        return f"{noun} with {self._namer.arm(arm)}" if arm is not None else noun, factor_of
 
-    def _estimate(self, one: Estimate, noun: str, cannot_fail: bool) -> EstimateModel:
-        limit = one.limit
+    def _estimate(
+        self, one: Estimate, check: Kind, among: Sequence[Kind], cannot_fail: bool
+    ) -> EstimateModel:
+        limit, (noun, factor_of) = one.limit, self._noun(one, check, among)
         within = limit.side.value == "within"
         return EstimateModel(
             name=one.condition.name,
@@ -304,7 +304,7 @@ class _Arms:
             cannot_fail=cannot_fail,
             met=limit.met_by(one.median),
             values=one.values,
-            words=against(typical_words(one, noun), one),
+            words=against(typical_words(one, noun, factor_of), one),
         )
 
 
@@ -331,7 +331,9 @@ def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context
     primary = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
     estimates = [one.estimates[0] for one in primary if one.estimates]
     if len(primary) < 2 or any(one.median is None or one.worst is None for one in estimates):
-        return typical_words(shown, context.noun(shown.condition.noun))
+        check = claim.headline[shown.condition.check]
+        named = context.namer.compared(claim.experiment, check, shown.condition.noun)
+        return typical_words(shown, *named)
     unit = "-fold" if shown.condition.unit == "factor" else ""
     ends = [
         f"{apart(one.median or 0.0, one.limit.at)}{unit} at "

@@ -252,9 +252,9 @@ def counts_of(arm: ArmModel) -> str:
 
 def _ablation(arm: ArmModel) -> str:
     said = {
-        "specific": f"specific to {arm.lacks}",
+        "specific": f"fails without {arm.lacks}",
         "smaller": f"smaller without {arm.lacks}",
-        "not specific": f"not specific: also without {arm.lacks}",
+        "not specific": f"holds also without {arm.lacks}",
         "open": f"open without {arm.lacks}",
     }[arm.specificity or "open"]
     pair = ""

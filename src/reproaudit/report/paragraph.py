@@ -108,13 +108,11 @@ def _holds(claim: ClaimModel, name: str) -> str:
 
 
 def _fails(claim: ClaimModel, name: str) -> str:
-    others = [f"{of(one.yes, one.n)} of the null ({one.words})" for one in claim.nulls if one.n][:1]
-    if claim.constructed is not None and claim.constructed.n:
-        others.append(f"{of(claim.constructed.yes, claim.constructed.n)} built by hand")
-    also = f"; {listed(others)} do" if others else ""
+    built = claim.constructed
+    by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
     return (
-        f"{name} is not supported: {claim.short} in only {_runs(claim)} "
-        f"({_short_effect(claim)}){also}."
+        f"{name} is not supported: in {_runs(claim)} {claim.short} "
+        f"({_short_effect(claim)}){by_hand}."
     )
 
 
@@ -151,10 +149,16 @@ def _flips(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
 
 
 def _range(claim: ClaimModel, name: str) -> str:
-    met = [at_words(one.at) for one in claim.grades if one.decision == "met" and one.at is not None]
-    rest = [f"{one.at} ({of(one.yes, one.n)})" for one in claim.grades if one.decision != "met"]
-    where = f"{claim.symbol} = {listed(met)}" if met else f"no {claim.symbol}"
-    return f"{name}: {claim.short} at {where}, not clearly at {listed(rest)}{_tail(claim)}."
+    at: dict[str, list[str]] = {"met": [], "missed": [], "open": []}
+    for one in claim.grades:
+        if one.at is not None:
+            count = "" if one.decision == "met" else f" ({of(one.yes, one.n)})"
+            at[one.decision].append(f"{at_words(one.at)}{count}")
+    said = f"at {claim.symbol} = {listed(at['met'])}" if at["met"] else f"at no {claim.symbol}"
+    for where, decision in (("not at", "missed"), ("open at", "open")):
+        if at[decision] and at["met"]:
+            said += f", {where} {listed(at[decision])}"
+    return f"{name}: {claim.short} {said}{_tail(claim)}."
 
 
 def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:

@@ -8,7 +8,10 @@ from typing import Any
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Side
+from reproaudit.checks import Kind, Side
+from reproaudit.checks.equals import Equals
+from reproaudit.checks.reaches import Reaches
+from reproaudit.declarations import Quantity
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate
 from reproaudit.report.numbers import (
@@ -136,6 +139,19 @@ class Namer:
         found = self._audit.declaration(experiment, name)
         return found.noun if found is not None and found.noun else name.replace("_", " ")
 
+    def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
+        """Return what a page calls a check's measurement, and what that is a factor of or ''."""
+        noun, read = self.noun(experiment, name), None
+        if isinstance(check, Reaches):
+            read = check.relative_to
+        elif isinstance(check, Equals) and isinstance(check.to, Quantity):
+            read = check.to
+        if read is None:
+            return noun, ""
+        other = self.noun(experiment, read.measurement) if read.arm is None else self.arm(read.arm)
+        differs = isinstance(check, Equals) and not check.relative
+        return (f"{noun} less {other}", "") if differs else (noun, other)
+
     def arm(self, name: str) -> str:
         """Return what a page calls an arm."""
         found = self._audit.arms.get(name)
@@ -166,8 +182,11 @@ def bound_of(one: Estimate) -> str:
     return f"{limit.side.value.replace('_', ' ')} {at}"
 
 
-def typical_words(one: Estimate, noun: str) -> str:
-    """Return a condition's typical and worst run, or its mean, in words."""
+def typical_words(one: Estimate, noun: str, reference: str = "") -> str:
+    """Return a condition's typical and worst run, or its mean, in words.
+
+    A reference is what the number is a factor of, where it is of another quantity.
+    """
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
         noun = _MEAN.get(one.condition.name, noun)
@@ -181,7 +200,7 @@ def typical_words(one: Estimate, noun: str) -> str:
         numbers = (1 / one.median, 1 / one.worst)
     typical, worst = map(text, numbers)
     aside = "" if typical == worst else f", worst run {worst}"
-    return template.format(noun=noun, typical=typical, worst=aside)
+    return template.format(noun=noun, typical=typical, worst=aside, reference=reference)
 
 
 def _text(one: Estimate) -> Callable[[float], str]:
@@ -213,7 +232,7 @@ _SAID: Mapping[str, _Said] = {
     "growth": _GROWS,
     "rest": ("{noun} covers {typical} of the way left{worst}", percent),
     "place": ("{noun} comes {typical} of the way{worst}", percent),
-    "ratio": ("{noun} ends at {typical}{worst} of the reference", None),
+    "ratio": ("{noun} ends at {typical}{worst} of the reference ({reference})", None),
     "kept": ("{noun} ends at {typical}{worst} of its start", None),
     "start": ("{noun} starts at {typical}{worst}", None),
     "exponent": ("exponent {typical}{worst}", None),
@@ -364,8 +383,8 @@ _WORDS: Mapping[str, Phrase] = {
     "under reading": lambda v, c: f"{_HOLDS[v['decision']]} with {c.varied(v['varied'])}",
     "given": lambda v, c: f"run with {c.varied(v['varied'])}",
     "elsewhere": lambda v, _: f"the other {v['runs']} {v['says']}",
-    Specificity.NOT_SPECIFIC: lambda v, _: f"not specific: also without {v['lacks']}",
+    Specificity.NOT_SPECIFIC: lambda v, _: f"holds also without {v['lacks']}",
     Specificity.SMALLER: lambda v, _: f"smaller without {v['lacks']}{_ratio(v)}",
-    Specificity.SPECIFIC: lambda v, _: f"specific to {v['lacks']}",
+    Specificity.SPECIFIC: lambda v, _: f"fails without {v['lacks']}",
     Specificity.OPEN: lambda v, _: f"open without {v['lacks']}",
 }
