@@ -24,7 +24,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.lab.settings import build_settings
 from reproaudit.papers.wang2024 import model, sampling
 from reproaudit.papers.wang2024.model import Weights
-from reproaudit.papers.wang2024.settings import Selection
+from reproaudit.papers.wang2024.settings import CodeDimensions
 from reproaudit.papers.wang2024.task import draw_batch
 from reproaudit.papers.wang2024.training import untrained_layer
 
@@ -67,11 +67,11 @@ class LiteralTraining:
         self.sgd.step()
 
 
-def settings() -> Selection:
+def settings() -> CodeDimensions:
     """The paper's own settings, at the rate that the literal form takes."""
     values = Catalog()["wang2024"].audit().values_of("selection", "paper")
     rates = {"learning_rate": RATE, "annealed_rate": RATE}
-    found: Selection = build_settings(Selection, {**values, **rates})
+    found: CodeDimensions = build_settings(CodeDimensions, {**values, **rates})
     sizes = found.batch, found.tokens, found.selected, found.token_dimension, found.code_dimension
     assert sizes == (BATCH, T, Q, D, D_E)
     return found

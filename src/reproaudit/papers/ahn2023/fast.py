@@ -74,15 +74,8 @@ class Minibatch:
 
         The offset is (w' − w)·x_{n+1} where the labels are of weights w and the target is of other
         weights w', None for 0.
-
-        Raises:
-            ValueError: if the shapes do not fit, there is no prompt, or S is of another precision.
         """
         batch, d = len(S), S.shape[-1]
-        if not batch or S.shape != (batch, d, d) or not w.shape == query.shape == (batch, d):
-            raise ValueError(f"shapes do not fit: S {S.shape}, w {w.shape}, query {query.shape}")
-        if S.dtype not in (np.float32, np.float64):
-            raise ValueError(f"a minibatch is float32 or float64, not {S.dtype}")
         offsets = np.zeros(batch) if offset is None else offset
         rows = np.concatenate([S.reshape(batch, -1), query, offsets[:, None], w], axis=1)
         padded = np.zeros((-(-batch // LANES), LANES, rows.shape[1]), S.dtype)
@@ -107,21 +100,42 @@ def draw_minibatch(
 ) -> Minibatch:
     """Draws a minibatch of prompts with n pairs by the law above, in float64 and then rounded.
 
-    If shuffled, the labels in a prompt are of the weights of the prompt before it, while the target
+    If shuffled, the labels in a prompt are of the weights of another of its group, while the target
     stays its own: there is then nothing to be learned in context.
     """
-    d = covariance.dim
-    v, z = rng.standard_normal((2, batch, d))
+    d, groups = covariance.dim, -(-batch // LANES)
+    v, z = rng.standard_normal((2, groups, d, LANES))
+    T = np.zeros((groups, d, min(n, d), LANES))
     if n < d:
-        T = rng.standard_normal((batch, d, n))
+        T[:] = rng.standard_normal(T.shape)
     else:
-        T = np.tril(rng.standard_normal((batch, d, d)), -1)
-        T[:, range(d), range(d)] = np.sqrt(rng.chisquare(n - np.arange(d), (batch, d)))
-    factor = covariance.root @ T
-    w, query = v @ covariance.weight_root.T, z @ covariance.root.T
-    labels = np.roll(w, 1, axis=0) if shuffled else w
-    S = np.asarray(factor @ factor.transpose(0, 2, 1) / n, dtype)
-    return Minibatch.of(S, labels, query, ((w - labels) * query).sum(axis=1))
+        below = np.tril_indices(d, -1)
+        T[:, *below] = rng.standard_normal((groups, len(below[0]), LANES))
+        freedom = n - np.arange(d)[:, None]
+        T[:, range(d), range(d)] = np.sqrt(rng.chisquare(freedom, (groups, d, LANES)))
+    factor = covariance.root / np.sqrt(n) @ T.reshape(groups, d, -1)
+    query, w = covariance.root @ z, covariance.weight_root @ v
+    labels = np.roll(w, 1, axis=2) if shuffled else w
+    data = np.zeros((groups, d * d + 2 * d + 1, LANES), dtype)
+    _fill_moments(data, factor.reshape(T.shape))
+    data[:, d * d : -d - 1], data[:, -d:] = query, labels
+    data[:, -d - 1] = ((w - labels) * query).sum(axis=1)
+    data[-1, :, batch - groups * LANES + LANES :] = 0.0
+    return Minibatch(data.reshape(groups, -1), batch, d)
+
+
+@compiled()
+def _fill_moments(data: Array, factor: Array) -> None:
+    """Sets S = F Fᵀ at the head of each group, whose prompts are a vector instruction's lanes."""
+    _, d, columns, _ = factor.shape
+    for group in range(len(data)):
+        for i in range(d):
+            for j in range(d):
+                for lane in range(LANES):
+                    total = 0.0
+                    for k in range(columns):
+                        total += factor[group, i, k, lane] * factor[group, j, k, lane]
+                    data[group, i * d + j, lane] = total
 
 
 class Rows(NamedTuple):
@@ -336,17 +350,9 @@ def loss_and_gradient(
 
     Where B is None, B_l = 0, and C stays I and is never formed, which is several times cheaper. The
     gradient is summed in float64; in a B that reaches no output, as in the last, it is zero.
-
-    Raises:
-        ValueError: if shapes or precisions do not fit.
     """
     layers, d, dtype = len(A), minibatch.dim, minibatch.data.dtype
     free_b, B = B is not None and layers > 1, np.zeros_like(A) if B is None else B
-    for name, matrices in (("A", A), ("B", B)):
-        if matrices.shape != (layers, d, d) or not layers or matrices.dtype != dtype:
-            raise ValueError(
-                f"{name} is {matrices.dtype} {matrices.shape}; expected {dtype} (layers, {d}, {d})"
-            )
     (at, size), square = layer_of(d), d * d * LANES
     raw = np.zeros((layers + 1) * size + LANES, dtype)
     start = -raw.ctypes.data % 64 // raw.itemsize  # a load across cache lines takes twice as long

@@ -40,7 +40,7 @@ class IdentityBlocks:
         alpha: of W_KQ = αI on the codes.
         v: of W_V = vI on the tokens.
         loss: ½ × expected squared error.
-        mass: expected attention on the selected tokens.
+        mass: expected attention on the selected tokens, of that on all tokens.
     """
 
     alpha: float
@@ -78,10 +78,12 @@ def identity_blocks(
     weights = np.exp(alpha * (seen - seen.max(axis=1, keepdims=True)))
     weights /= weights.sum(axis=1, keepdims=True)
     tokens = weights[:, : scores.shape[1] - 1]
-    mass = float(tokens[:, :q].sum(axis=1).mean())
+    selected, whole = tokens[:, :q].sum(axis=1), tokens.sum(axis=1)
+    mass = float(selected.mean())
     square = float((tokens**2).sum(axis=1).mean())
     v = mass / (q * square) if square > 0 else 0.0  # all attention on the query's empty token
-    return IdentityBlocks(alpha, v, d / 2 * (1 / q - v * mass / q), mass)
+    share = float((selected / np.maximum(whole, np.finfo(float).tiny)).mean())
+    return IdentityBlocks(alpha, v, d / 2 * (1 / q - v * mass / q), share)
 
 
 def best_identity_blocks(

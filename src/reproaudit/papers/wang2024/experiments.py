@@ -1,4 +1,4 @@
-"""The experiments: selection itself, code dimensions, longer sequences, a fully-connected net."""
+"""The experiments: attention layers beside what the best blocks reach, and fully-connected nets."""
 
 from __future__ import annotations
 
@@ -8,224 +8,175 @@ from functools import partial
 
 import numpy as np
 
-from reproaudit.lab import Array, Experiment, Measurements, Series, Session, continued_steps
+from reproaudit.lab import Array, Experiment, Measurements, Series, Session
 from reproaudit.papers.wang2024.constructed import best_weights
-from reproaudit.papers.wang2024.measures import directions, power_law_exponent, stack_series
-from reproaudit.papers.wang2024.model import Weights
-from reproaudit.papers.wang2024.sampling import child, root
-from reproaudit.papers.wang2024.settings import (
-    CodeDimension,
-    FullyConnected,
-    LongerSequences,
-    Selection,
-    net_parameters,
+from reproaudit.papers.wang2024.measures import (
+    directions,
+    drift,
+    power_law_exponent,
+    stack_series,
 )
-from reproaudit.papers.wang2024.task import Codes, TokenBatch, draw_batch, draw_codes, draw_test_set
+from reproaudit.papers.wang2024.model import Weights
+from reproaudit.papers.wang2024.sampling import root
+from reproaudit.papers.wang2024.settings import CodeDimensions, FullyConnected, Selection
+from reproaudit.papers.wang2024.task import Codes, TokenBatch, draw_codes, draw_test_set
 from reproaudit.papers.wang2024.training import (
     Model,
+    best_net,
     movement,
     train_model,
     untrained_layer,
-    untrained_net,
+    untrained_nets,
 )
 
-CORNER = 4
-"""The number of rows and columns of the codes' block of W_KQ that are kept to look at."""
+POINTS = 60
+"""At about how many steps a layer or a net is observed."""
+
+PointSets = Sequence[Sequence[TokenBatch]]
+"""The test points of each length."""
 
 
-def _start_layer(
-    seed: int, s: Selection, session: Session
-) -> tuple[Model, tuple[TokenBatch, ...], float, float]:
-    """Return an untrained layer, its test points, and what the best identity blocks reach.
-
-    That is their loss and their mean attention on the selected tokens, on the same points with
-    stochastic codes.
-    """
-    fixed = s.codes == "fixed"
-    codes = draw_codes(root(seed, "fixed_codes"), s, s.tokens) if fixed else None
-    best = best_weights(seed, s, s.tokens)
-    layer = untrained_layer(seed, s, session, codes, best if s.weights == "constructed" else None)
-    loss, mass = replace(layer, parameters=best).measure(draw_test_set(seed, s, None))
-    return layer, draw_test_set(seed, s, codes), loss, mass
+def points_by_length(seed: int, s: Selection, codes: Codes | None) -> PointSets:
+    """Draw the test points of each length, the first of them as long as in training."""
+    return [draw_test_set(seed, s, codes, length) for length in s.lengths]
 
 
-def _train_for_loss(
-    model: Model, tests: Sequence[TokenBatch], session: Session, phase: str
-) -> Series:
-    """Train a model and return its loss on the test points."""
-    return train_model(model, session, phase, 60, lambda: {"loss": model.loss(tests)})["loss"]
+def _by_length(model: Model, tests: PointSets) -> Array:
+    return np.array([model.loss(points) for points in tests])
 
 
 def measure_selection(s: Selection, session: Session) -> Mapping[int, Measurements]:
-    """Train one layer; measure loss, attention and directions."""
+    """Train a layer with stochastic codes and one with fixed ones; test both on longer sequences.
+
+    Of the first, attention and directions are measured, too. What the best identity blocks reach is
+    measured on the same tokens and subsets with stochastic codes.
+    """
     (seed,) = session.seeds
-    layer, tests, best, best_mass = _start_layer(seed, s, session)
+    bests = [best_weights(seed, s, length) for length in s.lengths]
+    purposes = "fixed_codes", "other_fixed_codes"
+    fixed, other = (draw_codes(root(seed, purpose), s, s.tokens) for purpose in purposes)
+    first = other if s.codes == "fixed" else None
+    layer = untrained_layer(seed, s, session, first, best=bests[0])
+    own, stochastic = points_by_length(seed, s, first), points_by_length(seed, s, None)
+    reached = [replace(layer, parameters=best) for best in bests]
+    reachable = np.array([m.loss(points) for m, points in zip(reached, stochastic, strict=True)])
     weights = Weights(*layer.parameters)
 
     def observe() -> dict[str, float | Array]:
-        loss, mass = layer.measure(tests)
-        return {"loss": loss, "mass": mass, **directions(weights)}
+        losses, mass = _by_length(layer, own), layer.measure(own[0])[1]
+        observed = {"loss": losses[0], "mass": mass, "length_loss": losses}
+        return {**observed, **directions(weights)}
 
-    series = train_model(layer, session, "selection", 90, observe)
+    series = train_model(layer, session, "selection", POINTS, observe)
+    steps = series["length_loss"].steps
+    beside = _train_with_fixed_codes(seed, replace(s, weights="trained"), session, fixed, steps)
+    series["length_loss"] = stack_series([series["length_loss"], beside])
+    final = series["length_loss"].values[-1]
     scalars = {
-        "reachable_loss": best,
-        "reachable_mass": best_mass,
-        "continued_loss": layer.continued(session).loss(tests),
-        **movement([layer]),
+        "reachable_loss": reachable[0],
+        "reachable_mass": reached[0].measure(stochastic[0])[1],
+        **movement(layer),
     }
-    _, D, V_x, _ = weights.blocks
-    arrays = {"value_block": V_x, "key_query_corner": D[:CORNER, :CORNER]}
+    arrays = {
+        "final_loss": final,
+        "growth": final / final[:, :1],
+        "excess": final / reachable,
+        "drift": drift(series["length_loss"]),
+        "value_block": weights.blocks[2],
+    }
     return {seed: Measurements(scalars=scalars, series=series, arrays=arrays)}
 
 
-def measure_dimension(s: CodeDimension, session: Session) -> Mapping[int, Measurements]:
-    """Train a layer for each code dimension, beside what identity blocks reach there."""
-    (seed,) = session.seeds
-    layers, bests, losses = [], [], []
-    for d_e in s.dimensions:
-        layer, tests, best, _ = _start_layer(seed, replace(s, code_dimension=d_e), session)
-        losses.append(_train_for_loss(layer, tests, session, f"dimension_{d_e}"))
-        layers.append(layer)
-        bests.append(best)
-    series = stack_series(losses)
-    scalars = {
-        "exponent": power_law_exponent(s.dimensions, series.values[-1]),
-        "reachable_exponent": power_law_exponent(s.dimensions, bests),
-        **movement(layers),
-    }
-    arrays = {"reachable_loss": np.array(bests)}
-    return {seed: Measurements(scalars=scalars, series={"loss": series}, arrays=arrays)}
-
-
-def measure_length(s: LongerSequences, session: Session) -> Mapping[int, Measurements]:
-    """Train a layer with stochastic codes and one with fixed ones; test on longer sequences."""
-    (seed,) = session.seeds
-    bests = [best_weights(seed, s, length) for length in s.lengths]
-    codes = fixed_codes(seed, s, "other_fixed_codes") if s.first_arm == "fixed" else None
-    placed = bests[0] if s.weights == "constructed" and codes is None else None
-    first, first_losses = _train_on_lengths(seed, s, session, "stochastic", codes, placed)
-    codes = fixed_codes(seed, s, "fixed_codes")
-    second, second_losses = _train_on_lengths(seed, s, session, "fixed", codes, None)
-    points = validation_sets(seed, s, None)
-    best_losses = [_losses_by_length(replace(first, parameters=best), points) for best in bests]
-    kept, reach = best_losses[0], np.diagonal(best_losses)
-    series = stack_series([first_losses, second_losses])
-    final = series.values[-1]
-    constructed = np.stack([kept, final[1]])
-    arrays = {
-        "growth": final / final[:, :1],
-        "excess": final / reach,
-        "final_loss": final,
-        "constructed_growth": constructed / constructed[:, :1],
-        "constructed_excess": constructed / reach,
-        "constructed_loss": constructed,
-        "reachable_loss": reach,
-    }
-    scalars = movement([first, second])
-    return {seed: Measurements(scalars=scalars, series={"loss": series}, arrays=arrays)}
-
-
-def _train_on_lengths(
-    seed: int,
-    s: LongerSequences,
-    session: Session,
-    phase: str,
-    codes: Codes | None,
-    placed: Weights | None,
-) -> tuple[Model, Series]:
-    """Train a layer; return it and its losses on the validation sets, one per length."""
-    in_training = None if codes is None else codes[:, : s.tokens]
-    layer = untrained_layer(seed, s, session, in_training, placed)
-    points = validation_sets(seed, s, codes)
-    observed = train_model(
-        layer, session, phase, 40, lambda: {"loss": _losses_by_length(layer, points)}
+def _train_with_fixed_codes(
+    seed: int, s: Selection, session: Session, codes: Codes, steps: tuple[int, ...]
+) -> Series:
+    """Train a layer with fixed codes, unless it keeps its start; return its losses by length."""
+    layer, points = untrained_layer(seed, s, session, codes), points_by_length(seed, s, codes)
+    if s.companions == "untrained":
+        return Series(steps=steps, values=np.tile(_by_length(layer, points), (len(steps), 1)))
+    found = train_model(
+        layer, session, "fixed_codes", POINTS, lambda: {"length_loss": _by_length(layer, points)}
     )
-    return layer, observed["loss"]
+    return found["length_loss"]
 
 
-def _losses_by_length(layer: Model, validation: Sequence[TokenBatch]) -> Array:
-    return np.array([layer.loss([batch]) for batch in validation])
-
-
-def fixed_codes(seed: int, s: LongerSequences, purpose: str) -> Codes:
-    """Draw fixed codes for the positions of the longest sequences, in one group."""
-    longest = max(s.lengths)
-    codes = draw_codes(root(seed, purpose), s, longest)
-    return codes[:, np.arange(longest) % s.tokens] if s.continuation == "repeated" else codes
-
-
-def validation_sets(seed: int, s: LongerSequences, fixed: Codes | None) -> tuple[TokenBatch, ...]:
-    """Draw one set per length; whatever the codes are, tokens and subsets are equal."""
-    own = s.validation_codes == "per_point" or s.codes_drawn == "per_sample"
-    points = s.validation_points
-    batches = []
-    for length in s.lengths:
-        key = child(root(seed, "validation"), length)
-        if fixed is None:
-            codes = draw_codes(key, s, length, points if own else 1)
-        elif s.continuation == "redrawn" and length > s.tokens:
-            codes = draw_codes(key, s, length, points)
-            codes[:, : s.tokens] = fixed[:, : s.tokens]
-        else:
-            codes = fixed[:, :length]
-        batches.append(draw_batch(key, s, seed, codes, samples=points, positions=length))
-    return tuple(batches)
+def measure_dimensions(s: CodeDimensions, session: Session) -> Mapping[int, Measurements]:
+    """Measure selection, and train a layer for each other code dimension."""
+    ((seed, found),) = measure_selection(s, session).items()
+    losses, bests = [], []
+    for d_e in s.dimensions:
+        loss, best = found.series["loss"].values[-1], found.scalars["reachable_loss"]
+        if d_e != s.code_dimension:
+            own = replace(s, code_dimension=d_e)
+            blocks, tests = (
+                best_weights(seed, own, s.tokens),
+                draw_test_set(seed, own, None, s.tokens),
+            )
+            still = s.companions != "trained"
+            layer = untrained_layer(seed, own, session, best=blocks, still=still)
+            train_model(layer, session, f"dimension_{d_e}")
+            loss, best = layer.loss(tests), replace(layer, parameters=blocks).loss(tests)
+        losses.append(loss)
+        bests.append(best)
+    exponents = {
+        "exponent": power_law_exponent(s.dimensions, losses),
+        "reachable_exponent": power_law_exponent(s.dimensions, bests),
+    }
+    by_dimension = {
+        "dimension_loss": np.array(losses),
+        "reachable_dimension_loss": np.array(bests),
+    }
+    return {
+        seed: Measurements(
+            scalars={**found.scalars, **exponents},
+            series=found.series,
+            arrays={**found.arrays, **by_dimension},
+        )
+    }
 
 
 def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int, Measurements]:
-    """Train the layer and a net with as many parameters on the same batches.
+    """Train fully-connected nets on the layer's batches, one for each rate.
 
-    A net is trained for each learning rate; the one that ends best counts.
+    At every observation the best of them counts.
     """
     (seed,) = session.seeds
-    layer, tests, best, _ = _start_layer(seed, s, session)
-    of_layer = _train_for_loss(layer, tests, session, "transformer")
-    nets = [untrained_net(seed, s, session, ratio) for ratio in s.net_rates]
-    of_nets = [
-        _train_for_loss(net, tests, session, f"net_{index}") for index, net in enumerate(nets)
-    ]
-    ends = np.array([losses.values[-1] for losses in of_nets])
-    chosen = np.argmin(np.where(np.isfinite(ends), ends, np.inf))
-    series = stack_series([of_layer, of_nets[chosen]])
-    beside_blocks = series.values.copy()
-    beside_blocks[:, 0] = best
+    nets, tests = untrained_nets(seed, s, session), draw_test_set(seed, s, None, s.tokens)
+    layer = untrained_layer(seed, s, session)
+    best = replace(layer, parameters=best_weights(seed, s, s.tokens)).loss(tests)
+    series = train_model(
+        nets, session, "nets", POINTS, lambda: {"loss": np.fmin.reduce(nets.measure(tests))}
+    )
     untrained = s.token_dimension / (2 * s.selected)  # d/(2q), the loss of the output 0
-    unlearned = (series.values[-1, 1] - best) / (untrained - best)
+    unlearned = (series["loss"].values[-1] - best) / (untrained - best)
     scalars = {
         "reachable_loss": best,
         "unlearned": float(unlearned),
-        **movement([layer, nets[chosen]]),
+        "width": float(s.net_sizes[1]),
+        **movement(best_net(nets, tests)),
     }
-    both = {"loss": series, "loss_beside_blocks": Series(steps=series.steps, values=beside_blocks)}
-    parameters = np.array([s.layer_parameters, net_parameters(s.net_sizes)], dtype=np.float64)
-    arrays = {"parameters": parameters}
-    return {seed: Measurements(scalars=scalars, series=both, arrays=arrays)}
+    return {seed: Measurements(scalars=scalars, series=series)}
 
 
 def _phases(s: Selection) -> dict[str, int]:
-    goes_on = {"continued": continued_steps(s.trained_steps)} if s.weights == "trained" else {}
-    return {"selection": s.trained_steps, **goes_on}
+    names = ("selection",) if s.companions == "untrained" else ("selection", "fixed_codes")
+    return dict.fromkeys(names, s.trained_steps)
 
 
-def _dimension_phases(s: CodeDimension) -> dict[str, int]:
-    return {f"dimension_{d_e}": s.trained_steps for d_e in s.dimensions}
-
-
-def _length_phases(s: LongerSequences) -> dict[str, int]:
-    return dict.fromkeys(("stochastic", "fixed"), s.trained_steps)
-
-
-def _net_phases(s: FullyConnected) -> dict[str, int]:
-    nets = (f"net_{index}" for index in range(len(s.net_rates)))
-    return dict.fromkeys(("transformer", *nets), s.trained_steps)
+def _dimension_phases(s: CodeDimensions) -> dict[str, int]:
+    others = (f"dimension_{d_e}" for d_e in s.dimensions if d_e != s.code_dimension)
+    return {**_phases(s), **dict.fromkeys(others, s.trained_steps)}
 
 
 _experiment = partial(Experiment, has_plain_form=True)
 
+_NETS = _experiment(
+    FullyConnected, measure_fully_connected, phases=lambda s: {"nets": s.trained_steps}
+)
+
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "selection": _experiment(Selection, measure_selection, phases=_phases),
+    "selection": _experiment(CodeDimensions, measure_dimensions, phases=_dimension_phases),
     "query_attended": _experiment(Selection, measure_selection, phases=_phases),
-    "dimension": _experiment(CodeDimension, measure_dimension, phases=_dimension_phases),
-    "length": _experiment(LongerSequences, measure_length, phases=_length_phases),
-    "fully_connected": _experiment(FullyConnected, measure_fully_connected, phases=_net_phases),
+    "fully_connected": _NETS,
+    "wide_net": _NETS,
 }

@@ -138,14 +138,16 @@ def _respond(weights: Weights, batch: TokenBatch, s: Selection) -> tuple[Array, 
 def losses(
     weights: Sequence[Array], batch: TokenBatch, s: Selection
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
-    """Compute each sample's ½‖output − target‖² and attention on its selected tokens, in double.
+    """Compute each sample's ½‖output − target‖² and its selected tokens' share of attention.
 
-    So means of a training that is about to diverge do not overflow.
+    The share is of the attention on tokens. Both are in double precision, so that means of a
+    training that is about to diverge do not overflow.
     """
-    _, _, attention, _, residuals, *_ = _respond(Weights(*weights), batch, s)
-    mass = np.take_along_axis(attention, batch.selected, axis=1)
+    E, _, attention, _, residuals, *_ = _respond(Weights(*weights), batch, s)
+    of_tokens = attention[:, : E.shape[1]].astype(np.float64)
+    mass = np.take_along_axis(of_tokens, batch.selected, axis=1).sum(axis=1)
     squares = (residuals.astype(np.float64) ** 2).sum(axis=1)
-    return squares / 2, mass.astype(np.float64).sum(axis=1)
+    return squares / 2, mass / np.maximum(of_tokens.sum(axis=1), np.finfo(float).tiny)
 
 
 def gradient(weights: Sequence[Array], batch: TokenBatch, s: Selection) -> Weights:

@@ -47,6 +47,13 @@ def power_law_exponent(
     return float(np.polyfit(np.log(sizes), np.log(found), 1)[0])
 
 
+def drift(series: Series) -> Array:
+    """Divide the mean over the last 15 % of training by that over its second quarter."""
+    passed = np.array(series.steps) / series.steps[-1]
+    early, late = (passed >= 0.25) & (passed <= 0.5), passed >= 0.85
+    return np.asarray(series.values[late].mean(axis=0) / series.values[early].mean(axis=0))
+
+
 def stack_series(series: Sequence[Series]) -> Series:
     """Join several series as one, with an axis for them, up to where the first of them ends.
 

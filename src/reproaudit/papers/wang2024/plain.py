@@ -7,6 +7,7 @@ compute on a device. Fully-connected nets have this form alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -51,14 +52,18 @@ def _embedded(
 def losses(
     weights: Sequence[Array], batch: TokenBatch, s: Selection, *, device: str = "cpu"
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
-    """Compute each sample's ½‖output − target‖² and attention on its selected tokens."""
+    """Compute each sample's ½‖output − target‖² and its selected tokens' share of attention.
+
+    The share is of the attention on tokens, without the query's own where it is attended.
+    """
     W_KQ, W_V = _tensors(weights, device)
     Z, z_query = _embedded(batch, W_V)
     output = model.forward(Z, z_query, W_KQ, W_V, s.attend_query)
     attended = torch.cat([Z, z_query.unsqueeze(2)], dim=2) if s.attend_query else Z
-    attention = model.attention(attended, z_query, W_KQ)
+    attention = model.attention(attended, z_query, W_KQ).detach().double()
     mass = attention.gather(1, torch.from_numpy(batch.selected).to(device)).sum(dim=1)
-    return _halved_squares(output, batch), mass.detach().double().cpu().numpy()
+    mass = mass / attention[:, : Z.shape[2]].sum(dim=1).clamp_min(torch.finfo(torch.double).tiny)
+    return _halved_squares(output, batch), mass.cpu().numpy()
 
 
 def gradient(
@@ -94,19 +99,28 @@ def net_inputs(batch: TokenBatch, s: FullyConnected, like: Tensor) -> Float[Tens
 
 
 def net_losses(
-    net: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
-) -> tuple[Float[Array, " batch"]]:
-    """Compute each sample's ½‖output − target‖²."""
-    tensors = _tensors(net, device)
-    outputs = net_outputs(tensors, net_inputs(batch, s, tensors[0]))
-    return (_halved_squares(outputs, batch),)
+    nets: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
+) -> list[Float[Array, " batch"]]:
+    """Compute each sample's ½‖output − target‖², of one net after another."""
+    tensors = _tensors(nets, device)
+    inputs = net_inputs(batch, s, tensors[0])
+    return [_halved_squares(net_outputs(net, inputs), batch) for net in split_nets(tensors, s)]
 
 
 def net_gradient(
-    net: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
+    nets: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
 ) -> list[Array]:
-    """Compute the gradient of the batch's loss c · mean ‖output − target‖², in the net's order."""
-    tensors = _tensors(net, device)
-    outputs = net_outputs(tensors, net_inputs(batch, s, tensors[0]))
-    loss = model.selection_loss(outputs, _targets(batch, tensors[0]), s.loss_factor)
-    return _slopes(loss, tensors)
+    """Compute the gradient of each net's loss c · mean ‖output − target‖² times its rate."""
+    tensors = _tensors(nets, device)
+    inputs, targets = net_inputs(batch, s, tensors[0]), _targets(batch, tensors[0])
+    slopes = []
+    for rate, net in zip(s.net_rates, split_nets(tensors, s), strict=True):
+        loss = model.selection_loss(net_outputs(net, inputs), targets, s.loss_factor)
+        slopes += [rate * slope for slope in _slopes(loss, net)]
+    return slopes
+
+
+def split_nets(blocks: Sequence[Any], s: FullyConnected) -> list[Sequence[Any]]:
+    """Split the parameters of all nets into those of each rate's net."""
+    size = len(blocks) // len(s.net_rates)
+    return [blocks[first : first + size] for first in range(0, len(blocks), size)]

@@ -20,7 +20,8 @@ class Selection:
         code_dimension: d_e.
         batch: samples per step.
         test_points: samples of the test set, drawn before training; whole batches.
-        codes: ``stochastic``, redrawn at each step, or ``fixed``, drawn once.
+        codes: ``stochastic``, redrawn at each step, or in a null ``fixed``, drawn once; the layer
+            beside it has another draw.
         code_law: independent normals, independent signs, or uniform on a sphere.
         code_scale: ``unit`` (expected squared norm 1) or ``entries`` (variance 1 per entry).
         codes_drawn: one draw ``per_batch``, or ``per_sample``.
@@ -38,7 +39,13 @@ class Selection:
         attended: ``tokens`` (Z), or ``tokens_and_query`` ([Z, z_query]).
         precision: of training and of the test loss.
         reachable_draws: draws of the codes from which the best identity blocks are computed.
-        weights: ``trained``, or ``constructed``: the best identity blocks in place of training.
+        weights: ``trained``; ``constructed``, the best identity blocks in place of training; or
+            ``trained_on``, training that begins at them.
+        companions: which layers beside the first are ``trained`` as well: all, the one with
+            ``fixed_codes``, or none, ``untrained``.
+        length_factors: lengths of the test sequences as multiples of T, increasing from 1.
+        continuation: fixed codes beyond position T: ``drawn_further``, by the same law for each
+            batch of test points; ``repeated`` from the start; or ``all_new``, from the first on.
 
     Raises:
         ValueError: if the settings do not go together.
@@ -67,7 +74,10 @@ class Selection:
     attended: Literal["tokens", "tokens_and_query"]
     precision: Literal["float32", "float64"]
     reachable_draws: int
-    weights: Literal["trained", "constructed"]
+    weights: Literal["trained", "constructed", "trained_on"]
+    companions: Literal["trained", "fixed_codes", "untrained"]
+    length_factors: tuple[float, ...]
+    continuation: Literal["drawn_further", "repeated", "all_new"]
 
     def __post_init__(self) -> None:
         if not 1 <= self.selected < self.tokens:
@@ -80,6 +90,16 @@ class Selection:
                 f"setting 'test_points' is {self.test_points}; it must be a multiple of 'batch', "
                 f"{self.batch}, since test points share their codes as a batch does."
             )
+        factors = self.length_factors
+        if len(factors) < 2 or factors[0] != 1 or list(factors) != sorted(set(factors)):
+            raise ValueError(
+                f"setting 'length_factors' is {list(factors)}; it must begin with 1 and increase."
+            )
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths of the test sequences; the first is T."""
+        return tuple(round(factor * self.tokens) for factor in self.length_factors)
 
     @property
     def code_norm(self) -> float:
@@ -108,53 +128,19 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class CodeDimension(Selection):
-    """Training at several code dimensions; ``code_dimension`` is not used.
+class CodeDimensions(Selection):
+    """Layers with codes of other dimensions beside the first.
 
     Attributes:
-        dimensions: the values of d_e, increasing.
+        dimensions: the values of d_e, increasing, ``code_dimension`` among them.
     """
 
     dimensions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class LongerSequences(Selection):
-    """Two layers, trained alike but for their codes, on longer sequences; ``codes`` is not used.
-
-    Attributes:
-        length_factors: lengths of the validation sequences as multiples of T, increasing from 1.
-        validation_points: samples per length, drawn before training.
-        validation_codes: ``per_point``, each with codes of its own, or ``shared`` by a length's
-            points; of the layer with stochastic codes.
-        continuation: fixed codes beyond position T: ``drawn_ahead`` with the others and never
-            trained on, ``repeated`` from the start, or ``redrawn`` for every point.
-        first_arm: ``stochastic``, or in a control ``fixed``: fixed codes of another draw.
-    """
-
-    length_factors: tuple[float, ...]
-    validation_points: int
-    validation_codes: Literal["per_point", "shared"]
-    continuation: Literal["drawn_ahead", "repeated", "redrawn"]
-    first_arm: Literal["stochastic", "fixed"]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        factors = self.length_factors
-        if len(factors) < 2 or factors[0] != 1 or list(factors) != sorted(set(factors)):
-            raise ValueError(
-                f"setting 'length_factors' is {list(factors)}; it must begin with 1 and increase."
-            )
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        """The lengths of the validation sequences; the first is T."""
-        return tuple(round(factor * self.tokens) for factor in self.length_factors)
-
-
-@dataclass(frozen=True)
 class FullyConnected(Selection):
-    """The layer and a fully-connected net on the same batches.
+    """Fully-connected nets on the batches of the layer, which is not trained.
 
     Attributes:
         hidden_layers: of the net.
@@ -162,7 +148,7 @@ class FullyConnected(Selection):
         subset_input: how the net sees the subset: ``multi_hot`` or ``positions``.
         net_init: ``uniform`` in ±1/√(fan-in), weights and biases; or ``he``: normal weights of
             variance 2/(fan-in), biases 0.
-        net_rates: learning rates relative to the layer's; the one that ends best counts.
+        net_rates: learning rates relative to the layer's, one net for each; the best one counts.
     """
 
     hidden_layers: int

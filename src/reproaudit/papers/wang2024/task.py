@@ -16,7 +16,7 @@ from reproaudit.lab import Array
 from reproaudit.papers.wang2024.sampling import child, normals, root, subsets
 from reproaudit.papers.wang2024.settings import Selection
 
-TOKENS, SUBSETS, CODES, OTHER_SUBSETS = 1, 2, 3, 4
+TOKENS, SUBSETS, CODES, OTHER_SUBSETS, FURTHER_CODES = 1, 2, 3, 4, 5
 """Parts of a batch; each has its own stream under the batch's key."""
 
 
@@ -59,7 +59,6 @@ def draw_batch(
     seed: int,
     codes: Codes | None = None,
     *,
-    samples: int = 0,
     positions: int = 0,
     training: bool = False,
 ) -> TokenBatch:
@@ -70,11 +69,10 @@ def draw_batch(
         s: the settings.
         seed: of the run.
         codes: one set for all samples or one for each; None to draw them as in training.
-        samples: how many; as in training if not given.
         positions: how many; T if not given.
         training: whether controls that disturb training disturb this batch, too.
     """
-    samples, T = samples or s.batch, positions or s.tokens
+    samples, T = s.batch, positions or s.tokens
     d, q = s.token_dimension, s.selected
     selected = subsets(child(key, SUBSETS), samples, T, q)
     if s.subsets == "constant":
@@ -91,16 +89,34 @@ def draw_batch(
 
 
 def draw_test_set(
-    seed: int, s: Selection, codes: Codes | None, *, training: bool = False
+    seed: int, s: Selection, codes: Codes | None, length: int, *, training: bool = False
 ) -> tuple[TokenBatch, ...]:
-    """Draw the test points, in batches that share their codes as batches of training do.
+    """Draw the test points of a length, in batches that share their codes.
+
+    Tokens and subsets are the same whatever the codes are.
 
     Args:
         seed: of the run.
         s: the settings.
-        codes: fixed codes, or None to draw them.
+        codes: fixed codes of T positions, or None to draw them.
+        length: of the sequences, at least T.
         training: draw as many points of training's law instead, on which nothing is trained.
     """
-    key = root(seed, "training sample" if training else "test")
-    count = s.test_points // s.batch
-    return tuple(draw_batch(child(key, k), s, seed, codes, training=training) for k in range(count))
+    key = child(root(seed, "training sample" if training else "test"), length)
+    batches = []
+    for k in range(s.test_points // s.batch):
+        of_batch = child(key, k)
+        E = codes_on(of_batch, s, codes, length)
+        batches.append(draw_batch(of_batch, s, seed, E, positions=length, training=training))
+    return tuple(batches)
+
+
+def codes_on(key: np.uint64, s: Selection, codes: Codes | None, length: int) -> Codes:
+    """Draw codes for a batch of a length, or let fixed ones go on as the settings say."""
+    T = s.tokens
+    if codes is None or (length > T and s.continuation == "all_new"):
+        return draw_codes(key, s, length)
+    if length == T or s.continuation == "repeated":
+        return codes[:, np.arange(length) % T]
+    further = draw_codes(child(key, FURTHER_CODES), s, length - T)
+    return np.concatenate([codes, further], axis=1)

@@ -16,7 +16,6 @@ from reproaudit.lab import (
     Array,
     Series,
     Session,
-    continued_steps,
     generator,
     measure_movement,
     observation_steps,
@@ -49,14 +48,13 @@ class Model:
     Attributes:
         seed: of the run.
         settings: how it is trained.
-        losses: from parameters, batch and settings to each sample's ½‖output − target‖², and of a
-            layer its attention on the selected tokens; two rows, or one.
+        losses: from parameters, batch and settings to rows with a number of each sample: of a layer
+            ½‖output − target‖² and the selected tokens' share of attention, of nets the first.
         gradient: from the same to the gradient of the training loss.
         begin: its parameters before training.
         parameters: what is trained, in place.
         codes: the codes of training where they are not drawn anew.
         placed: what is put in place of training, if anything.
-        stream: the name of the random numbers that batches are drawn from.
     """
 
     seed: int
@@ -67,7 +65,11 @@ class Model:
     parameters: Sequence[Array]
     codes: Codes | None = None
     placed: Sequence[Array] | None = None
-    stream: str = "train"
+
+    @property
+    def at_start(self) -> Model:
+        """The model before training."""
+        return replace(self, parameters=self.begin)
 
     def advance(self, start: int, stop: int) -> None:
         """Train steps ``start`` to ``stop − 1``, or put in place what is to stand there.
@@ -78,7 +80,7 @@ class Model:
             for block, placed in zip(self.parameters, self.placed, strict=True):
                 block[...] = placed
             return
-        key, s = root(self.seed, self.stream), self.settings
+        key, s = root(self.seed, "train"), self.settings
         with _one_thread():
             for step in range(start, stop):
                 batch = draw_batch(child(key, step), s, self.seed, self.codes, training=True)
@@ -87,7 +89,7 @@ class Model:
                     block -= s.rate(step) * slope
 
     def measure(self, batches: Sequence[TokenBatch]) -> list[float]:
-        """Return ½ × mean squared error on batches of one size, and the mean attention."""
+        """Return the mean of each row of `losses` on batches of one size."""
         with _one_thread():
             found = [self.losses(self.parameters, batch, self.settings) for batch in batches]
         return [float(mean) for mean in np.mean(found, axis=(0, 2))]
@@ -96,48 +98,42 @@ class Model:
         """Return ½ × mean squared error on batches of one size."""
         return self.measure(batches)[0]
 
-    def continued(self, session: Session) -> Model:
-        """Return a copy trained on, on other batches, with the schedule begun anew.
-
-        What was put in place of training stays what it is.
-        """
-        s = self.settings
-        length = continued_steps(s.trained_steps) / s.steps
-        further = replace(
-            self,
-            settings=replace(s, training_length=length),
-            parameters=[block.copy() for block in self.parameters],
-            stream="continued",
-        )
-        if self.placed is None:
-            train_model(further, session, "continued")
-        return further
-
 
 def untrained_layer(
     seed: int,
     s: Selection,
     session: Session,
     codes: Codes | None = None,
-    placed: Weights | None = None,
+    *,
+    best: Weights | None = None,
+    still: bool = False,
 ) -> Model:
     """Return an attention layer before training; on a card it is computed in the plain form.
 
-    It is trained with the codes that are given, or with stochastic ones; ``placed`` is put in place
-    of training.
+    Args:
+        seed: of the run.
+        s: the settings.
+        session: of the run.
+        codes: of training; stochastic ones if not given.
+        best: the best identity blocks, put in place of training or at its start where the settings
+            say so.
+        still: whether it keeps its weights in place of training.
     """
-    begin, weights = (Weights.draw(generator(seed, "init"), s) for _ in range(2))
+    draw = best if best is not None and s.weights == "trained_on" else None
+    begin = draw or Weights.draw(generator(seed, "init"), s)
     losses, gradient = _on(session.device, plain.losses, plain.gradient)
     if session.form == "fast" and session.device == "cpu":
         losses, gradient = fast.losses, fast.gradient
+    placed = best if s.weights == "constructed" else begin if still else None
+    weights = Weights(*(block.copy() for block in begin))
     return Model(seed, s, losses, gradient, begin, weights, codes, placed)
 
 
-def untrained_net(seed: int, s: FullyConnected, session: Session, ratio: float) -> Model:
-    """Return a fully-connected net before training, W and b of each layer in turn.
+def untrained_nets(seed: int, s: FullyConnected, session: Session) -> Model:
+    """Return fully-connected nets before training, W and b of each layer in turn.
 
-    It sees no codes, and the batches of the layer without what disturbs them in a control. Its
-    learning rate is ``ratio`` times the layer's.
+    There is one for each rate, with the same start. They see no codes, and the batches of the layer
+    without what disturbs them in a control.
     """
     rng, net = generator(seed, "net"), []
     for before, after in pairwise(s.net_sizes):
@@ -147,16 +143,22 @@ def untrained_net(seed: int, s: FullyConnected, session: Session, ratio: float) 
             else:
                 block = rng.standard_normal(shape) * np.sqrt(2 / before) * (len(shape) > 1)
             net.append(np.asarray(block, s.dtype))
-    own = replace(
-        s,
-        query="own",
-        targets="own",
-        learning_rate=s.learning_rate * ratio,
-        annealed_rate=s.annealed_rate * ratio,
-    )
+    begin, nets = ([block.copy() for _ in s.net_rates for block in net] for _ in range(2))
+    own = replace(s, query="own", targets="own")
     no_codes = np.empty((1, s.tokens, 0), np.float32)
     losses, gradient = _on(session.device, plain.net_losses, plain.net_gradient)
-    return Model(seed, own, losses, gradient, [block.copy() for block in net], net, no_codes)
+    return Model(seed, own, losses, gradient, begin, nets, no_codes)
+
+
+def best_net(nets: Model, tests: Sequence[TokenBatch]) -> Model:
+    """Return the net that has the smallest loss, alone."""
+    s, losses = nets.settings, np.array(nets.measure(tests))
+    assert isinstance(s, FullyConnected), "nets have no other settings"
+    chosen = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
+    both = (plain.split_nets(blocks, s)[chosen] for blocks in (nets.begin, nets.parameters))
+    begin, parameters = both
+    alone = replace(s, net_rates=(s.net_rates[chosen],))
+    return replace(nets, settings=alone, begin=begin, parameters=parameters)
 
 
 def _on(device: str, *functions: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
@@ -199,18 +201,13 @@ def observed_steps(steps: int, points: int) -> tuple[int, ...]:
     return observation_steps(steps, even=points - points // 3, geometric=max(points // 3, 2))
 
 
-def movement(models: Sequence[Model]) -> dict[str, float]:
-    """Measure how far models moved in training, all together; see `measure_movement`.
+def movement(model: Model) -> dict[str, float]:
+    """Measure how far a model moved in training; see `measure_movement`.
 
     The training loss is that of samples of training's law on which nothing is trained.
     """
-    firsts, lasts = [], []
-    for model in models:
-        sample = draw_test_set(model.seed, model.settings, model.codes, training=True)
-        twice = 2 * model.settings.loss_factor
-        firsts.append(twice * replace(model, parameters=model.begin).loss(sample))
-        lasts.append(twice * model.loss(sample))
-    begins = [block for model in models for block in model.begin]
+    s = model.settings
+    sample = draw_test_set(model.seed, s, model.codes, s.tokens, training=True)
+    losses = (2 * s.loss_factor * one.loss(sample) for one in (model.at_start, model))
     with _one_thread():
-        ends = [block for model in models for block in model.parameters]
-        return measure_movement(begins, ends, firsts, lasts)
+        return measure_movement(model.begin, model.parameters, *([loss] for loss in losses))
