@@ -256,7 +256,8 @@ def _ours(
     guessed = _names(one for one in unstated if not one.reading)
     unvaried = _names(one for one in unstated if not one.reading and not one.answers)
     if guessed:
-        also = f"; {len(unvaried)} ran at one value only" if unvaried else ""
+        few = f"; {len(unvaried)} ran at one value only" if unvaried else ""
+        also = "; none was varied" if len(unvaried) == len(guessed) else few
         yield f"We guessed {counted(len(guessed), 'setting')}, listed below{also}."
     if earlier:
         yield "We had seen earlier results when we set the bounds."

@@ -232,7 +232,7 @@ _SAID: Mapping[str, _Said] = {
     "growth": _GROWS,
     "rest": ("{noun} covers {typical} of the way left{worst}", percent),
     "place": ("{noun} comes {typical} of the way{worst}", percent),
-    "ratio": ("{noun} ends at {typical}{worst} of the reference ({reference})", None),
+    "ratio": ("{noun} ends at {typical}{worst} against {reference}", None),
     "kept": ("{noun} ends at {typical}{worst} of its start", None),
     "start": ("{noun} starts at {typical}{worst}", None),
     "exponent": ("exponent {typical}{worst}", None),
