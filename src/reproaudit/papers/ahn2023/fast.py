@@ -104,22 +104,25 @@ def draw_minibatch(
     stays its own: there is then nothing to be learned in context.
     """
     d, groups = covariance.dim, -(-batch // LANES)
-    v, z = rng.standard_normal((2, groups, d, LANES))
-    T = np.zeros((groups, d, min(n, d), LANES))
-    if n < d:
-        T[:] = rng.standard_normal(T.shape)
-    else:
-        below = np.tril_indices(d, -1)
-        T[:, *below] = rng.standard_normal((groups, len(below[0]), LANES))
-        freedom = n - np.arange(d)[:, None]
-        T[:, range(d), range(d)] = np.sqrt(rng.chisquare(freedom, (groups, d, LANES)))
-    factor = covariance.root / np.sqrt(n) @ T.reshape(groups, d, -1)
-    query, w = covariance.root @ z, covariance.weight_root @ v
+    T = np.zeros((d, min(n, d), groups * LANES))
+    for i, row in enumerate(T):
+        for j, entries in enumerate(row):
+            if n < d or j < i:
+                rng.standard_normal(out=entries)
+            elif j == i:  # half of a χ² is a gamma variable of half the shape
+                np.sqrt(2.0 * rng.standard_gamma((n - i) / 2, groups * LANES), out=entries)
+    v, z = rng.standard_normal((2, d, groups * LANES))
+    factor = covariance.root / np.sqrt(n) @ T.reshape(d, -1)
+    query, w = (
+        np.swapaxes((root @ one).reshape(d, groups, LANES), 0, 1)
+        for root, one in ((covariance.root, z), (covariance.weight_root, v))
+    )
     labels = np.roll(w, 1, axis=2) if shuffled else w
     data = np.zeros((groups, d * d + 2 * d + 1, LANES), dtype)
-    _fill_moments(data, factor.reshape(T.shape))
+    _fill_moments(data, factor.reshape(d, -1, groups, LANES))
     data[:, d * d : -d - 1], data[:, -d:] = query, labels
-    data[:, -d - 1] = ((w - labels) * query).sum(axis=1)
+    if shuffled:
+        data[:, -d - 1] = ((w - labels) * query).sum(axis=1)
     data[-1, :, batch - groups * LANES + LANES :] = 0.0
     return Minibatch(data.reshape(groups, -1), batch, d)
 
@@ -127,15 +130,16 @@ def draw_minibatch(
 @compiled()
 def _fill_moments(data: Array, factor: Array) -> None:
     """Sets S = F Fᵀ at the head of each group, whose prompts are a vector instruction's lanes."""
-    _, d, columns, _ = factor.shape
-    for group in range(len(data)):
+    d, columns, groups, _ = factor.shape
+    for group in range(groups):
         for i in range(d):
-            for j in range(d):
+            for j in range(i + 1):
                 for lane in range(LANES):
                     total = 0.0
                     for k in range(columns):
-                        total += factor[group, i, k, lane] * factor[group, j, k, lane]
+                        total += factor[i, k, group, lane] * factor[j, k, group, lane]
                     data[group, i * d + j, lane] = total
+                    data[group, j * d + i, lane] = total
 
 
 class Rows(NamedTuple):
