@@ -46,8 +46,8 @@ from reproaudit.papers.ahn2023.task import Covariance, Prompts
 LANES = 16
 """Prompts that are computed together; in single precision a row of them is a vector of 512 bits."""
 
-GROUPS_PER_SUM = 256
-"""Groups whose gradients are summed in the working precision before going to float64."""
+GROUPS_AT_A_TIME = 256
+"""Groups drawn at a time, in a core's cache; their gradients are summed in their precision."""
 
 
 @dataclass(frozen=True)
@@ -104,25 +104,22 @@ def draw_minibatch(
     stays its own: there is then nothing to be learned in context.
     """
     d, groups = covariance.dim, -(-batch // LANES)
-    T = np.zeros((d, min(n, d), groups * LANES))
-    for i, row in enumerate(T):
-        for j, entries in enumerate(row):
-            if n < d or j < i:
-                rng.standard_normal(out=entries)
-            elif j == i:  # half of a χ² is a gamma variable of half the shape
-                np.sqrt(2.0 * rng.standard_gamma((n - i) / 2, groups * LANES), out=entries)
-    v, z = rng.standard_normal((2, d, groups * LANES))
-    factor = covariance.root / np.sqrt(n) @ T.reshape(d, -1)
-    query, w = (
-        np.swapaxes((root @ one).reshape(d, groups, LANES), 0, 1)
-        for root, one in ((covariance.root, z), (covariance.weight_root, v))
-    )
-    labels = np.roll(w, 1, axis=2) if shuffled else w
     data = np.zeros((groups, d * d + 2 * d + 1, LANES), dtype)
-    _fill_moments(data, factor.reshape(d, -1, groups, LANES))
-    data[:, d * d : -d - 1], data[:, -d:] = query, labels
-    if shuffled:
-        data[:, -d - 1] = ((w - labels) * query).sum(axis=1)
+    roots = np.stack([covariance.root, covariance.weight_root])
+    for first in range(0, groups, GROUPS_AT_A_TIME):
+        part = data[first : first + GROUPS_AT_A_TIME]
+        T = np.zeros((d, min(n, d), len(part), LANES))
+        for i, j in np.ndindex(T.shape[:2]):
+            if n < d or j < i:
+                rng.standard_normal(out=T[i, j])
+            elif i == j:  # half of a χ² is a gamma variable of half the shape
+                T[i, i] = np.sqrt(2.0 * rng.standard_gamma((n - i) / 2, T.shape[2:]))
+        _fill_moments(part, np.tensordot(covariance.root / np.sqrt(n), T, 1))
+        vectors = roots @ rng.standard_normal((2, d, len(part) * LANES))
+        query, w = vectors.reshape(2, d, -1, LANES).swapaxes(1, 2)
+        labels = np.roll(w, 1, axis=2) if shuffled else w
+        part[:, d * d : -d - 1], part[:, -d:] = query, labels
+        part[:, -d - 1] = ((w - labels) * query).sum(axis=1)
     data[-1, :, batch - groups * LANES + LANES :] = 0.0
     return Minibatch(data.reshape(groups, -1), batch, d)
 
@@ -369,9 +366,9 @@ def loss_and_gradient(
     errors = stretches[-1, at.loss.start :][:LANES]
     add_groups = _code(d, free_b)
     loss, gradient = 0.0, np.zeros((layers, 2, d, d))
-    for first in range(0, len(minibatch.data), GROUPS_PER_SUM):
+    for first in range(0, len(minibatch.data), GROUPS_AT_A_TIME):
         sums[:], errors[:] = 0.0, 0.0
-        add_groups(minibatch.data[first : first + GROUPS_PER_SUM], work, layers)
+        add_groups(minibatch.data[first : first + GROUPS_AT_A_TIME], work, layers)
         gradient += sums.reshape(layers, 2, d, d, LANES).sum(axis=4, dtype=np.float64)
         loss += float(errors.sum(dtype=np.float64))
     return loss / minibatch.count, gradient.swapaxes(0, 1) * (2.0 / minibatch.count)
