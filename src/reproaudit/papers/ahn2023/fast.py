@@ -46,8 +46,8 @@ from reproaudit.papers.ahn2023.task import Covariance, Prompts
 LANES = 16
 """Prompts that are computed together; in single precision a row of them is a vector of 512 bits."""
 
-GROUPS_PER_SUM = 256
-"""Groups whose gradients are summed in the working precision before going to float64."""
+GROUPS_AT_A_TIME = 256
+"""Groups drawn at a time, in a core's cache; their gradients are summed in their precision."""
 
 
 @dataclass(frozen=True)
@@ -104,22 +104,22 @@ def draw_minibatch(
     stays its own: there is then nothing to be learned in context.
     """
     d, groups = covariance.dim, -(-batch // LANES)
-    v, z = rng.standard_normal((2, groups, d, LANES))
-    T = np.zeros((groups, d, min(n, d), LANES))
-    if n < d:
-        T[:] = rng.standard_normal(T.shape)
-    else:
-        below = np.tril_indices(d, -1)
-        T[:, *below] = rng.standard_normal((groups, len(below[0]), LANES))
-        freedom = n - np.arange(d)[:, None]
-        T[:, range(d), range(d)] = np.sqrt(rng.chisquare(freedom, (groups, d, LANES)))
-    factor = covariance.root / np.sqrt(n) @ T.reshape(groups, d, -1)
-    query, w = covariance.root @ z, covariance.weight_root @ v
-    labels = np.roll(w, 1, axis=2) if shuffled else w
     data = np.zeros((groups, d * d + 2 * d + 1, LANES), dtype)
-    _fill_moments(data, factor.reshape(T.shape))
-    data[:, d * d : -d - 1], data[:, -d:] = query, labels
-    data[:, -d - 1] = ((w - labels) * query).sum(axis=1)
+    roots = np.stack([covariance.root, covariance.weight_root])
+    for first in range(0, groups, GROUPS_AT_A_TIME):
+        part = data[first : first + GROUPS_AT_A_TIME]
+        T = np.zeros((d, min(n, d), len(part), LANES))
+        for i, j in np.ndindex(T.shape[:2]):
+            if n < d or j < i:
+                rng.standard_normal(out=T[i, j])
+            elif i == j:  # half of a χ² is a gamma variable of half the shape
+                T[i, i] = np.sqrt(2.0 * rng.standard_gamma((n - i) / 2, T.shape[2:]))
+        _fill_moments(part, np.tensordot(covariance.root / np.sqrt(n), T, 1))
+        vectors = roots @ rng.standard_normal((2, d, len(part) * LANES))
+        query, w = vectors.reshape(2, d, -1, LANES).swapaxes(1, 2)
+        labels = np.roll(w, 1, axis=2) if shuffled else w
+        part[:, d * d : -d - 1], part[:, -d:] = query, labels
+        part[:, -d - 1] = ((w - labels) * query).sum(axis=1)
     data[-1, :, batch - groups * LANES + LANES :] = 0.0
     return Minibatch(data.reshape(groups, -1), batch, d)
 
@@ -127,15 +127,16 @@ def draw_minibatch(
 @compiled()
 def _fill_moments(data: Array, factor: Array) -> None:
     """Sets S = F Fᵀ at the head of each group, whose prompts are a vector instruction's lanes."""
-    _, d, columns, _ = factor.shape
-    for group in range(len(data)):
+    d, columns, groups, _ = factor.shape
+    for group in range(groups):
         for i in range(d):
-            for j in range(d):
+            for j in range(i + 1):
                 for lane in range(LANES):
                     total = 0.0
                     for k in range(columns):
-                        total += factor[group, i, k, lane] * factor[group, j, k, lane]
+                        total += factor[i, k, group, lane] * factor[j, k, group, lane]
                     data[group, i * d + j, lane] = total
+                    data[group, j * d + i, lane] = total
 
 
 class Rows(NamedTuple):
@@ -365,9 +366,9 @@ def loss_and_gradient(
     errors = stretches[-1, at.loss.start :][:LANES]
     add_groups = _code(d, free_b)
     loss, gradient = 0.0, np.zeros((layers, 2, d, d))
-    for first in range(0, len(minibatch.data), GROUPS_PER_SUM):
+    for first in range(0, len(minibatch.data), GROUPS_AT_A_TIME):
         sums[:], errors[:] = 0.0, 0.0
-        add_groups(minibatch.data[first : first + GROUPS_PER_SUM], work, layers)
+        add_groups(minibatch.data[first : first + GROUPS_AT_A_TIME], work, layers)
         gradient += sums.reshape(layers, 2, d, d, LANES).sum(axis=4, dtype=np.float64)
         loss += float(errors.sum(dtype=np.float64))
     return loss / minibatch.count, gradient.swapaxes(0, 1) * (2.0 / minibatch.count)
