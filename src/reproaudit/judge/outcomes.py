@@ -285,12 +285,12 @@ def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
     if own.trained and answer.trained and min(*own.trained, *answer.trained) > 0:
         fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
         unfinished = fall > 0 and theirs < FAR_ENOUGH * fall
-    flips = False
+    flips = opens = False
     if answer.n >= FEWEST_RUNS and own.n >= FEWEST_RUNS:
         counts = (answer.yes, answer.n, own.yes, own.n)
         if own.decision is Decision.MET:
             flips = fewer_yes(*counts) <= FLIP
         elif own.decision is Decision.MISSED:
             flips = fewer_yes(*counts[2:], *counts[:2]) <= FLIP
-    opens = answer.decision is Decision.OPEN is not own.decision and not (flips or unfinished)
+        opens = answer.decision is Decision.OPEN is not own.decision and not (flips or unfinished)
     return Alternative(answer, tier, flips and not unfinished, unfinished, opens)

@@ -32,11 +32,13 @@ from reproaudit.report.model import (
 from reproaudit.report.numbers import apart, at_words, number
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import (
+    AT_REDUCED_SCALE,
     SOURCES,
     Context,
     Namer,
     against,
     bound_of,
+    brief,
     leading,
     typical_words,
     words,
@@ -105,7 +107,7 @@ def claim_model(
     """Return one claim's answer with its words."""
     symbol = claim.grade.symbol if claim.grade is not None else ""
     context = Context(namer, claim.experiment, symbol, tier)
-    make = _Arms(audit, claim, namer)
+    make = _Arms(audit, claim, namer, tier)
     low, high = share_interval(found.base.yes, found.base.n)
     arms = {one.name: one for one in arms_of(audit, claim)}
     bundles = Bundles(audit, claim, tier, arms, records)
@@ -166,8 +168,8 @@ def _row(claim: Claim, found: ClaimAnswer, bundles: Bundles, context: Context) -
 class _Arms:
     """Makes models of arms, with the words of one claim."""
 
-    def __init__(self, audit: Audit, claim: Claim, namer: Namer) -> None:
-        self._audit, self._claim, self._namer = audit, claim, namer
+    def __init__(self, audit: Audit, claim: Claim, namer: Namer, tier: str) -> None:
+        self._audit, self._claim, self._namer, self._tier = audit, claim, namer, tier
         self._why = {**{n: a.why for n, a in audit.arms.items()}, **_inline(claim)}
         self._grade = claim.grade
 
@@ -184,6 +186,7 @@ class _Arms:
         said = self._namer.arm(arm.name)
         if setting is not None and value is not None:
             said = self._namer.varied(self._claim.experiment, setting, value)
+            said += AT_REDUCED_SCALE if more.get("tier") else ""
         primary = self._grade is None or answer.at is None or answer.at in self._grade.primary
         source = None
         if setting is not None and value is not None and arm.role is not Role.ALTERNATIVE:
@@ -237,7 +240,7 @@ class _Arms:
             "alternatives": tuple(
                 self.arm(
                     one.answer,
-                    tier=one.tier,
+                    tier=None if one.tier == self._tier else one.tier,
                     flips=one.flips,
                     opens=one.opens,
                     unfinished=one.unfinished,
@@ -323,7 +326,9 @@ def _inline(claim: Claim) -> dict[str, str]:
 
 
 def _reasons(notes: Sequence[Note], context: Context) -> tuple[ReasonModel, ...]:
-    return tuple(ReasonModel(kind=one.kind, words=words(one, context)) for one in notes)
+    return tuple(
+        ReasonModel(kind=one.kind, words=words(one, context), brief=brief(one)) for one in notes
+    )
 
 
 def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from reproaudit.audit.model import Audit, Setting
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
 from reproaudit.report.numbers import listed, of
-from reproaudit.report.words import SOURCES, Namer, value_words
+from reproaudit.report.words import AT_REDUCED_SCALE, SOURCES, Namer, value_words
 
 
 def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[ChoiceModel, ...]:
@@ -62,12 +62,13 @@ def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:
 
 def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]], setting: Setting) -> Iterator[str]:
     """For each value the claims whose answer changes with it, or that none does."""
-    same: list[str] = []
-    by_value: dict[str, list[tuple[ClaimModel, ArmModel]]] = {}
+    by_value: dict[tuple[str, str], list[tuple[ClaimModel, ArmModel]]] = {}
     for claim, arm in arms:
         if arm.value is not None and arm.n:
-            by_value.setdefault(value_words(setting, arm.value), []).append((claim, arm))
-    for value, pairs in by_value.items():
+            scale = AT_REDUCED_SCALE if arm.tier else ""
+            by_value.setdefault((value_words(setting, arm.value), scale), []).append((claim, arm))
+    same: dict[str, list[str]] = {}
+    for (value, scale), pairs in by_value.items():
         turned = [
             f"{claim.name} {of(arm.yes, arm.n)} (as run {of(claim.runs.yes, claim.runs.n)})"
             for claim, arm in pairs
@@ -76,10 +77,10 @@ def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]], setting: Setting) -> I
         late = sum(arm.unfinished for _, arm in pairs)
         turned += [f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in pairs if arm.opens]
         if turned:
-            yield f"{value}: {', '.join(turned)}"
+            yield f"{value}{scale}: {', '.join(turned)}"
         elif late:
-            yield f"{value}: training had not come half as far"
+            yield f"{value}{scale}: training had not come half as far"
         else:
-            same.append(value)
-    if same:
-        yield f"{listed(same)}: no answer changes"
+            same.setdefault(scale, []).append(value)
+    for scale, values in same.items():
+        yield f"{listed(values)}{scale}: no answer changes"

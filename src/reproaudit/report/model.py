@@ -99,7 +99,7 @@ class ArmModel(ReportModel):
     effects: tuple[float, float] | None = None
     """Of an ablation: the typical factor without and with it."""
     tier: str | None = None
-    """Of an alternative: the tier at which it ran."""
+    """Of an alternative: the tier at which it ran, if another than the page's."""
     flips: bool = False
     """Of an alternative: whether the runs answer otherwise."""
     opens: bool = False
@@ -117,6 +117,8 @@ class ReasonModel(ReportModel):
     """Which."""
     words: str
     """As a page says it."""
+    brief: str = ""
+    """Of a bound of ours that decides: the other bound and this."""
 
 
 class CertaintyModel(ReportModel):

@@ -188,6 +188,8 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
     yield Fact("Source", f"{claim.locator}{wording.get(claim.wording, '')}")
     yield Fact("Answer", f"{runs_words(claim)} say yes{_as_run(claim)}.")
+    if claim.readings:
+        yield Fact("Other reading", "; ".join(_arm(one) for one in claim.readings) + ".")
     if claim.certainty.reasons:
         yield Fact("Why not surer", f"{certainty_words(claim)}.")
     if claim.proxy:
@@ -201,8 +203,6 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
         yield Fact("Nulls", "; ".join(_arm(one) for one in claim.nulls) + ".")
     if claim.ablations:
         yield Fact("Without", "; ".join(_ablation(one) for one in claim.ablations) + ".")
-    if claim.readings:
-        yield Fact("Other reading", "; ".join(_arm(one) for one in claim.readings) + ".")
     if flips := [one for one in claim.alternatives if one.flips]:
         yield Fact("Hangs on", "; ".join(_arm(one) for one in flips) + ".")
     if claim.support:

@@ -111,7 +111,7 @@ def _fails(claim: ClaimModel, name: str) -> str:
     built = claim.constructed
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
     return (
-        f"{name} is not supported: in {_runs(claim)} {claim.short} "
+        f"{name} is not supported: {claim.short} in {_runs(claim)} "
         f"({_short_effect(claim)}){by_hand}."
     )
 
@@ -192,7 +192,8 @@ def _weakest(claim: ClaimModel) -> str | None:
     found = min(claim.grades, key=lambda one: one.yes - one.n, default=None)
     if found is None or found.yes == found.n or found.at is None:
         return None
-    return f", at {claim.symbol} = {at_words(found.at)} in {of(found.yes, found.n)}"
+    place, count = f"at {claim.symbol} = {at_words(found.at)}", of(found.yes, found.n)
+    return f", but not {place} ({count})" if found.decision == "missed" else f", {place} in {count}"
 
 
 def _name(claim: ClaimModel) -> str:
@@ -212,14 +213,13 @@ def _tail(claim: ClaimModel) -> str:
     """Where the other runs end, or what is left without a part of the mechanism."""
     if claim.elsewhere:
         return f"; {claim.elsewhere}"
+    said = []
     for one in claim.ablations:
         if one.specificity == "smaller" and one.effects:
-            return f"; without {one.lacks} by less, {number(one.effects[0])}-fold"
-        if one.specificity == "not specific":
-            return f"; also without {one.lacks}"
-        if one.specificity == "specific":
-            return f"; not without {one.lacks}"
-    return ""
+            said.append(f"without {one.lacks} by less, {number(one.effects[0])}-fold")
+        elif one.specificity != "open":
+            said.append(f"without {one.lacks} {of(one.yes, one.n)} do")
+    return f"; {listed(said)}" if said else ""
 
 
 # --- the two notes ------------------------------------------------------------------------------
@@ -236,10 +236,13 @@ def _ours(
     audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel], earlier: int
 ) -> Iterator[str]:
     turned = [
-        one.name for one in claims if any(r.kind == "our bound" for r in one.certainty.reasons)
+        f"{one.name} ({reason.brief})"
+        for one in claims
+        for reason in one.certainty.reasons
+        if reason.brief
     ]
     if turned:
-        yield f"A bound of ours, halved or doubled, changes the answer of {listed(turned)}."
+        yield f"Another bound of ours would change an answer: {listed(turned)}."
     elif any(one.origin == "ours" for claim in claims for one in claim.headline):
         yield "Our bounds, halved or doubled, change no answer."
     graded: dict[str, list[str]] = {}

@@ -140,17 +140,19 @@ class Namer:
         return found.noun if found is not None and found.noun else name.replace("_", " ")
 
     def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
-        """Return what a page calls a check's measurement, and what that is a factor of or ''."""
-        noun, read = self.noun(experiment, name), None
-        if isinstance(check, Reaches):
-            read = check.relative_to
-        elif isinstance(check, Equals) and isinstance(check.to, Quantity):
-            read = check.to
-        if read is None:
-            return noun, ""
-        other = self.noun(experiment, read.measurement) if read.arm is None else self.arm(read.arm)
-        differs = isinstance(check, Equals) and not check.relative
-        return (f"{noun} less {other}", "") if differs else (noun, other)
+        """Return what a page calls a check's measurement, and what that is held against or ''."""
+        noun = self.noun(experiment, name)
+        if isinstance(check, Reaches) and check.relative_to is not None:
+            return noun, self._read(experiment, check.relative_to)
+        if isinstance(check, Reaches) and check.between is not None:
+            ends = [self._read(experiment, one) for one in check.between]
+            return noun, f" from {ends[0]} to {ends[1]}"
+        if isinstance(check, Equals) and isinstance(check.to, Quantity) and not check.relative:
+            return f"difference of {noun} and {self._read(experiment, check.to)}", ""
+        return noun, ""
+
+    def _read(self, experiment: str, read: Quantity) -> str:
+        return self.noun(experiment, read.measurement) if read.arm is None else self.arm(read.arm)
 
     def arm(self, name: str) -> str:
         """Return what a page calls an arm."""
@@ -175,6 +177,8 @@ def bound_of(one: Estimate) -> str:
             return f"within {percent(limit.at)} of {stated(limit.target)}"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     at = stated(limit.at)
+    if one.condition.name == "law":
+        return "a better fit"
     if one.condition.name in ("place", "rest") or (unit == "share" and limit.at < 0.1):
         at = percent(limit.at)
     elif unit == "factor" and limit.at != 1:
@@ -185,7 +189,7 @@ def bound_of(one: Estimate) -> str:
 def typical_words(one: Estimate, noun: str, reference: str = "") -> str:
     """Return a condition's typical and worst run, or its mean, in words.
 
-    A reference is what the number is a factor of, where it is of another quantity.
+    A reference is what the number is held against, where that is another quantity.
     """
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
@@ -231,7 +235,7 @@ _SAID: Mapping[str, _Said] = {
     "grown": _GROWS,
     "growth": _GROWS,
     "rest": ("{noun} covers {typical} of the way left{worst}", percent),
-    "place": ("{noun} comes {typical} of the way{worst}", percent),
+    "place": ("{noun} comes {typical} of the way{reference}{worst}", percent),
     "ratio": ("{noun} ends at {typical}{worst} against {reference}", None),
     "kept": ("{noun} ends at {typical}{worst} of its start", None),
     "start": ("{noun} starts at {typical}{worst}", None),
@@ -294,6 +298,9 @@ class Context:
         return self.namer.noun(self.experiment, name)
 
 
+AT_REDUCED_SCALE = " at reduced scale"
+"""What is said of an alternative of a lower tier than the page's."""
+
 COMMON: Mapping[str, str] = {
     "guess not varied": "guesses that were not varied, listed under Unstated choices",
     "scale": "reduced scale",
@@ -309,6 +316,13 @@ def words(note: Note, context: Context) -> str:
         KeyError: for a kind that has no words.
     """
     return _WORDS[note.kind](note.values, context)
+
+
+def brief(note: Note) -> str:
+    """Return the other bound of ours that changes an answer; '' for any other note."""
+    if note.kind != "our bound":
+        return ""
+    return f"{stated(note.values['bound'])} instead of {stated(note.values['stated'])}"
 
 
 def _straddles(values: Mapping[str, Any], _context: Context) -> str:
@@ -362,9 +376,7 @@ _WORDS: Mapping[str, Phrase] = {
         f"{of(v['n'] - v['disagree'], v['n'])} agree" if v["disagree"] else f"{v['n']} runs are few"
     ),
     "weak null": lambda v, c: f"weak null: {c.namer.arm(v['null'])}",
-    "our bound": lambda v, _: (
-        f"our bound at {stated(v['bound'])} instead of {stated(v['stated'])} changes the answer"
-    ),
+    "our bound": lambda v, _: f"our bound at {brief(Note('our bound', v))} changes the answer",
     "rule": lambda v, _: (
         "a bound was changed after results" if v["changed"] else "audit not committed before runs"
     ),
