@@ -130,7 +130,7 @@ def _reading(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
         f"{' (too few to tell)' if one.decision == 'open' else ''}"
         for place, one in enumerate(others)
     ]
-    return f"{name}: {claim.short} in {_runs(claim)}{own}{_tail(claim)}; {listed(each)}."
+    return f"{name}: {claim.short} in {_runs(claim)}{own}; {listed(each)}{_tail(claim)}."
 
 
 def _value(arm: ArmModel) -> str:
