@@ -462,7 +462,7 @@ def test_a_folder_that_holds_something_is_never_written_to(tmp_path: Path) -> No
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
 def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log.csv")
-    assert "found a pipe" in refused(tmp_path, tmp_path / "log.csv")
+    assert "cannot be read: a pipe" in refused(tmp_path, tmp_path / "log.csv")
     logs = write(tmp_path / "logs")
     os.mkfifo(logs / "pipe.csv")
     run_import(tmp_path, [logs])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch
@@ -27,8 +28,6 @@ from reproaudit.elsewhere.roles import PlacedRun, Scope, end_beside, normal, rol
 from reproaudit.errors import did_you_mean
 from reproaudit.records import Measurements, Series
 
-MAX_CELLS = 2**24
-"""Numbers of one measurement of one run."""
 REGULAR = 0.75
 """The share of equal distances from which steps count as evenly spaced."""
 _LAST_STEP = re.compile(
@@ -308,27 +307,31 @@ def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str,
 
 
 def _refuse_unusable(curve: Curve, place: str) -> None:
-    """Refuse what is no number, and steps that come twice, or out of order."""
+    """Refuse what is no number, and steps that are lacking or out of order."""
     if curve.fault is not None:
         raise LogError(place, f"found that {curve.fault}; expected numbers with their steps.")
-    if curve.steps is None:
-        if len(curve.values) > 1:
-            raise LogError(
-                place,
-                f"found {len(curve.values)} numbers and no column of steps; expected steps. Name "
-                "the column under 'step' in the mapping.",
-            )
-        return
-    if len(curve.steps) and curve.steps[0] < 0:
-        raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")
-    wrong = np.flatnonzero(np.diff(curve.steps) <= 0)
+    if curve.steps is not None:
+        refuse_disorder(curve.steps, place)
+    elif len(curve.values) > 1:
+        raise LogError(
+            place,
+            f"found {len(curve.values)} numbers and no column of steps; expected steps. Name "
+            "the column under 'step' in the mapping.",
+        )
+
+
+def refuse_disorder(steps: NDArray[np.int64], place: str) -> None:
+    """Refuse steps below 0, that come twice, or out of order."""
+    if len(steps) and steps[0] < 0:
+        raise LogError(place, f"found the step {steps[0]}; expected none below 0.")
+    wrong = np.flatnonzero(np.diff(steps) <= 0)
     if not wrong.size:
         return
-    before, after = curve.steps[wrong[0]], curve.steps[wrong[0] + 1]
+    before, after = steps[wrong[0]], steps[wrong[0] + 1]
     text = f"found step {after} after {before}; expected steps that increase."
     if before == after:
         text = f"found step {after} a second time; expected it once."
-        if after == 0 and not curve.steps.any():
+        if after == 0 and not steps.any():
             text += " All points have step 0, as if they were logged without one: log 'step'."
     raise LogError(
         place,
@@ -371,10 +374,6 @@ def _stacked(
     curves: Sequence[Curve], declaration: Declaration, shape: tuple[int, ...], place: str
 ) -> Curve:
     """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
-    steps = curves[0].steps
-    count = 1 if steps is None else len(steps)
-    if count * len(curves) > MAX_CELLS:
-        raise LogError(place, f"found more than {MAX_CELLS:,} numbers; expected fewer.")
     if declaration.kind is not MeasurementKind.SERIES:
         longest = max(one.values.size for one in curves)
         if longest > 1:
@@ -385,6 +384,7 @@ def _stacked(
             )
         values = np.concatenate([one.values.ravel() for one in curves])
         return Curve(place, None, values.reshape(shape))
+    steps = curves[0].steps
     if steps is None:
         raise LogError(place, "found a single number without a step; expected a series over steps.")
     for other in curves[1:]:
@@ -395,7 +395,7 @@ def _stacked(
                 f"found coordinates with different steps, as step {odd[0]:g}; expected the same "
                 "steps at every coordinate.",
             )
-    values = np.stack([one.values for one in curves], axis=-1).reshape(count, *shape)
+    values = np.stack([one.values for one in curves], axis=-1).reshape(len(steps), *shape)
     return Curve(place, steps, values)
 
 

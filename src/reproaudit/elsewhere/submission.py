@@ -35,7 +35,6 @@ from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Audit, SettingName, Text, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.values import fits, kind_of, shown
-from reproaudit.bounded import read_regular
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.declarations import Declaration, MeasurementKind, Name, StrictModel, misfit
 from reproaudit.elsewhere.logged import (
@@ -44,14 +43,15 @@ from reproaudit.elsewhere.logged import (
     LogError,
     LoggedRun,
     LogSource,
-    decode,
     on_one_line,
     parse_json,
+    read_log,
+    read_log_text,
 )
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
+from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of, refuse_disorder
 from reproaudit.elsewhere.roles import axes_of, end_beside, role_words, some, stated_length
-from reproaudit.elsewhere.tables import TableForm, csv_rows, group_rows
+from reproaudit.elsewhere.tables import read_table
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.judge import Records
 from reproaudit.records import (
@@ -72,8 +72,6 @@ MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
 MOST_ARRAY_BYTES = 2**26
 """Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
-_Table = Mapping[int | None, LoggedRun]
-"""The rows of a table by seed; None without a column of seeds."""
 
 
 # --- the manifest ---------------------------------------------------------------------------------
@@ -316,7 +314,7 @@ class _Reader:
     manifest: Manifest
     placed: Placed
     taken: dict[Path, set[int]] = field(default_factory=dict)
-    _tables: dict[Path, _Table] = field(default_factory=dict)
+    _tables: dict[Path, list[LoggedRun]] = field(default_factory=dict)
     _faults: dict[str, None] = field(default_factory=dict)
 
     def fault(self, place: str, text: str) -> None:
@@ -400,8 +398,9 @@ class _Reader:
     def unread(self) -> Iterator[str]:
         """Yield sentences on rows and files beside the manifest that it does not name."""
         left = []
-        for path, table in self._tables.items():
-            if rest := sorted({one for one in table if one is not None} - self.taken[path]):
+        for path, runs in self._tables.items():
+            there = {run.seed for run in runs if run.seed is not None}
+            if rest := sorted(there - self.taken[path]):
                 where = path.relative_to(self.folder).as_posix()
                 left.append(f"{where} (seeds {', '.join(map(str, rest))})")
         if left:
@@ -525,7 +524,8 @@ class _Reader:
         kind = path.suffix.lower()
         if kind == ".csv":
             if path not in self._tables:  # which is read once however many seeds it holds
-                self._tables[path] = self._parsed(_data(path, place, MOST_TEXT_BYTES), path, place)
+                source = LogSource(path, place, axes=axes_of(self.audit), step="step")
+                self._tables[path] = read_table(source, MOST_TEXT_BYTES)
             return _of_table(self._tables[path], place, wanted)
         if kind not in (".json", ".npz"):
             raise LogError(place, f"found '{kind}'; expected one of .csv, .json, .npz.")
@@ -534,48 +534,26 @@ class _Reader:
                 "found one file for several seeds; expected one for each, with {seed} in its name."
             )
             raise LogError(place, text)
-        if kind == ".json":
-            tree = _json_arrays(_data(path, place, MOST_TEXT_BYTES), place)
-        else:
-            tree = _npz_arrays(_data(path, place, MOST_ARRAY_BYTES), place)
+        tree = (_json_arrays if kind == ".json" else _npz_arrays)(path, place)
         return {
             name: Curve(place, tree.get(f"{name}.steps", tree.get("steps")), values)
             for name, values in tree.items()
             if name != "steps" and not name.endswith(".steps")
         }
 
-    def _parsed(self, data: bytes, path: Path, place: str) -> _Table:
-        columns, rows = csv_rows(decode(data, place), place)
-        if "" in columns:
-            raise LogError(f"{place}:1", "found a column without a name; expected names.")
-        form = TableForm(
-            step="step" if "step" in columns else None,
-            seed="seed" if "seed" in columns else None,
-            axes=axes_of(self.audit) & set(columns),
-            only_value="value" if "value" in columns else None,
-        )
-        source = LogSource(path, place)
-        return {
-            seed: source.run("table", curves)
-            for (_, seed), curves in group_rows(rows, place, path.stem, form).items()
-        }
 
-
-def _data(path: Path, place: str, most: int) -> bytes:
-    try:
-        return read_regular(path, most)
-    except OSError as error:
-        raise LogError(place, f"cannot be read: {error.strerror or error}.") from None
-
-
-def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Curve]:
-    if not wanted.alone and None in table:
+def _of_table(runs: Sequence[LoggedRun], place: str, wanted: _Wanted) -> dict[str, Curve]:
+    by_seed = {run.seed: run for run in runs}
+    if len(by_seed) < len(runs):
+        text = "found several runs of one seed; expected a file for each, or no column of runs."
+        raise LogError(f"{place}:1", text)
+    if not wanted.alone and None in by_seed:
         raise LogError(
             f"{place}:1",
             "found one table for several seeds without a column 'seed'; expected the column, "
             "or {seed} in the file's name.",
         )
-    run = table.get(None, table.get(wanted.seed))
+    run = by_seed.get(None, by_seed.get(wanted.seed))
     if run is None or not run.curves:
         raise LogError(place, f"found no number of seed {wanted.seed}; expected its rows.")
     measurer = RunMeasurer(run, wanted.settings, attested=True, finite_only=False)
@@ -597,7 +575,8 @@ def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Curve]:
     return found
 
 
-def _npz_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
+def _npz_arrays(path: Path, place: str) -> dict[str, NDArray[Any]]:
+    data = read_log(path, place, MOST_ARRAY_BYTES)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
@@ -619,8 +598,8 @@ def _npz_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
         raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
 
 
-def _json_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
-    tree = parse_json(data, place)
+def _json_arrays(path: Path, place: str) -> dict[str, NDArray[Any]]:
+    tree = parse_json(read_log_text(path, place, MOST_TEXT_BYTES), place)
     if not isinstance(tree, dict):
         raise LogError(place, "found no object; expected measurements by name.")
     found: dict[str, NDArray[np.float64]] = {}
@@ -657,23 +636,13 @@ def _fitted(name: str, curve: Curve, wanted: _Wanted) -> Curve:
     """Return a measurement, once its steps, shape and numbers are as declared."""
     place, declaration = curve.place, _declared(name, curve.place, wanted)
     is_series = declaration.kind is MeasurementKind.SERIES
-    steps = np.array(() if curve.steps is None or not is_series else curve.steps, dtype=np.float64)
-    if is_series and not steps.size:
-        raise LogError(place, "found no steps; expected a series over steps.")
-    if steps.ndim != 1:
-        raise LogError(place, f"found steps of {steps.ndim} dimensions; expected one dimension.")
+    steps = _whole_steps(curve) if is_series else None
     shape = declaration.shape(wanted.settings)
-    expected = (len(steps), *shape) if is_series else shape
+    expected = shape if steps is None else (len(steps), *shape)
     if curve.values.shape != expected:
         axes = [*(["step"] if is_series else []), *(axis.name for axis in declaration.axes)]
         words = " by ".join(axes) or "a single number"
         raise LogError(place, f"found shape {curve.values.shape}; expected {expected}: {words}.")
-    wrong = (steps != np.floor(steps)) | (np.diff(steps, prepend=-1) <= 0) | (steps > MAX_STEP)
-    if wrong.any():
-        first = int(wrong.argmax())
-        after = f" after {steps[first - 1]}" if first else ""
-        text = f"found the step {steps[first]}{after}; expected whole ones to 2^53 that increase."
-        raise LogError(place, text)
     if not wanted.diverged and not is_finite(curve.values).all():
         index = np.argwhere(~is_finite(curve.values))[0].tolist()
         raise LogError(
@@ -681,4 +650,20 @@ def _fitted(name: str, curve: Curve, wanted: _Wanted) -> Curve:
             f"found a number that is not finite, or too large, at {index}; expected finite ones. "
             "If the run diverged, write 'status: diverged'.",
         )
-    return replace(curve, steps=steps.astype(np.int64) if is_series else None)
+    return replace(curve, steps=steps)
+
+
+def _whole_steps(curve: Curve) -> NDArray[np.int64]:
+    """Return the steps of a series, once they are a row of whole numbers that increase."""
+    steps = np.array(() if curve.steps is None else curve.steps, dtype=np.float64)
+    if not steps.size:
+        raise LogError(curve.place, "found no steps; expected a series over steps.")
+    if steps.ndim != 1:
+        text = f"found steps of {steps.ndim} dimensions; expected one dimension."
+        raise LogError(curve.place, text)
+    wrong = (steps != np.floor(steps)) | (np.abs(steps) > MAX_STEP)
+    if wrong.any():
+        text = f"found the step {steps[wrong][0]}; expected whole ones to 2^53."
+        raise LogError(curve.place, text)
+    refuse_disorder(steps.astype(np.int64), curve.place)
+    return steps.astype(np.int64)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.elsewhere.logged import (
+    MAX_TEXT_BYTES,
     CurveBuilder,
     Curves,
     LogError,
@@ -98,16 +99,16 @@ class TableForm:
         )
 
 
-def read_table(source: LogSource) -> list[LoggedRun]:
+def read_table(source: LogSource, most: int = MAX_TEXT_BYTES) -> list[LoggedRun]:
     """Read CSV, TSV or JSON lines: a run for each seed and run that columns tell apart."""
     file, name = source.path, source.name
-    text = read_log_text(file, name)
+    text = read_log_text(file, name, most)
     if file.suffix.lower() == ".jsonl":
         columns, rows = _json_lines(text, name)
     else:
-        columns, rows = csv_rows(text, name, "\t" if file.suffix.lower() == ".tsv" else ",")
+        columns, rows = _csv_rows(text, name, "\t" if file.suffix.lower() == ".tsv" else ",")
     form = TableForm.of(columns, source.axes, source.step)
-    groups = group_rows(rows, name, file.stem, form)
+    groups = _group_rows(rows, name, file.stem, form)
     is_wandb = "_step" in columns or any(column.endswith("__MIN") for column in columns)
     not_whole = _sampled(columns, groups.values())
     runs = []
@@ -124,7 +125,7 @@ def read_table(source: LogSource) -> list[LoggedRun]:
     return runs
 
 
-def group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key, Curves]:
+def _group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key, Curves]:
     """Return the curves of a table by run and seed."""
     builders: dict[_Key, CurveBuilder] = {}
     for line, row in rows:
@@ -186,7 +187,7 @@ def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]
             yield from flat(name, value)
 
 
-def csv_rows(text: str, name: str, delimiter: str = ",") -> tuple[list[str], _Rows]:
+def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
     """Return a table's header, and each row by column with its line; empty rows are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
 
