@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class ImportedRole:
 
     Attributes:
         runs: seed -> run.
-        measured: measurement -> seed -> its curve, as `RunMeasurer.measure` makes it; whole ones.
+        measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
@@ -77,7 +77,9 @@ def measure_roles(
             raise LogError(f"mapping: {name}", f"found an unknown measurement. {hint}")
     roles = []
     for batch in scope.batches:
-        runs = {one.seed: one for one in placed if one.batch == batch}
+        runs = {
+            one.seed: one for one in sorted(placed, key=lambda one: one.seed) if one.batch == batch
+        }
         if runs:
             stated = {n.split(".", 1)[1]: v for n, v in overrides.items()
                       if n.startswith(f"{batch.experiment}.")}  # fmt: skip
@@ -94,60 +96,51 @@ def _role(
     settings: Mapping[str, SettingValue],
     mapping: MappingFile,
 ) -> ImportedRole:
-    attested = mapping.complete is not None
-    measurers = {
-        seed: RunMeasurer(one.run, settings, one.diverged, attested)
-        for seed, one in sorted(runs.items())
-    }
     batch = next(iter(runs.values())).batch
     declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
+    unused = {tag for one in runs.values() for tag in one.run.curves}
     for name in wanted:
         quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
         found = {
-            seed: one
-            for seed, measurer in measurers.items()
-            if (one := measurer.measure(name, declared[name], quantity)) is not None
+            seed: made
+            for seed, one in runs.items()
+            if (made := measure(one.run, settings, name, declared[name], quantity)) is not None
         }
-        if found and (reasons := _reasons(name, found, measurers, attested)):
+        unused -= {tag for one in found.values() for tag in one.tags}
+        if found and (reasons := _reasons(found, runs, mapping.complete is not None)):
             withheld[name] = reasons
         elif found:
-            measured[name] = found
-    every = {tag for one in measurers.values() for tag in one.run.curves}
-    used = {tag for one in measurers.values() for tag in one.used}
+            measured[name] = {seed: one.curve for seed, one in found.items()}
     return ImportedRole(
         batch=batch,
-        runs={seed: runs[seed] for seed in measurers},
+        runs=runs,
         measured=measured,
         withheld=withheld,
         absent=tuple(name for name in wanted if name not in measured and name not in withheld),
-        ignored=tuple(sorted(every - used)),
+        ignored=tuple(sorted(unused)),
     )
 
 
 def _reasons(
-    name: str,
-    found: Mapping[int, Curve],
-    measurers: Mapping[int, RunMeasurer],
-    attested: bool,
+    found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
 ) -> tuple[str, ...]:
     """Tell why a measurement of a role is kept out; () if it is whole."""
+    ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
     seeds: dict[str, list[str]] = {}
-    for seed, measurer in measurers.items():
-        for reason in measurer.not_whole.get(name, ()):
+    for seed, one in ended.items():
+        gaps = (*(() if attested else one.gaps), *_not_finite(one.curve))
+        for reason in runs[seed].run.not_whole or gaps:  # a run that was cut ends its curves early
             seeds.setdefault(reason, []).append(str(seed))
     reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
-    without = [str(seed) for seed in measurers if seed not in found]
+    without = [str(seed) for seed in runs if seed not in found]
     if without:
         reasons.append(f"seed {', '.join(without)} did not log it, and others did")
-    steps = {
-        seed: set(one.steps.tolist())
-        for seed, one in found.items()
-        if one.steps is not None and not measurers[seed].diverged
-    }
     if attested or reasons:
         return tuple(reasons)
+    series = {seed: one.curve.steps for seed, one in ended.items()}
+    steps = {seed: set(one.tolist()) for seed, one in series.items() if one is not None}
     every = set[int]().union(*steps.values())
     return tuple(
         f"seed {seed} lacks {len(every - own)} of the {len(every)} steps that the seeds have "
@@ -155,6 +148,14 @@ def _reasons(
         for seed, own in steps.items()
         if every - own
     )[:1]
+
+
+def _not_finite(curve: Curve) -> Iterator[str]:
+    wrong = np.argwhere(~np.isfinite(curve.values))
+    if len(wrong):
+        where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
+        found = curve.values[tuple(wrong[0])]
+        yield f"found {found}{where}; of a run that diverged say so under 'runs'"
 
 
 def _refuse_unlogged(roles: Sequence[ImportedRole], mapping: MappingFile) -> None:
@@ -191,73 +192,75 @@ class _NotLogged(LookupError):
     """A tag that the run does not have."""
 
 
-@dataclass
-class RunMeasurer:
-    """Makes measurements of one run.
+@dataclass(frozen=True)
+class Measured:
+    """A measurement of one run.
 
     Attributes:
-        run: the run.
-        settings: the settings it ran with.
-        diverged: whether it may end early, and hold numbers that are not finite.
-        attested: whether curves with gaps are known to be all there was.
-        finite_only: whether numbers that are not finite are refused.
-        used: the tags that were read.
-        not_whole: measurement -> why its curves may not be taken for whole.
+        curve: its values have the shape (step, *axes) of a series, else (*axes), without steps.
+        tags: the tags that were read.
+        gaps: why these curves may not be whole.
     """
 
-    run: LoggedRun
-    settings: Mapping[str, SettingValue]
-    diverged: bool = False
-    attested: bool = False
-    finite_only: bool = True
-    used: set[str] = field(default_factory=set)
-    not_whole: dict[str, list[str]] = field(default_factory=dict)
-    _gaps: dict[tuple[str, LoggedCoordinates], list[str]] = field(default_factory=dict)
-    _axes: set[str] = field(default_factory=set)
+    curve: Curve
+    tags: frozenset[str]
+    gaps: tuple[str, ...]
 
-    def measure(
-        self, name: str, declaration: Declaration, quantity: LoggedQuantity
-    ) -> Curve | None:
-        """Make one measurement; None if the run has none of the tags it needs.
 
-        Its values have the shape (step, *axes) of a series, else (*axes), without steps.
-        """
-        place = f"{self.run.name}, measurement '{name}'"
-        names = [axis.name for axis in declaration.axes]
-        coordinates = [axis.coordinates(self.settings) for axis in declaration.axes]
-        values: list[Curve] = []
-        absent: str | None = None
-        self._gaps, self._axes = {}, set()
-        for at in itertools.product(*coordinates):
-            try:
-                values.append(self._value(quantity, dict(zip(names, at, strict=True)), place))
-            except _NotLogged as error:
-                absent = str(error)
-        if not values:
-            return None
-        if unused := set(names) - self._axes:
-            raise LogError(
-                f"{place}, expression",
-                f"found no {{{unused.pop()}}} in it; expected its tags to depend on every axis of "
-                "the measurement.",
+def measure(
+    run: LoggedRun,
+    settings: Mapping[str, SettingValue],
+    name: str,
+    declaration: Declaration,
+    quantity: LoggedQuantity,
+) -> Measured | None:
+    """Make a measurement of a run with its settings; None if it has none of the tags it needs."""
+    place = f"{run.name}, measurement '{name}'"
+    names = [axis.name for axis in declaration.axes]
+    coordinates = [axis.coordinates(settings) for axis in declaration.axes]
+    reader = _CurveReader(run)
+    values: list[Curve] = []
+    absent: str | None = None
+    for at in itertools.product(*coordinates):
+        try:
+            values.append(reader.value(quantity, dict(zip(names, at, strict=True)), place))
+        except _NotLogged as error:
+            absent = str(error)
+    unused = set(names) - reader.axes
+    if not values or (unused and quantity.expression is None):
+        return None
+    if unused:
+        raise LogError(
+            f"{place}, expression",
+            f"found no {{{unused.pop()}}} in it; expected its tags to depend on every axis of "
+            "the measurement.",
+        )
+    if absent is not None:
+        raise LogError(place, f"found no '{absent}', though others are there; expected it.")
+    return Measured(
+        _stacked(values, declaration, tuple(map(len, coordinates)), place),
+        frozenset(tag for tag, _ in reader.read),
+        tuple(
+            dict.fromkeys(
+                f"'{tag}': {gap}"
+                for (tag, _), curve in reader.read.items()
+                for gap in _gaps_in(curve, run.config)
             )
-        if absent is not None:
-            raise LogError(place, f"found no '{absent}', though others are there; expected it.")
-        measured = _stacked(values, declaration, tuple(map(len, coordinates)), place)
-        gaps = [gap for one in self._gaps.values() for gap in one]
-        wrong = np.argwhere(~np.isfinite(measured.values))
-        if self.finite_only and len(wrong):
-            found = measured.values[tuple(wrong[0])]
-            where = "" if measured.steps is None else f" at step {measured.steps[wrong[0][0]]}"
-            gaps.append(f"found {found}{where}; of a run that diverged say so under 'runs'")
-        reasons = self.run.not_whole or gaps  # a run that was cut is why its curves end early
-        if reasons and not self.diverged:
-            self.not_whole[name] = list(dict.fromkeys(reasons))
-        return measured
+        ),
+    )
 
-    def _value(self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str) -> Curve:
+
+class _CurveReader:
+    """Reads curves of one run; `read` has those that were, `axes` what they depend on."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        self._run = run
+        self.read: dict[tuple[str, LoggedCoordinates], Curve] = {}
+        self.axes: set[str] = set()
+
+    def value(self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str) -> Curve:
         if quantity.expression is None:
-            return self._logged(quantity.tag or "", at, whole=True)
+            return self._logged(quantity.tag or "", at)
         try:
             return evaluate(
                 quantity.expression, lambda name: self._logged(quantity.let.get(name, name), at)
@@ -266,33 +269,28 @@ class RunMeasurer:
             text = f"found {error}; expected a formula as docs/import.md describes it."
             raise LogError(f"{place}, expression", text) from None
 
-    def _logged(self, template: str, at: Mapping[str, Coordinate], whole: bool = False) -> Curve:
+    def _logged(self, template: str, at: Mapping[str, Coordinate]) -> Curve:
         """Return the curve under a tag at these coordinates, looked through for faults."""
         tag, rest = _filled(template, at)
-        curves = self.run.curves.get(tag, {})
+        curves = self._run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
         if axes - set(rest):
             first = ", ".join(f"{axis} {one}" for axis, one in sorted(next(iter(curves))))
             raise LogError(
-                f"{self.run.name}, tag '{tag}'",
+                f"{self._run.name}, tag '{tag}'",
                 f"found numbers at {first}; expected a measurement with this axis.",
             )
         own = coordinates_of({axis: rest[axis] for axis in axes})
         curve = curves.get(own)
-        if curve is None or (whole and len(axes) < len(rest)):
-            where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
-            raise _NotLogged(f"{tag} at {where}" if rest else tag)
-        self._axes |= axes | (set(at) - set(rest))
-        self.used.add(tag)
-        if (tag, own) not in self._gaps:
-            _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
-            found = [] if self.attested else _gaps_in(curve, self.run.config)
-            self._gaps[tag, own] = [f"'{tag}': {one}" for one in found]
-        if curve.steps is None:
-            return replace(curve, values=curve.values[-1])
-        if not len(curve.steps):
+        where = f"{tag} at {', '.join(f'{axis} {one}' for axis, one in rest.items())}"
+        if curve is None:
+            raise _NotLogged(where if rest else tag)
+        _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
+        if curve.steps is not None and not len(curve.steps):
             raise _NotLogged(tag)
-        return curve
+        self.read[tag, own] = curve
+        self.axes |= axes | (set(at) - set(rest))
+        return curve if curve.steps is not None else replace(curve, values=curve.values[-1])
 
 
 def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:

@@ -49,7 +49,7 @@ from reproaudit.elsewhere.logged import (
     read_log_text,
 )
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of, refuse_disorder
+from reproaudit.elsewhere.measuring import measure, measurements_of, refuse_disorder
 from reproaudit.elsewhere.roles import axes_of, end_beside, role_words, some, stated_length
 from reproaudit.elsewhere.tables import read_table
 from reproaudit.errors import SpecError, UsageError, did_you_mean
@@ -556,11 +556,11 @@ def _of_table(runs: Sequence[LoggedRun], place: str, wanted: _Wanted) -> dict[st
     run = by_seed.get(None, by_seed.get(wanted.seed))
     if run is None or not run.curves:
         raise LogError(place, f"found no number of seed {wanted.seed}; expected its rows.")
-    measurer = RunMeasurer(run, wanted.settings, attested=True, finite_only=False)
     found: dict[str, Curve] = {}
     for name, at in run.curves.items():
         declaration = _declared(name, f"{place}: {on_one_line(name, 80)}", wanted)
-        measured = measurer.measure(name, declaration, LoggedQuantity(tag=name))
+        quantity = LoggedQuantity(tag=name)
+        measured = measure(run, wanted.settings, name, declaration, quantity)
         if measured is None or len(at) > math.prod(declaration.shape(wanted.settings)):
             axes = [
                 f"{axis.name} {', '.join(map(str, axis.coordinates(wanted.settings)[:8]))}"
@@ -571,7 +571,7 @@ def _of_table(runs: Sequence[LoggedRun], place: str, wanted: _Wanted) -> dict[st
                 "found numbers at other coordinates than the declared ones; expected "
                 f"{'; '.join(axes) or 'none'}.",
             )
-        found[name] = measured
+        found[name] = measured.curve
     return found
 
 
