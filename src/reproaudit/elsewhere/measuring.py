@@ -1,18 +1,16 @@
-"""The audit's declared measurements out of runs' curves, and which of these are not whole."""
+"""A declared measurement out of a run's curves, and why these may not be whole."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.elsewhere.logged import (
@@ -23,8 +21,8 @@ from reproaudit.elsewhere.logged import (
     coordinates_of,
     number_of,
 )
-from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, MappingFile, evaluate
-from reproaudit.elsewhere.roles import PlacedRun, Scope, end_beside, normal, role_words
+from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, evaluate
+from reproaudit.elsewhere.roles import end_beside, normal
 from reproaudit.errors import did_you_mean
 from reproaudit.records import Measurements, Series
 
@@ -36,156 +34,6 @@ _LAST_STEP = re.compile(
 )
 """Names of the number of steps in configurations."""
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-
-
-@dataclass(frozen=True)
-class ImportedRole:
-    """An experiment or a control with its runs.
-
-    Attributes:
-        runs: seed -> run.
-        measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
-        withheld: measurement -> why it is kept out, for every seed.
-        absent: the wanted measurements that no run logged.
-        ignored: the tags that nothing was made of.
-    """
-
-    batch: Batch
-    runs: Mapping[int, PlacedRun]
-    measured: Mapping[str, Mapping[int, Curve]]
-    withheld: Mapping[str, tuple[str, ...]]
-    absent: tuple[str, ...]
-    ignored: tuple[str, ...]
-
-
-def measure_roles(
-    audit: Audit,
-    scope: Scope,
-    placed: Sequence[PlacedRun],
-    overrides: Mapping[str, SettingValue],
-    mapping: MappingFile,
-) -> tuple[ImportedRole, ...]:
-    """Make the measurements of every role.
-
-    A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
-    that run alone would choose among the seeds.
-    """
-    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
-    for name in mapping.mapping:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise LogError(f"mapping: {name}", f"found an unknown measurement. {hint}")
-    roles = []
-    for batch in scope.batches:
-        runs = {
-            one.seed: one for one in sorted(placed, key=lambda one: one.seed) if one.batch == batch
-        }
-        if runs:
-            stated = {n.split(".", 1)[1]: v for n, v in overrides.items()
-                      if n.startswith(f"{batch.experiment}.")}  # fmt: skip
-            settings = {**batch.settings(audit), **stated, **dict(batch.overrides)}
-            roles.append(_role(audit, scope, runs, settings, mapping))
-    _refuse_unlogged(roles, mapping)
-    return tuple(roles)
-
-
-def _role(
-    audit: Audit,
-    scope: Scope,
-    runs: Mapping[int, PlacedRun],
-    settings: Mapping[str, SettingValue],
-    mapping: MappingFile,
-) -> ImportedRole:
-    batch = next(iter(runs.values())).batch
-    declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
-    measured: dict[str, dict[int, Curve]] = {}
-    withheld: dict[str, tuple[str, ...]] = {}
-    unused = {tag for one in runs.values() for tag in one.run.curves}
-    for name in wanted:
-        quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
-        found = {
-            seed: made
-            for seed, one in runs.items()
-            if (made := measure(one.run, settings, name, declared[name], quantity)) is not None
-        }
-        unused -= {tag for one in found.values() for tag in one.tags}
-        if found and (reasons := _reasons(found, runs, mapping.complete is not None)):
-            withheld[name] = reasons
-        elif found:
-            measured[name] = {seed: one.curve for seed, one in found.items()}
-    return ImportedRole(
-        batch=batch,
-        runs=runs,
-        measured=measured,
-        withheld=withheld,
-        absent=tuple(name for name in wanted if name not in measured and name not in withheld),
-        ignored=tuple(sorted(unused)),
-    )
-
-
-def _reasons(
-    found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
-) -> tuple[str, ...]:
-    """Tell why a measurement of a role is kept out; () if it is whole."""
-    ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
-    seeds: dict[str, list[str]] = {}
-    for seed, one in ended.items():
-        gaps = (*(() if attested else one.gaps), *_not_finite(one.curve))
-        for reason in runs[seed].run.not_whole or gaps:  # a run that was cut ends its curves early
-            seeds.setdefault(reason, []).append(str(seed))
-    reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
-    without = [str(seed) for seed in runs if seed not in found]
-    if without:
-        reasons.append(f"seed {', '.join(without)} did not log it, and others did")
-    if attested or reasons:
-        return tuple(reasons)
-    series = {seed: one.curve.steps for seed, one in ended.items()}
-    steps = {seed: set(one.tolist()) for seed, one in series.items() if one is not None}
-    every = set[int]().union(*steps.values())
-    return tuple(
-        f"seed {seed} lacks {len(every - own)} of the {len(every)} steps that the seeds have "
-        f"together, the first {min(every - own)}"
-        for seed, own in steps.items()
-        if every - own
-    )[:1]
-
-
-def _not_finite(curve: Curve) -> Iterator[str]:
-    wrong = np.argwhere(~np.isfinite(curve.values))
-    if len(wrong):
-        where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
-        found = curve.values[tuple(wrong[0])]
-        yield f"found {found}{where}; of a run that diverged say so under 'runs'"
-
-
-def _refuse_unlogged(roles: Sequence[ImportedRole], mapping: MappingFile) -> None:
-    """Refuse a mapping to tags that no run has, and logs of which nothing was wanted."""
-    there = {name for role in roles for name in (*role.measured, *role.withheld)}
-    absent = sorted({name for role in roles for name in role.absent} - there)
-    ignored = sorted({tag for role in roles for tag in role.ignored})
-    for name, said in mapping.mapping.items():
-        if name in absent:
-            raise LogError(
-                f"mapping: {name}",
-                f"found no logged '{said.tag or said.expression}' in any run; expected it. "
-                f"{did_you_mean(said.tag or '', ignored)}",
-            )
-    if roles and not there:
-        raise LogError(
-            f"runs of {role_words(roles[0].batch)}",
-            f"found the tags {', '.join(ignored[:12]) or 'nothing'}; expected "
-            f"{', '.join(absent[:12])}. Say under 'mapping' in a mapping file which tag is which "
-            "measurement.",
-        )
-    if roles and not any(role.measured for role in roles):
-        name, reasons = next(one for role in roles for one in role.withheld.items())
-        raise LogError(
-            f"runs of {role_words(roles[0].batch)}",
-            f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
-        )
-
-
-# --- one run --------------------------------------------------------------------------------------
 
 
 class _NotLogged(LookupError):
@@ -282,9 +130,9 @@ class _CurveReader:
             )
         own = coordinates_of({axis: rest[axis] for axis in axes})
         curve = curves.get(own)
-        where = f"{tag} at {', '.join(f'{axis} {one}' for axis, one in rest.items())}"
         if curve is None:
-            raise _NotLogged(where if rest else tag)
+            where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
+            raise _NotLogged(f"{tag} at {where}" if rest else tag)
         _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
         if curve.steps is not None and not len(curve.steps):
             raise _NotLogged(tag)
@@ -401,14 +249,14 @@ def measurements_of(
     declared: Mapping[str, Declaration], found: Mapping[str, Curve]
 ) -> Measurements:
     """Return measurements of one run as records hold them."""
-    kinds: dict[MeasurementKind, dict[str, Curve]] = {kind: {} for kind in MeasurementKind}
+    kinds: dict[MeasurementKind, dict[str, Any]] = {kind: {} for kind in MeasurementKind}
     for name, one in found.items():
-        kinds[declared[name].kind][name] = one
+        steps = () if one.steps is None else tuple(one.steps.tolist())
+        is_series = declared[name].kind is MeasurementKind.SERIES
+        made = Series(steps=steps, values=one.values) if is_series else one.values
+        kinds[declared[name].kind][name] = made
     return Measurements(
-        scalars={name: float(one.values) for name, one in kinds[MeasurementKind.SCALAR].items()},
-        series={
-            name: Series(steps=tuple(np.array(one.steps).tolist()), values=one.values)
-            for name, one in kinds[MeasurementKind.SERIES].items()
-        },
-        arrays={name: one.values for name, one in kinds[MeasurementKind.ARRAY].items()},
+        scalars={name: float(value) for name, value in kinds[MeasurementKind.SCALAR].items()},
+        series=kinds[MeasurementKind.SERIES],
+        arrays=kinds[MeasurementKind.ARRAY],
     )
