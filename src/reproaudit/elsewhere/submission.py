@@ -1,15 +1,13 @@
 """Measurements made elsewhere: the authors' own logs, another framework's runs.
 
 A folder holds a manifest (their origin, and the files of each run) and the files: CSV, JSON or NPZ.
-Here they are checked against the audit's declarations, and made into records that carry their
-origin, so that they are judged as ours are and never passed off as ours. Sizes are checked before
-content, and nothing is unpickled. All faults are told at once, each with its place; of a file the
-first one.
+Here they are held against the audit's declarations, and made into records that carry their origin,
+so that they are judged as ours are and never passed off as ours. All faults are told at once, each
+with its place; of a file the first one.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
-none of its own). Seeds of another program are mere labels; with fewer than five runs a claim is not
-tested.
+none of its own). Seeds of another program are mere labels.
 """
 
 from __future__ import annotations
@@ -180,22 +178,20 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
     """
     found = {}
     for folder in folders:
-        if _manifests(folder):
-            paper = read_manifest(folder)[0].paper or (slugs[0] if len(slugs) == 1 else None)
-            if paper is None:
-                raise UsageError(
-                    f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
-                    "Write 'paper: SLUG' into it."
-                )
-            found[paper] = folder
-            continue
+        own = _manifests(folder)
         below = {one.name: one for one in sorted(folder.iterdir()) if _manifests(one)}
-        if not below:
+        paper = read_manifest(folder)[0].paper if own else None
+        if not own and not below:
             raise UsageError(
                 f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
                 "a subfolder named after the paper."
             )
-        found.update(below)
+        if own and paper is None and len(slugs) != 1:
+            raise UsageError(
+                f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
+                "Write 'paper: SLUG' into it."
+            )
+        found.update({paper or slugs[0]: folder} if own else below)
     return found
 
 
@@ -470,12 +466,10 @@ class _Reader:
         """Return the measurements of one seed, out of all its files, that fit."""
         found: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
-            path = self._path(written, wanted.seed, self.placed("runs", index, "files", number))
-            if path is None:
-                continue
-            place = path.relative_to(self.folder).as_posix()
             one = replace(wanted, alone=wanted.alone or "{seed}" in written)
             with self._gathered():
+                path = self._path(written, one.seed, self.placed("runs", index, "files", number))
+                place = path.relative_to(self.folder).as_posix()
                 for name, curve in self._read(path, place, one).items():
                     here = f"{place}: {on_one_line(name, 80)}"
                     with self._gathered():
@@ -499,22 +493,17 @@ class _Reader:
         except LogError as error:
             self._faults[str(error)] = None
 
-    def _path(self, written: str, seed: int, place: str) -> Path | None:
+    def _path(self, written: str, seed: int, place: str) -> Path:
         """Return a file beside the manifest; nothing outside its folder is read."""
-        name = written.replace("{seed}", str(seed))
         try:
-            path = (self.folder / name).resolve()
-            if not path.is_relative_to(self.folder):
-                fault = f"found '{written}'; expected a file inside the manifest's folder."
-            elif path.exists():
+            path = (self.folder / written.replace("{seed}", str(seed))).resolve(strict=True)
+            if path.is_relative_to(self.folder):
                 return path
-            else:
-                fault = f"found no file '{name}'; expected one beside the manifest."
-        except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
+            reason = "outside of it"
+        except (OSError, RuntimeError, ValueError) as error:  # absent, too long, a loop of links
             reason = getattr(error, "strerror", None) or "no path, or a loop of links"
-            fault = f"found '{on_one_line(written, 80)}', which is {reason}."
-        self.fault(place, fault)
-        return None
+        fault = f"found '{on_one_line(written, 80)}' ({reason}; seed {seed})"
+        raise LogError(place, f"{fault}; expected a file inside the manifest's folder.")
 
     # --- files ------------------------------------------------------------------------------------
 
