@@ -444,7 +444,7 @@ def test_logs_that_are_none_are_told(tmp_path: Path) -> None:
     assert "no log" in refused(tmp_path, tmp_path / "logs")
     assert "no such file" in refused(tmp_path, tmp_path / "missing")
     (tmp_path / "model.pt").write_bytes(b"")
-    assert "'.pt'" in refused(tmp_path, tmp_path / "model.pt")
+    assert "model.pt (no log)" in refused(tmp_path, tmp_path / "model.pt")
     assert "expected NAME=NUMBER" in refused(tmp_path, tmp_path / "logs", seeds=("a=b",))
 
 

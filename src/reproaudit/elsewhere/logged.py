@@ -53,6 +53,7 @@ class LogSource:
         parts: the names in which a seed may be written, from the outermost to its own.
         axes: the audit's axes, which a table may have as columns.
         step: what counts the steps, where the mapping names it.
+        skipped: by name, why something that was seen is no run; readers add to it.
     """
 
     path: Path
@@ -60,6 +61,7 @@ class LogSource:
     parts: tuple[str, ...] = ()
     axes: frozenset[str] = frozenset()
     step: str | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
 
     def run(self, logger: str, curves: Curves, **more: Any) -> LoggedRun:
         """Return a run that was found here; `more` are other fields of it."""
@@ -104,7 +106,6 @@ class LoggedRun:
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
-        deleted: whether it was deleted in its logger, and is no run of its own.
         configurations: the files that its configuration was read from.
     """
 
@@ -119,7 +120,6 @@ class LoggedRun:
     not_whole: tuple[str, ...] = ()
     step: str | None = None
     made: date | None = None
-    deleted: bool = False
     configurations: tuple[Path, ...] = ()
 
 

@@ -122,6 +122,8 @@ def read_table(source: LogSource, most: int = MAX_TEXT_BYTES) -> list[LoggedRun]
         )
         logger = "W&B export" if is_wandb else "table"
         runs.append(named.run(logger, curves, seed=seed, not_whole=not_whole, step=form.step))
+    if not runs:
+        source.skipped[name] = "a table without rows"
     return runs
 
 
@@ -131,7 +133,10 @@ def _group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key
     for line, row in rows:
         place = f"{name}:{line}"
         run = str(row.get(form.run, "")).strip() if form.run is not None else None
-        key = run, None if form.seed is None else _seed(place, row, form.seed)
+        seed = None if form.seed is None else _whole(place, row.get(form.seed), form.seed)
+        if form.seed is not None and (seed is None or not 0 <= seed < 2**32):
+            raise LogError(place, f"found the {form.seed} {seed}; expected one from 0 to 2^32 - 1.")
+        key = run, seed
         if key not in builders:
             builders[key] = CurveBuilder(name)
         if form.only_value is not None:
@@ -140,19 +145,9 @@ def _group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key
     return {key: builder.curves() for key, builder in builders.items()}
 
 
-def _seed(place: str, row: Mapping[str, Any], column: str) -> int:
-    number = number_of(row.get(column))
-    if number is None or not number.is_integer() or not 0 <= number < 2**32:
-        found = str(row.get(column))[:40]
-        raise LogError(
-            place, f"column {column}: found {found!r}; expected a whole number below 2^32."
-        )
-    return int(number)
-
-
 def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]) -> None:
     """Take the numbers of one row. An empty cell was not observed."""
-    step = None if form.step is None else _step(place, row.get(form.step), form.step)
+    step = None if form.step is None else _whole(place, row.get(form.step), form.step)
     at = coordinates_of({axis: row[axis] for axis in form.axes & row.keys()})
     for tag, value in _cells(row, form):
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -166,7 +161,7 @@ def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[st
             builder.add(tag, step, number, at)
 
 
-def _step(place: str, value: Any, column: str) -> int | None:
+def _whole(place: str, value: Any, column: str) -> int | None:
     if value is None or value == "":
         return None
     number = number_of(value)
