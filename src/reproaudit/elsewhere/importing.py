@@ -27,6 +27,7 @@ from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile, read_mappi
 from reproaudit.elsewhere.measuring import Measured, measure
 from reproaudit.elsewhere.roles import (
     PlacedRun,
+    Roles,
     Scope,
     axes_of,
     compare_settings,
@@ -84,11 +85,7 @@ def import_logs(
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
-        roles = [
-            _role(audit, scope, batch, by_seed, stated[batch.experiment], mapping)
-            for batch, by_seed in placed.items()
-        ]
-        _refuse_unlogged(audit, roles, mapping)
+        roles = _measured_roles(audit, scope, placed, stated, mapping)
         runs = [one.run for role in placed.values() for one in role.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = tuple(_notes(mapping, ignored, skipped))
@@ -100,9 +97,8 @@ def import_logs(
             "settings": compare_settings(audit, placed),
             "notes": list(notes),
         }
-        origin = _origin(logs, mapping, runs)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
-        head = manifest_head(origin, tier, settings, mapping.proxy, notes)
+        head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
         fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], head)
         text = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
         (folder / PROTOCOL).write_text(text + "\n", encoding="utf-8")
@@ -169,6 +165,21 @@ class _Role:
     withheld: Mapping[str, tuple[str, ...]]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
+
+
+def _measured_roles(
+    audit: Audit,
+    scope: Scope,
+    placed: Roles,
+    stated: Mapping[str, Mapping[str, SettingValue]],
+    mapping: MappingFile,
+) -> list[_Role]:
+    roles = [
+        _role(audit, scope, batch, runs, stated[batch.experiment], mapping)
+        for batch, runs in placed.items()
+    ]
+    _refuse_unlogged(audit, roles, mapping)
+    return roles
 
 
 def _role(

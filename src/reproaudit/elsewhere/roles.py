@@ -377,14 +377,13 @@ def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
 def _of_settings(
     settings: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
 ) -> Batch:
+    by_settings = {canonical_settings(dict(one.overrides)): one for one in batches}
     wanted = canonical_settings(settings)
-    for batch in batches:
-        if canonical_settings(dict(batch.overrides)) == wanted:
-            return batch
-    controls = " or ".join(role_words(one) for one in batches if one.overrides) or "no settings"
-    raise LogError(
-        f"runs: '{run.name}'", f"settings: found {dict(settings)}; expected {controls}, or none."
-    )
+    if wanted not in by_settings:
+        expected = " or ".join(role_words(one) for one in batches)
+        text = f"settings: found {dict(settings)}; expected those of {expected}."
+        raise LogError(f"runs: '{run.name}'", text)
+    return by_settings[wanted]
 
 
 def _of_stated(

@@ -17,7 +17,7 @@ from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.elsewhere.mapping import LoggedQuantity
 from reproaudit.elsewhere.measuring import measure, measurements_of
-from reproaudit.elsewhere.roles import SEED_NAMES, normal, stated_length
+from reproaudit.elsewhere.roles import seeds_in, stated_length
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
@@ -235,9 +235,8 @@ def _joined(runs: Sequence[LoggedRun], seed: SettingValue) -> LoggedRun:
     config: dict[str, object] = {}
     for run in runs:
         stated: dict[str, float | None] = {"its table": run.seed}
-        for name, value in run.config.items():
-            if normal(name.rpartition(".")[2]) in SEED_NAMES:
-                stated[f"its configuration ({name})"] = number_of(value)
+        for name, value in seeds_in(run.config):
+            stated[f"its configuration ({name})"] = number_of(value)
         for where, other in stated.items():
             if other is not None and other != seed:
                 raise LogError(place, f"found the seed {other:g} in {where}; expected {seed}.")
