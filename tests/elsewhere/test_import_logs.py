@@ -444,7 +444,7 @@ def test_logs_that_are_none_are_told(tmp_path: Path) -> None:
     assert "no log" in refused(tmp_path, tmp_path / "logs")
     assert "no such file" in refused(tmp_path, tmp_path / "missing")
     (tmp_path / "model.pt").write_bytes(b"")
-    assert "'.pt'" in refused(tmp_path, tmp_path / "model.pt")
+    assert "model.pt (no log)" in refused(tmp_path, tmp_path / "model.pt")
     assert "expected NAME=NUMBER" in refused(tmp_path, tmp_path / "logs", seeds=("a=b",))
 
 
@@ -462,7 +462,7 @@ def test_a_folder_that_holds_something_is_never_written_to(tmp_path: Path) -> No
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
 def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log.csv")
-    assert "found a pipe" in refused(tmp_path, tmp_path / "log.csv")
+    assert "cannot be read: a pipe" in refused(tmp_path, tmp_path / "log.csv")
     logs = write(tmp_path / "logs")
     os.mkfifo(logs / "pipe.csv")
     run_import(tmp_path, [logs])

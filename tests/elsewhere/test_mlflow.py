@@ -28,7 +28,8 @@ curves = st.lists(
 
 
 def read(folder: Path) -> LoggedRun:
-    return mlflow.read_store_run(LogSource(folder, "run", ("run",)))
+    (run,) = mlflow.read_store_run(LogSource(folder, "run", ("run",)))
+    return run
 
 
 def read_base(file: Path) -> list[LoggedRun]:
@@ -66,7 +67,9 @@ def test_a_run_that_is_not_finished_is_not_whole(tmp_path: Path, status: int) ->
 
 def test_deleted_runs_are_left_out(tmp_path: Path) -> None:
     folder = encoders.mlflow_run(tmp_path / "run", {"loss": CURVE}, {}, stage="deleted")
-    assert read(folder).deleted
+    source = LogSource(folder, "run")
+    assert list(mlflow.read_store_run(source)) == []
+    assert source.skipped == {"run": "deleted in MLflow"}
 
 
 @pytest.mark.parametrize("line", ["1 2", "x 1.0 0", "1 1.0 zero", "1 one 0", "1"])

@@ -85,7 +85,7 @@ def test_empty_cells_were_not_observed_and_text_is_told_only_if_wanted(tmp_path:
         ("step,loss\n1.5,1\n", "step '1.5'"),
         ("step,loss\nx,1\n", "step 'x'"),
         ("step,loss\n1e300,1\n", "2^53"),
-        ("seed,step,loss\n-1,0,1\n", "column seed"),
+        ("seed,step,loss\n-1,0,1\n", "the seed -1"),
         ('step,loss\n0,"1\n', "no CSV row"),
         ("step,loss\n0," + "9" * 200_000 + "\n", "field larger"),
     ],

@@ -4,8 +4,8 @@ Logs: `finding` looks for them; a reader of each kind (`binary`: TensorBoard and
 `tables`: with Lightning and Hugging Face) takes a `LogSource` and returns `LoggedRun`s. From there
 on the source makes no difference: `roles` finds what a run was started with, settles its seed and
 its role (an experiment or a control) and holds its settings against the audit's, `measuring` makes
-declared measurements from curves and says which are not whole, `writing` writes a folder, as a
-whole or not at all, and `importing` says what became of every log.
+declared measurements from curves, `writing` writes a folder, as a whole or not at all, and
+`importing` keeps out what is not whole and says what became of every log.
 
 Folders: `submission` reads their manifest, holds the numbers against the declarations, and makes
 records of them that carry their origin and are judged as ours are. Its tables are read and measured

@@ -42,54 +42,50 @@ _Records = Iterator[tuple[int, bytes]]
 """Where each record begins in its file, and its bytes."""
 
 
-class WireError(ValueError):
-    """Bytes that are no message, or a field of another type than its number says."""
-
-
-class Message:
+class _Message:
     """The fields of a message by their numbers; where one comes several times, the last counts."""
 
     def __init__(self, data: bytes) -> None:
-        """Take the bytes."""
         self._fields: dict[int, list[int | bytes]] = {}
         for number, value in _fields(data):
             self._fields.setdefault(number, []).append(value)
 
     def raw(self, number: int) -> int | bytes | None:
-        """Return a varint as an unsigned number, everything else as its bytes; None if absent."""
+        """A varint as an unsigned number, everything else as its bytes; None if absent."""
         return self._fields[number][-1] if number in self._fields else None
 
-    def all_bytes(self, number: int) -> list[bytes]:
-        """Return every message or string under a number."""
+    def parts(self, number: int) -> list[bytes]:
+        """Every message or string under a number."""
         found = self._fields.get(number, [])
         if any(isinstance(one, int) for one in found):
-            raise WireError("found a number; expected text or a message")
+            raise ValueError("found a number; expected text or a message")
         return [one for one in found if isinstance(one, bytes)]
 
-    def messages(self, number: int) -> Iterator[Message]:
-        """Yield every message under a number."""
-        return map(Message, self.all_bytes(number))
+    def last(self, number: int, default: bytes = b"") -> bytes:
+        return next(reversed(self.parts(number)), default)
 
-    def message(self, number: int) -> Message:
-        """Return a message; one without fields if it is absent."""
-        return Message(next(reversed(self.all_bytes(number)), b""))
+    def messages(self, number: int) -> Iterator[_Message]:
+        return map(_Message, self.parts(number))
+
+    def message(self, number: int) -> _Message:
+        return _Message(self.last(number))
 
     def text(self, number: int) -> str:
-        """Return a string, or "" if it is absent; what is no UTF-8 is replaced."""
-        return next(reversed(self.all_bytes(number)), b"").decode("utf-8", errors="replace")
+        return self.last(number).decode("utf-8", errors="replace")
 
     def whole(self, number: int) -> int:
-        """Return an int64, or 0 if it is absent."""
+        """An int64; 0 if absent."""
         value = self.raw(number) or 0
         if not isinstance(value, int):
-            raise WireError("found bytes; expected a whole number")
+            raise ValueError("found bytes; expected a whole number")
         return value - (1 << 64) if value >= 1 << 63 else value
 
     def real(self, number: int, form: str = "<d") -> float:
-        """Return a double, or a float with the form "<f"; 0 if it is absent."""
-        data = next(reversed(self.all_bytes(number)), bytes(struct.calcsize(form)))
-        if len(data) != struct.calcsize(form):
-            raise WireError(f"found {len(data)} bytes; expected {struct.calcsize(form)}")
+        """A double, or a float with the form "<f"; 0 if absent."""
+        size = struct.calcsize(form)
+        data = self.last(number, bytes(size))
+        if len(data) != size:
+            raise ValueError(f"found {len(data)} bytes; expected {size}")
         return float(struct.unpack(form, data)[0])
 
 
@@ -99,7 +95,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         key, at = _varint(message, at)
         number, kind = key >> 3, key & 7
         if number == 0:
-            raise WireError("found field number 0")
+            raise ValueError("found field number 0")
         if kind == _VARINT:
             value, at = _varint(message, at)
             yield number, value
@@ -109,9 +105,9 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif kind in _FIXED:
             size = _FIXED[kind]
         else:
-            raise WireError(f"found wire type {kind}")
+            raise ValueError(f"found wire type {kind}")
         if size > end - at:
-            raise WireError(f"found a field of {size} bytes where {end - at} are left")
+            raise ValueError(f"found a field of {size} bytes where {end - at} are left")
         yield number, message[at : at + size]
         at += size
 
@@ -120,7 +116,7 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
     result = shift = 0
     while True:
         if at >= len(message) or shift > 63:
-            raise WireError("found a whole number without its end")
+            raise ValueError("found a whole number without its end")
         byte = message[at]
         at += 1
         result |= (byte & 0x7F) << shift
@@ -129,34 +125,26 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _take_all(records: _Records, place: str, take: Callable[[Message], None]) -> None:
+def _take_all(records: _Records, place: str, take: Callable[[_Message], None]) -> None:
     for at, record in records:
         try:
-            take(Message(record))
-        except WireError as error:
+            take(_Message(record))
+        except ValueError as error:
             raise LogError(
                 f"{place} at byte {at}", f"found a record that cannot be read ({error})."
             ) from None
 
 
-def _truncated(place: str, at: int) -> LogError:
-    return LogError(
-        f"{place} at byte {at}",
-        "found the file's end inside a record; expected whole records. The run was killed, or the "
-        "file is truncated: copy it again, or leave it out.",
-    )
-
-
-def _damaged(place: str, at: int) -> LogError:
-    return LogError(
-        f"{place} at byte {at}",
-        "found a damaged record; expected its checksum to fit. Copy the file again.",
-    )
+_CUT_OFF = (
+    "found the file's end inside a record; expected whole records. The run was killed, or the "
+    "file is truncated: copy it again, or leave it out."
+)
+_DAMAGED = "found a damaged record; expected its checksum to fit. Copy the file again."
 
 
 # --- TensorBoard ----------------------------------------------------------------------------------
 
-_FORMS = {1: ("<f4", 5), 2: ("<f8", 6), 3: ("<i4", 7), 9: ("<i8", 10), 19: ("<f2", 0)}
+_FORMS = {1: ("<f4", 5), 2: ("<f8", 6)}
 """By a tensor's dtype: the form of the bytes, and the field that lists numbers one by one."""
 
 
@@ -167,7 +155,7 @@ def is_event_file(name: str) -> bool:
 
 def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
     """Read the run that one folder's event files hold together."""
-    in_order = tuple(sorted(files, key=_begun))
+    in_order = tuple(sorted(files))  # their names hold the second in which each was begun
     reader = _EventReader(source.name)
     for file in in_order:
         place = f"{source.name}/{file.name}"
@@ -181,29 +169,21 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
     )
 
 
-def _begun(file: Path) -> tuple[str, str]:
-    """Return the second in which an event file was begun, which its name holds, and the name."""
-    time = file.name.partition(".tfevents.")[2].partition(".")[0]
-    return time.rjust(12, "0"), file.name
-
-
 def _tf_records(file: Path, place: str) -> _Records:
     with open_log(file, place) as handle:
         at = 0
         while head := handle.read(12):
             if len(head) < 12:
-                raise _truncated(place, at)
+                raise LogError(f"{place} at byte {at}", _CUT_OFF)
             size, checksum = struct.unpack("<QI", head)
             if crc32c(head[:8]) != checksum or size > _MAX_RECORD_BYTES:
-                raise _damaged(place, at)
-            skipped = size if size > MAX_SCALAR_BYTES else 0
-            handle.seek(skipped, 1)
-            body = handle.read(size - skipped + 4)
-            if len(body) < size - skipped + 4:
-                raise _truncated(place, at)
-            if not skipped:
+                raise LogError(f"{place} at byte {at}", _DAMAGED)
+            body = handle.read(size + 4)
+            if len(body) < size + 4:
+                raise LogError(f"{place} at byte {at}", _CUT_OFF)
+            if size <= MAX_SCALAR_BYTES:
                 if crc32c(body[:size]) != struct.unpack("<I", body[size:])[0]:
-                    raise _damaged(place, at)
+                    raise LogError(f"{place} at byte {at}", _DAMAGED)
                 yield at, body[:size]
             at += size + 16
 
@@ -235,7 +215,7 @@ class _EventReader:
         self.config: dict[str, Any] = {}
         self.last = 0.0
 
-    def take(self, event: Message) -> None:
+    def take(self, event: _Message) -> None:
         """Take one Event: wall_time 1, step 2, summary 5 with values 1."""
         seconds = event.real(1)
         self.last = max(self.last, seconds if math.isfinite(seconds) else 0.0)
@@ -243,7 +223,7 @@ class _EventReader:
             for value in summary.messages(1):
                 self._value(value, event.whole(2))
 
-    def _value(self, value: Message, step: int) -> None:
+    def _value(self, value: _Message, step: int) -> None:
         """Take one Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9.
 
         The metadata has plugin_data 1, with plugin_name 1 and content 2.
@@ -258,28 +238,26 @@ class _EventReader:
             if number is not None:
                 self.builder.add(tag, step, number)
 
-    def _hparams(self, content: Message) -> None:
+    def _hparams(self, content: _Message) -> None:
         """Take HParamsPluginData: session_start_info 3 with hparams 1."""
         for start in content.messages(3):
             for pair in start.messages(1):
                 self.config[pair.text(1)] = _setting(pair.message(2))
 
 
-def _scalar_tensor(tensor: Message) -> float | None:
+def _scalar_tensor(tensor: _Message) -> float | None:
     """Return the number of a TensorProto that holds one; None if it holds anything else.
 
-    Its fields: dtype 1, tensor_content 4, float_val 5, double_val 6, int_val 7, int64_val 10.
+    Its fields: dtype 1, tensor_content 4, float_val 5, double_val 6.
     """
     form, listed = _FORMS.get(tensor.whole(1), ("", 0))
     data = tensor.raw(4) if tensor.raw(4) is not None else tensor.raw(listed)
-    if isinstance(data, int):
-        return float(tensor.whole(listed))
-    if not form or data is None or len(data) != np.dtype(form).itemsize:
+    if not form or not isinstance(data, bytes) or len(data) != np.dtype(form).itemsize:
         return None
     return float(np.frombuffer(data, dtype=form)[0])
 
 
-def _setting(value: Message) -> Any:
+def _setting(value: _Message) -> Any:
     """Return a google.protobuf.Value: number 2, string 3, bool 4; None for anything else."""
     if value.raw(2) is not None:
         decimal = value.real(2)
@@ -331,7 +309,7 @@ def _log_records(file: Path, place: str) -> _Records:
             checksum, length, kind = struct.unpack("<IHB", head.ljust(7, b"\0"))
             body = handle.read(length)
             if len(head) < 7 or len(body) < length:
-                raise _truncated(place, at)
+                raise LogError(f"{place} at byte {at}", _CUT_OFF)
             starts = kind in (_FULL, _FIRST)
             if (
                 zlib.crc32(body, zlib.crc32(bytes([kind]))) != checksum
@@ -339,7 +317,7 @@ def _log_records(file: Path, place: str) -> _Records:
                 or starts == bool(parts)
                 or length > left - 7
             ):
-                raise _damaged(place, at)
+                raise LogError(f"{place} at byte {at}", _DAMAGED)
             begun = at if starts else begun
             parts.append(body)
             at += 7 + length
@@ -349,7 +327,7 @@ def _log_records(file: Path, place: str) -> _Records:
                 yield begun, b"".join(parts)
                 parts = []
         if parts:
-            raise _truncated(place, begun)
+            raise LogError(f"{place} at byte {begun}", _CUT_OFF)
 
 
 class _OfflineRun:
@@ -365,7 +343,7 @@ class _OfflineRun:
         self.exit_code: int | None = None
         self._row = 0
 
-    def take(self, record: Message) -> None:
+    def take(self, record: _Message) -> None:
         """Take one Record: history 2, config 5, run 17 (config 4, display_name 8), exit 18."""
         for history in record.messages(2):
             self._history(history)
@@ -383,7 +361,7 @@ class _OfflineRun:
             return ("the log ends before the run did: it was killed, or still runs",)
         return (f"the run ended with exit code {self.exit_code}",) if self.exit_code else ()
 
-    def _history(self, history: Message) -> None:
+    def _history(self, history: _Message) -> None:
         """Take a HistoryRecord: item 1; step 2 with num 1, which the item _step repeats."""
         row: dict[str, Any] = {}
         if history.raw(2) is not None:
@@ -394,7 +372,7 @@ class _OfflineRun:
         self.seconds = max(self.seconds, time if isinstance(time, float | int) else 0.0)
         take_row(self.builder, self.form, f"{self.place}, row {self._row}", row)
 
-    def _items(self, items: Iterable[Message]) -> dict[str, Any]:
+    def _items(self, items: Iterable[_Message]) -> dict[str, Any]:
         """Return names and values of the items of a history or a configuration.
 
         The fields of an item: key 1, nested_key 2, value_json 16; of a history also integer 4,
@@ -402,7 +380,7 @@ class _OfflineRun:
         """
         found: dict[str, Any] = {}
         for item in items:
-            keys = [*item.all_bytes(1), *item.all_bytes(2)]
+            keys = [*item.parts(1), *item.parts(2)]
             name = ".".join(one.decode("utf-8", errors="replace") for one in keys)
             if item.raw(16) is not None:
                 found[name] = parse_json(item.text(16), self.place)
@@ -414,7 +392,7 @@ class _OfflineRun:
                 found[name] = None if item.raw(6) is None else item.real(6)
         return found
 
-    def _config(self, config: Message) -> None:
+    def _config(self, config: _Message) -> None:
         """Take a ConfigRecord: update 1, remove 2."""
         for name, value in self._items(config.messages(1)).items():
             if not name.startswith("_wandb"):

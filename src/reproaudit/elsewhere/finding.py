@@ -7,12 +7,10 @@ unpacked into a folder of our own.
 
 from __future__ import annotations
 
-import lzma
 import stat
 import tarfile
 import tempfile
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -26,10 +24,6 @@ from reproaudit.elsewhere.roles import configured
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_UNPACKED_BYTES = 2**31
-_DAMAGES = (
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError),
-    *(tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError),
-)
 _STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, .wandb, metrics.csv, trainer_state.json, CSV, TSV, "
@@ -66,34 +60,33 @@ class _Finder:
 
     def __init__(self, path: Path, asked: LogSource, scratch: Path) -> None:
         self._asked = asked
-        self._skipped: dict[Path, str] = {}
-        self._deleted: list[str] = []
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
         self._last, root = path.resolve().name, path
         if path.is_file() and _is_archive(path):
             root = Path(tempfile.mkdtemp(dir=scratch))
-            for name in _unpack(path, asked.name, root):
-                self._skipped[root.resolve() / name] = "a link or device"
         self._root = root.resolve()
         self.folder = self._root if self._root.is_dir() else self._root.parent
+        if root != path:
+            for name in _unpack(path, asked.name, root):
+                self._skip(self._root / name, "a link or device")
 
     def left_out(self, runs: Sequence[LoggedRun]) -> list[str]:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
         used = {file for run in runs for file in (*run.files, *run.configurations)}
-        parts = {one for path in used for one in (path, *path.parents)}
-        left = [(path, why) for path, why in self._skipped.items() if path not in parts]
+        paths = {one for path in used for one in (path, *path.parents)}
+        names = {self._name(one) for one in paths if one.is_relative_to(self.folder)}
+        left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
         left.sort(key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
-        return self._deleted + [f"{self._name(path)} ({why})" for path, why in left]
+        return [f"{name} ({why})" for name, why in left]
+
+    def _skip(self, path: Path, why: str) -> None:
+        self._asked.skipped[self._name(path)] = why
 
     def runs(self) -> list[LoggedRun]:
         """Return every run, in the order of the paths."""
         every = list(self._walk() if self._root.is_dir() else self._file(self._root))
-        if self._root in self._skipped:
-            found = self._root.suffix or self._root.name
-            raise LogError(self._asked.name, f"found '{found}'; expected {LOG_KINDS}.")
-        self._deleted += [f"{run.name} (deleted in MLflow)" for run in every if run.deleted]
-        return self._with_hyperparameters([run for run in every if not run.deleted])
+        return self._with_hyperparameters(every)
 
     def _with_hyperparameters(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
         """Give the hyperparameters that PyTorch's writer puts below a run's folder to the run.
@@ -113,7 +106,7 @@ class _Finder:
                 run = by_folder[home]
                 kept[id(run)] = replace(run, config={**given[0].config, **run.config})
                 del kept[id(given[0])]
-                self._skipped[given[0].folder] = "hyperparameters of the run above it"
+                self._skip(given[0].folder, "hyperparameters of the run above it")
         return list(kept.values())
 
     def _walk(self) -> Iterator[LoggedRun]:
@@ -128,19 +121,17 @@ class _Finder:
             files, below = [], []
             for path in paths:
                 if path.is_symlink():
-                    self._skipped[path] = "a link"
+                    self._skip(path, "a link")
                 elif path.name.startswith(".") or path.name == "__MACOSX":
-                    self._skipped[path] = _HIDDEN
+                    self._skip(path, _HIDDEN)
                 elif path.is_dir():
                     below.append(path)
                 elif path.is_file():
                     files.append(path)
                 else:
-                    self._skipped[path] = "no regular file"
-            if (reason := mlflow.not_a_run(folder)) is not None:
-                self._skipped[folder] = reason
-            elif mlflow.is_store_run(folder):
-                yield mlflow.read_store_run(self._source(folder))
+                    self._skip(path, "no regular file")
+            if mlflow.is_store_run(folder):
+                yield from mlflow.read_store_run(self._source(folder))
             else:
                 yield from self._folder(folder, files)
                 if not any(file.suffix == ".wandb" for file in files):
@@ -153,7 +144,7 @@ class _Finder:
             yield binary.read_event_files(self._source(folder), events)
         state = folder / _STATE if folder / _STATE in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
-            self._skipped[state] = "a checkpoint of the run above it"
+            self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
             yield self._trainer_state(state, folder)
         for file in files:
@@ -175,14 +166,11 @@ class _Finder:
         ):
             yield from mlflow.read_database(source)
         elif suffix in (".csv", ".tsv", ".jsonl"):
-            runs = tables.read_table(source)
-            if not runs:
-                self._skipped[file] = "a table without rows"
-            yield from runs
+            yield from tables.read_table(source)
         elif _is_archive(file) or suffix in (".gz", ".bz2", ".xz"):
-            self._skipped[file] = "packed inside a folder; unpack it"
+            self._skip(file, "packed inside a folder; unpack it")
         else:
-            self._skipped[file] = _OTHER
+            self._skip(file, _OTHER)
 
     def _trainer_state(self, file: Path, home: Path) -> LoggedRun:
         return tables.read_trainer_state(replace(self._source(home), path=file), self._name(file))
@@ -240,7 +228,9 @@ def _unpack(file: Path, place: str, into: Path) -> list[str]:
                     left_out.append(name)
                 else:
                     extract()
-    except _DAMAGES as error:
+    except LogError:
+        raise
+    except Exception as error:  # what the libraries raise over damaged archives has no end
         raise LogError(
             place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
         ) from None

@@ -8,20 +8,26 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from reproaudit.audit.model import Audit, known_tier
+from reproaudit.audit.plan import Batch
 from reproaudit.audit.values import shown
+from reproaudit.cell import SettingValue
 from reproaudit.elsewhere.finding import find_runs
-from reproaudit.elsewhere.logged import LogError, LoggedRun, on_one_line
-from reproaudit.elsewhere.mapping import MappingFile, read_mapping
-from reproaudit.elsewhere.measuring import ImportedRole, measure_roles
+from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, on_one_line
+from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile, read_mapping
+from reproaudit.elsewhere.measuring import Measured, measure
 from reproaudit.elsewhere.roles import (
+    PlacedRun,
+    Roles,
     Scope,
     axes_of,
     compare_settings,
@@ -33,7 +39,7 @@ from reproaudit.elsewhere.roles import (
 )
 from reproaudit.elsewhere.submission import PROTOCOL
 from reproaudit.elsewhere.writing import MeasuredRuns, fill_folder, manifest_head
-from reproaudit.errors import UsageError
+from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
 
@@ -78,9 +84,9 @@ def import_logs(
         placed = place_runs(audit, scope, found, mapping, numbers)
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
-        settings = manifest_settings(audit, placed)
-        roles = measure_roles(audit, scope, placed, settings, mapping)
-        runs = [one.run for one in placed]
+        stated = manifest_settings(audit, placed)
+        roles = _measured_roles(audit, scope, placed, stated, mapping)
+        runs = [one.run for role in placed.values() for one in role.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = tuple(_notes(mapping, ignored, skipped))
         protocol: dict[str, Any] = {
@@ -91,8 +97,8 @@ def import_logs(
             "settings": compare_settings(audit, placed),
             "notes": list(notes),
         }
-        origin = _origin(logs, mapping, runs)
-        head = manifest_head(origin, tier, settings, mapping.proxy, notes)
+        settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
+        head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
         fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], head)
         text = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
         (folder / PROTOCOL).write_text(text + "\n", encoding="utf-8")
@@ -129,7 +135,7 @@ def _changed(run: LoggedRun) -> date:
     return datetime.fromtimestamp(max(file.stat().st_mtime for file in run.files), UTC).date()
 
 
-def _measured(role: ImportedRole) -> MeasuredRuns:
+def _measured(role: _Role) -> MeasuredRuns:
     """Return the runs of a role as they are written to a folder."""
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
@@ -137,6 +143,149 @@ def _measured(role: ImportedRole) -> MeasuredRuns:
             seeds[seed][name] = one.values if one.steps is None else (one.steps, one.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
     return MeasuredRuns(role.batch.experiment, seeds, dict(role.batch.overrides), diverged)
+
+
+# --- the measurements of every role ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Role:
+    """An experiment or a control with its runs, by seed.
+
+    Attributes:
+        measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
+        withheld: measurement -> why it is kept out, for every seed.
+        absent: the wanted measurements that no run logged.
+        ignored: the tags that nothing was made of.
+    """
+
+    batch: Batch
+    runs: Mapping[int, PlacedRun]
+    measured: Mapping[str, Mapping[int, Curve]]
+    withheld: Mapping[str, tuple[str, ...]]
+    absent: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def _measured_roles(
+    audit: Audit,
+    scope: Scope,
+    placed: Roles,
+    stated: Mapping[str, Mapping[str, SettingValue]],
+    mapping: MappingFile,
+) -> list[_Role]:
+    roles = [
+        _role(audit, scope, batch, runs, stated[batch.experiment], mapping)
+        for batch, runs in placed.items()
+    ]
+    _refuse_unlogged(audit, roles, mapping)
+    return roles
+
+
+def _role(
+    audit: Audit,
+    scope: Scope,
+    batch: Batch,
+    runs: Mapping[int, PlacedRun],
+    stated: Mapping[str, SettingValue],
+    mapping: MappingFile,
+) -> _Role:
+    """Make the measurements of a role.
+
+    A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
+    that run alone would choose among the seeds.
+    """
+    settings = {**batch.settings(audit), **stated, **dict(batch.overrides)}
+    declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
+    measured: dict[str, dict[int, Curve]] = {}
+    withheld: dict[str, tuple[str, ...]] = {}
+    unused = {tag for one in runs.values() for tag in one.run.curves}
+    for name in wanted:
+        quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
+        found = {
+            seed: made
+            for seed, one in runs.items()
+            if (made := measure(one.run, settings, name, declared[name], quantity)) is not None
+        }
+        unused -= {tag for one in found.values() for tag in one.tags}
+        if found and (reasons := _reasons(found, runs, mapping.complete is not None)):
+            withheld[name] = reasons
+        elif found:
+            measured[name] = {seed: one.curve for seed, one in found.items()}
+    return _Role(
+        batch=batch,
+        runs=runs,
+        measured=measured,
+        withheld=withheld,
+        absent=tuple(name for name in wanted if name not in measured and name not in withheld),
+        ignored=tuple(sorted(unused)),
+    )
+
+
+def _reasons(
+    found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
+) -> tuple[str, ...]:
+    """Tell why a measurement of a role is kept out; () if it is whole."""
+    ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
+    seeds: dict[str, list[str]] = {}
+    for seed, one in ended.items():
+        gaps = (*(() if attested else one.gaps), *_not_finite(one.curve))
+        for reason in runs[seed].run.not_whole or gaps:  # a run that was cut ends its curves early
+            seeds.setdefault(reason, []).append(str(seed))
+    reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
+    without = [str(seed) for seed in runs if seed not in found]
+    if without:
+        reasons.append(f"seed {', '.join(without)} did not log it, and others did")
+    if attested or reasons:
+        return tuple(reasons)
+    series = {seed: one.curve.steps for seed, one in ended.items()}
+    steps = {seed: set(one.tolist()) for seed, one in series.items() if one is not None}
+    every = set[int]().union(*steps.values())
+    return tuple(
+        f"seed {seed} lacks {len(every - own)} of the {len(every)} steps that the seeds have "
+        f"together, the first {min(every - own)}"
+        for seed, own in steps.items()
+        if every - own
+    )[:1]
+
+
+def _not_finite(curve: Curve) -> Iterator[str]:
+    wrong = np.argwhere(~np.isfinite(curve.values))
+    if len(wrong):
+        where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
+        found = curve.values[tuple(wrong[0])]
+        yield f"found {found}{where}; of a run that diverged say so under 'runs'"
+
+
+def _refuse_unlogged(audit: Audit, roles: Sequence[_Role], mapping: MappingFile) -> None:
+    """Refuse a mapping to tags that no run has, and logs of which nothing was wanted."""
+    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    there = {name for role in roles for name in (*role.measured, *role.withheld)}
+    absent = sorted({name for role in roles for name in role.absent} - there)
+    ignored = sorted({tag for role in roles for tag in role.ignored})
+    for name, said in mapping.mapping.items():
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise LogError(f"mapping: {name}", f"found an unknown measurement. {hint}")
+        if name in absent:
+            raise LogError(
+                f"mapping: {name}",
+                f"found no logged '{said.tag or said.expression}' in any run; expected it. "
+                f"{did_you_mean(said.tag or '', ignored)}",
+            )
+    if not there:
+        raise LogError(
+            f"runs of {role_words(roles[0].batch)}",
+            f"found the tags {', '.join(ignored[:12]) or 'nothing'}; expected "
+            f"{', '.join(absent[:12])}. Say under 'mapping' in a mapping file which tag is which "
+            "measurement.",
+        )
+    if not any(role.measured for role in roles):
+        name, reasons = next(one for role in roles for one in role.withheld.items())
+        raise LogError(
+            f"runs of {role_words(roles[0].batch)}",
+            f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
+        )
 
 
 # --- what became of the logs ----------------------------------------------------------------------
@@ -163,7 +312,7 @@ def _within(run: str) -> str:
     return "/".join(PurePath(run).parts[-2:])
 
 
-def _of_role(role: ImportedRole) -> dict[str, Any]:
+def _of_role(role: _Role) -> dict[str, Any]:
     runs = [
         {
             "name": one.run.name,
@@ -190,7 +339,7 @@ def _digest(file: Path) -> str:
 
 
 def _lines(
-    scope: Scope, mapping: MappingFile, roles: Sequence[ImportedRole], notes: Sequence[str]
+    scope: Scope, mapping: MappingFile, roles: Sequence[_Role], notes: Sequence[str]
 ) -> Iterator[str]:
     for role in roles:
         which = role_words(role.batch)

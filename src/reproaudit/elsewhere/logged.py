@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from reproaudit.bounded import UnfitFileError, decode_json, open_regular
+from reproaudit.bounded import decode_json, open_regular
 from reproaudit.errors import AuditError
 
 MAX_STEP = 2**53
@@ -53,6 +53,7 @@ class LogSource:
         parts: the names in which a seed may be written, from the outermost to its own.
         axes: the audit's axes, which a table may have as columns.
         step: what counts the steps, where the mapping names it.
+        skipped: by name, why something that was seen is no run; readers add to it.
     """
 
     path: Path
@@ -60,6 +61,7 @@ class LogSource:
     parts: tuple[str, ...] = ()
     axes: frozenset[str] = frozenset()
     step: str | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
 
     def run(self, logger: str, curves: Curves, **more: Any) -> LoggedRun:
         """Return a run that was found here; `more` are other fields of it."""
@@ -104,7 +106,6 @@ class LoggedRun:
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         made: when it was logged, if the log says so.
-        deleted: whether it was deleted in its logger, and is no run of its own.
         configurations: the files that its configuration was read from.
     """
 
@@ -119,7 +120,6 @@ class LoggedRun:
     not_whole: tuple[str, ...] = ()
     step: str | None = None
     made: date | None = None
-    deleted: bool = False
     configurations: tuple[Path, ...] = ()
 
 
@@ -204,28 +204,22 @@ def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
     """Open a regular file for reading; it is never waited for, as a named pipe would be."""
     try:
         return open_regular(path, most, follow=False)
-    except UnfitFileError as error:
-        raise LogError(
-            place,
-            f"found {error.strerror}. Import fewer runs at a time, or leave this file out.",
-        ) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise LogError(
-            place, f"cannot be read ({why}); expected a regular file. Links are not followed."
-        ) from None
+        text = f"cannot be read: {why}. Leave it out, or mend it; links are not followed."
+        raise LogError(place, text) from None
+
+
+def read_log(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> bytes:
+    """Read all of a file."""
+    with open_log(path, place, most) as handle:
+        return handle.read()
 
 
 def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
-    """Read all of a text file in UTF-8."""
-    with open_log(path, place, most) as handle:
-        return decode(handle.read(most + 1)[:most], place)
-
-
-def decode(data: bytes, place: str) -> str:
-    """Return bytes as text in UTF-8, without the mark that may precede it."""
+    """Read all of a text file in UTF-8, without the mark that may precede it."""
     try:
-        return data.decode("utf-8-sig")
+        return read_log(path, place, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LogError(
             place, f"found bytes that are no UTF-8 text at {error.start}; expected text."
@@ -272,15 +266,10 @@ class _Loader(yaml.SafeLoader):
     """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        tag = getattr(event, "tag", None)
-        fault = None
-        if isinstance(event, yaml.AliasEvent):  # aliases of aliases multiply without end
-            fault = f"found the alias *{event.anchor}; expected the value itself"
-        elif tag not in (None, _TUPLE):
-            fault = f"found the tag {tag}, which could run code; take it out"
-        if fault is not None:
-            raise yaml.MarkedYAMLError(problem=fault, problem_mark=event.start_mark)
+        if self.check_event(yaml.AliasEvent):  # aliases of aliases multiply without end
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            said = f"found the alias *{event.anchor}; expected the value itself"
+            raise yaml.MarkedYAMLError(problem=said, problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -294,9 +283,6 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [*resolvers] for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),

@@ -50,45 +50,40 @@ def _run(
         config=config,
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
         made=day_of(None if ended is None else ended / 1000),
-        deleted=_is_deleted(meta),
     )
 
 
-def _is_deleted(meta: Mapping[str, Any]) -> bool:
-    return (meta.get("lifecycle_stage") or "active") != "active"
+def _is_deleted(source: LogSource, meta: Mapping[str, Any]) -> bool:
+    if meta.get("lifecycle_stage") in (None, "", "active"):
+        return False
+    source.skipped[source.name] = "deleted in MLflow"
+    return True
 
 
 # --- the folders ----------------------------------------------------------------------------------
 
 
 def is_store_run(folder: Path) -> bool:
-    """Return True if a folder is a run of the file store."""
-    return (folder / "meta.yaml").is_file() and (folder / "metrics").is_dir()
+    """Return True if a folder looks like a run of the file store; MLflow's models do, too."""
+    return sum((folder / one).exists() for one in ("meta.yaml", "metrics", "params")) >= 2
 
 
-def not_a_run(folder: Path) -> str | None:
-    """Tell why a folder that looks like a run of the file store holds none; None of any other.
-
-    MLflow 3 keeps its models in such folders, too, and a copy may have lost the file.
-    """
-    has_meta = (folder / "meta.yaml").is_file()
-    if has_meta and folder.parent.name == "models" and folder.name.startswith("m-"):
-        return "a model that MLflow keeps"
-    if has_meta or not (folder / "metrics").is_dir() or not (folder / "params").is_dir():
-        return None
-    return "looks like an MLflow run, but has no meta.yaml"
-
-
-def read_store_run(source: LogSource) -> LoggedRun:
-    """Read the run in a folder of the file store."""
+def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
+    """Read the run in a folder of the file store, if it is one."""
+    if not (source.path / "meta.yaml").is_file():  # a copy may have lost it
+        source.skipped[source.name] = "looks like an MLflow run, but has no meta.yaml"
+        return
+    if source.path.parent.name == "models" and source.path.name.startswith("m-"):
+        source.skipped[source.name] = "a model that MLflow keeps"
+        return
     name, files = source.name, [source.path / "meta.yaml"]
     meta = parse_yaml(read_log_text(files[0], f"{name}/meta.yaml", 2**20), f"{name}/meta.yaml")
     if not isinstance(meta, dict) or ("run_id" not in meta and "run_uuid" not in meta):
         raise LogError(f"{name}/meta.yaml", "found no 'run_id'; expected an MLflow run's.")
     meta["status"] = _STATUS.get(meta.get("status", 0), "unknown")
+    if _is_deleted(source, meta):
+        return
     builder = CurveBuilder(name)
-    if _is_deleted(meta):
-        return _run(source, files, builder, {}, meta)
     for tag, file in _entries(source.path / "metrics"):
         files.append(file)
         _metric(tag, file, f"{name}/metrics/{tag}", builder)
@@ -98,7 +93,7 @@ def read_store_run(source: LogSource) -> LoggedRun:
     }
     title = [str(meta["run_name"])] if meta.get("run_name") else []
     named = LogSource(source.path, name, (*source.parts, *title))
-    return _run(named, files, builder, config, meta)
+    yield _run(named, files, builder, config, meta)
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -130,7 +125,7 @@ def is_database(source: LogSource) -> bool:
 
 
 def read_database(source: LogSource) -> list[LoggedRun]:
-    """Read the runs of an SQLite store, those that were deleted among them."""
+    """Read the runs of an SQLite store."""
     journal = source.path.with_name(f"{source.path.name}-wal")
     if journal.is_file() and journal.stat().st_size:
         raise LogError(
@@ -164,6 +159,12 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
     found: dict[str, LoggedRun] = {}
     for run_id, *values in database.execute(query).fetchall():
         meta = dict(zip(columns, values, strict=True))
+        title = str(meta["name"] or run_id)
+        name = f"{source.name}/{title}"
+        name = f"{name} ({str(run_id)[:12]})" if name in found else name
+        named = LogSource(source.path, name, (*source.parts[:-1], title), skipped=source.skipped)
+        if _is_deleted(named, meta):
+            continue
         builder = CurveBuilder(f"{source.name}, run {run_id}")
         points = database.execute(
             "SELECT key, value, step, is_nan FROM metrics WHERE run_uuid = ? "
@@ -179,9 +180,5 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
             number = float(value) if abs(value) < _INFINITE else infinite
             builder.add(str(key), step, float("nan") if is_nan else number)
         params = database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run_id,))
-        title = str(meta["name"] or run_id)
-        name = f"{source.name}/{title}"
-        name = f"{name} ({str(run_id)[:12]})" if name in found else name
-        named = LogSource(source.path, name, (*source.parts[:-1], title))
         found[name] = _run(named, [source.path], builder, dict(params), meta)
     return list(found.values())

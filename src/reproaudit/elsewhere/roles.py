@@ -289,11 +289,14 @@ class PlacedRun:
     """
 
     run: LoggedRun
-    batch: Batch
     seed: int
     diverged: bool
     stated: Mapping[str, SettingValue]
     names: frozenset[str]
+
+
+Roles = Mapping[Batch, Mapping[int, PlacedRun]]
+"""Runs by role, the experiments first, then by seed."""
 
 
 def place_runs(
@@ -302,41 +305,37 @@ def place_runs(
     runs: Sequence[LoggedRun],
     mapping: MappingFile,
     seeds: Mapping[str, int],
-) -> tuple[PlacedRun, ...]:
+) -> Roles:
     """Give every run that is not ignored its role and seed."""
     _refuse_unmatched(audit, runs, mapping, seeds)
-    placed: dict[tuple[Batch, int], PlacedRun] = {}
-    first: dict[Batch, PlacedRun] = {}
+    roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in scope.batches}
     for run in runs:
         rule = mapping.rule(run.name) or RunRule(match="*")
         if rule.ignore:
             continue
         experiment = _experiment(scope, run, rule)
         batches = [batch for batch in scope.batches if batch.experiment == experiment]
-        stated, called = _stated(audit, experiment, run, mapping)
+        stated, names = _stated(audit, experiment, run, mapping)
+        if rule.settings is None:
+            batch = _of_stated(audit, stated, batches, run)
+        else:
+            batch = _of_settings(rule.settings, batches, run)
         told = [seed for pattern, seed in seeds.items() if fnmatchcase(run.name, pattern)]
         seed = told[0] if told else rule.seed
-        one = PlacedRun(
-            run=run,
-            batch=_of_stated(audit, stated, batches, run)
-            if rule.settings is None
-            else _of_settings(rule.settings, batches, run),
-            seed=seed_of(run) if seed is None else seed,
-            diverged=rule.status == "diverged",
-            stated=stated,
-            names=called,
-        )
-        other = placed.setdefault((one.batch, one.seed), one)
-        if other is not one:
+        seed = seed_of(run) if seed is None else seed
+        one, role = PlacedRun(run, seed, rule.status == "diverged", stated, names), roles[batch]
+        if seed in role:
             raise LogError(
                 run.name,
-                f"found seed {one.seed} of {role_words(one.batch)} a second time, after "
-                f"'{other.run.name}'; expected it once. Say in a mapping file which runs are which,"
-                f' such as `runs: [{{match: "{run.name}", settings: {{…}}}}]` with the settings of '
-                "a control, or with `ignore: true` in their place.",
+                f"found seed {seed} of {role_words(batch)} a second time, after "
+                f"'{role[seed].run.name}'; expected it once. Say in a mapping file which runs are "
+                f'which, such as `runs: [{{match: "{run.name}", settings: {{…}}}}]` with the '
+                "settings of a control, or with `ignore: true` in their place.",
             )
-        _refuse_differing(first.setdefault(one.batch, one), one, mapping)
-    return tuple(placed.values())
+        if role:
+            _refuse_differing(next(iter(role.values())), one, role_words(batch), mapping)
+        role[seed] = one
+    return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
 
 def _refuse_unmatched(
@@ -378,14 +377,13 @@ def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
 def _of_settings(
     settings: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
 ) -> Batch:
+    by_settings = {canonical_settings(dict(one.overrides)): one for one in batches}
     wanted = canonical_settings(settings)
-    for batch in batches:
-        if canonical_settings(dict(batch.overrides)) == wanted:
-            return batch
-    controls = " or ".join(role_words(one) for one in batches if one.overrides) or "no settings"
-    raise LogError(
-        f"runs: '{run.name}'", f"settings: found {dict(settings)}; expected {controls}, or none."
-    )
+    if wanted not in by_settings:
+        expected = " or ".join(role_words(one) for one in batches)
+        text = f"settings: found {dict(settings)}; expected those of {expected}."
+        raise LogError(f"runs: '{run.name}'", text)
+    return by_settings[wanted]
 
 
 def _of_stated(
@@ -473,16 +471,16 @@ def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
     return None if isinstance(value, tuple) else str(value)
 
 
-def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> list[dict[str, Any]]:
+def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
     """Set every setting of every role beside the audit's value, for the protocol.
 
     A control has most settings as its experiment does; these are not repeated.
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    for batch, one in _first_of_roles(placed).items():
-        values = batch.settings(audit)
+    for batch, runs in roles.items():
+        values, stated = batch.settings(audit), _most_stated(runs)
         for name, setting in audit.settings_of(batch.experiment).items():
-            value, found = values[name], one.stated.get(name)
+            value, found = values[name], stated.get(name)
             status = "absent" if found is None else "contradicting"
             status = "equal" if found is not None and same(found, value) else status
             row: dict[str, Any] = {
@@ -497,34 +495,31 @@ def compare_settings(audit: Audit, placed: Sequence[PlacedRun]) -> list[dict[str
     return list(rows.values())
 
 
-def manifest_settings(audit: Audit, placed: Sequence[PlacedRun]) -> dict[str, SettingValue]:
-    """Return the settings that the logs state of every run of an experiment, for a manifest."""
-    found: dict[str, SettingValue] = {}
-    for batch, one in _first_of_roles(placed).items():
+def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, SettingValue]]:
+    """Return the settings that the logs state of every run of each experiment."""
+    experiments: dict[str, dict[str, SettingValue]] = {}
+    for batch, runs in roles.items():
         audited = batch.settings(audit)
-        for plain, stated in one.stated.items():
-            name, is_equal = f"{batch.experiment}.{plain}", same(stated, audited[plain])
+        found = experiments.setdefault(batch.experiment, {})
+        for name, stated in _most_stated(runs).items():
+            is_equal = same(stated, audited[name])
             # what a control states alone, it does not state for the experiment
             is_alone = name not in found and batch.overrides and is_equal
-            if plain in dict(batch.overrides) or is_alone:
+            if name in dict(batch.overrides) or is_alone:
                 continue
-            value = found.setdefault(name, audited[plain] if is_equal else stated)
+            value = found.setdefault(name, audited[name] if is_equal else stated)
             if not same(stated, value):
                 raise LogError(
                     f"runs of {role_words(batch)}",
-                    f"found {plain} = {shown(stated)}, and {shown(value)} in other runs of the "
+                    f"found {name} = {shown(stated)}, and {shown(value)} in other runs of the "
                     "experiment; expected one value for both. A manifest holds one: import them "
                     "apart.",
                 )
-    return found
+    return experiments
 
 
-def _first_of_roles(placed: Sequence[PlacedRun]) -> dict[Batch, PlacedRun]:
-    """Return the run of each role that states the most, the experiments first."""
-    found: dict[Batch, PlacedRun] = {}
-    for one in sorted(placed, key=lambda run: (bool(run.batch.overrides), -len(run.stated))):
-        found.setdefault(one.batch, one)
-    return found
+def _most_stated(runs: Mapping[int, PlacedRun]) -> Mapping[str, SettingValue]:
+    return max((one.stated for one in runs.values()), key=len)
 
 
 # --- runs that belong together --------------------------------------------------------------------
@@ -539,7 +534,7 @@ _OWN = re.compile(
 """Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
 
 
-def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) -> None:
+def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: MappingFile) -> None:
     """Refuse two runs of one role that differ in more than their seed."""
     a, b = one.run.config, other.run.config
     for key in sorted({*a, *b}):
@@ -551,7 +546,7 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) ->
             raise LogError(
                 other.run.name,
                 f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same "
-                f"{role_words(one.batch)}, has {repr(left)[:60]}; expected runs that differ in "
+                f"{role}, has {repr(left)[:60]}; expected runs that differ in "
                 "their seed alone. Say in the mapping's 'runs' what they are, or list the name "
                 "under 'vary'.",
             )

@@ -1,15 +1,13 @@
 """Measurements made elsewhere: the authors' own logs, another framework's runs.
 
 A folder holds a manifest (their origin, and the files of each run) and the files: CSV, JSON or NPZ.
-Here they are checked against the audit's declarations, and made into records that carry their
-origin, so that they are judged as ours are and never passed off as ours. Sizes are checked before
-content, and nothing is unpickled. All faults are told at once, each with its place; of a file the
-first one.
+Here they are held against the audit's declarations, and made into records that carry their origin,
+so that they are judged as ours are and never passed off as ours. All faults are told at once, each
+with its place; of a file the first one.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
-none of its own). Seeds of another program are mere labels; with fewer than five runs a claim is not
-tested.
+none of its own). Seeds of another program are mere labels.
 """
 
 from __future__ import annotations
@@ -35,7 +33,6 @@ from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Audit, SettingName, Text, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.values import fits, kind_of, shown
-from reproaudit.bounded import read_regular
 from reproaudit.cell import SettingValue, canonical_settings
 from reproaudit.declarations import Declaration, MeasurementKind, Name, StrictModel, misfit
 from reproaudit.elsewhere.logged import (
@@ -44,14 +41,15 @@ from reproaudit.elsewhere.logged import (
     LogError,
     LoggedRun,
     LogSource,
-    decode,
     on_one_line,
     parse_json,
+    read_log,
+    read_log_text,
 )
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
+from reproaudit.elsewhere.measuring import measure, measurements_of, refuse_disorder
 from reproaudit.elsewhere.roles import axes_of, end_beside, role_words, some, stated_length
-from reproaudit.elsewhere.tables import TableForm, csv_rows, group_rows
+from reproaudit.elsewhere.tables import read_table
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.judge import Records
 from reproaudit.records import (
@@ -72,8 +70,6 @@ MOST_TEXT_BYTES = 2**23
 """Of one CSV or JSON file. Larger measurements come as NPZ."""
 MOST_ARRAY_BYTES = 2**26
 """Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
-_Table = Mapping[int | None, LoggedRun]
-"""The rows of a table by seed; None without a column of seeds."""
 
 
 # --- the manifest ---------------------------------------------------------------------------------
@@ -182,22 +178,20 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
     """
     found = {}
     for folder in folders:
-        if _manifests(folder):
-            paper = read_manifest(folder)[0].paper or (slugs[0] if len(slugs) == 1 else None)
-            if paper is None:
-                raise UsageError(
-                    f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
-                    "Write 'paper: SLUG' into it."
-                )
-            found[paper] = folder
-            continue
+        own = _manifests(folder)
         below = {one.name: one for one in sorted(folder.iterdir()) if _manifests(one)}
-        if not below:
+        paper = read_manifest(folder)[0].paper if own else None
+        if not own and not below:
             raise UsageError(
                 f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
                 "a subfolder named after the paper."
             )
-        found.update(below)
+        if own and paper is None and len(slugs) != 1:
+            raise UsageError(
+                f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
+                "Write 'paper: SLUG' into it."
+            )
+        found.update({paper or slugs[0]: folder} if own else below)
     return found
 
 
@@ -316,7 +310,7 @@ class _Reader:
     manifest: Manifest
     placed: Placed
     taken: dict[Path, set[int]] = field(default_factory=dict)
-    _tables: dict[Path, _Table] = field(default_factory=dict)
+    _tables: dict[Path, list[LoggedRun]] = field(default_factory=dict)
     _faults: dict[str, None] = field(default_factory=dict)
 
     def fault(self, place: str, text: str) -> None:
@@ -400,8 +394,9 @@ class _Reader:
     def unread(self) -> Iterator[str]:
         """Yield sentences on rows and files beside the manifest that it does not name."""
         left = []
-        for path, table in self._tables.items():
-            if rest := sorted({one for one in table if one is not None} - self.taken[path]):
+        for path, runs in self._tables.items():
+            there = {run.seed for run in runs if run.seed is not None}
+            if rest := sorted(there - self.taken[path]):
                 where = path.relative_to(self.folder).as_posix()
                 left.append(f"{where} (seeds {', '.join(map(str, rest))})")
         if left:
@@ -471,12 +466,10 @@ class _Reader:
         """Return the measurements of one seed, out of all its files, that fit."""
         found: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
-            path = self._path(written, wanted.seed, self.placed("runs", index, "files", number))
-            if path is None:
-                continue
-            place = path.relative_to(self.folder).as_posix()
             one = replace(wanted, alone=wanted.alone or "{seed}" in written)
             with self._gathered():
+                path = self._path(written, one.seed, self.placed("runs", index, "files", number))
+                place = path.relative_to(self.folder).as_posix()
                 for name, curve in self._read(path, place, one).items():
                     here = f"{place}: {on_one_line(name, 80)}"
                     with self._gathered():
@@ -500,22 +493,17 @@ class _Reader:
         except LogError as error:
             self._faults[str(error)] = None
 
-    def _path(self, written: str, seed: int, place: str) -> Path | None:
+    def _path(self, written: str, seed: int, place: str) -> Path:
         """Return a file beside the manifest; nothing outside its folder is read."""
-        name = written.replace("{seed}", str(seed))
         try:
-            path = (self.folder / name).resolve()
-            if not path.is_relative_to(self.folder):
-                fault = f"found '{written}'; expected a file inside the manifest's folder."
-            elif path.exists():
+            path = (self.folder / written.replace("{seed}", str(seed))).resolve(strict=True)
+            if path.is_relative_to(self.folder):
                 return path
-            else:
-                fault = f"found no file '{name}'; expected one beside the manifest."
-        except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no text
+            reason = "outside of it"
+        except (OSError, RuntimeError, ValueError) as error:  # absent, too long, a loop of links
             reason = getattr(error, "strerror", None) or "no path, or a loop of links"
-            fault = f"found '{on_one_line(written, 80)}', which is {reason}."
-        self.fault(place, fault)
-        return None
+        fault = f"found '{on_one_line(written, 80)}' ({reason}; seed {seed})"
+        raise LogError(place, f"{fault}; expected a file inside the manifest's folder.")
 
     # --- files ------------------------------------------------------------------------------------
 
@@ -525,7 +513,8 @@ class _Reader:
         kind = path.suffix.lower()
         if kind == ".csv":
             if path not in self._tables:  # which is read once however many seeds it holds
-                self._tables[path] = self._parsed(_data(path, place, MOST_TEXT_BYTES), path, place)
+                source = LogSource(path, place, axes=axes_of(self.audit), step="step")
+                self._tables[path] = read_table(source, MOST_TEXT_BYTES)
             return _of_table(self._tables[path], place, wanted)
         if kind not in (".json", ".npz"):
             raise LogError(place, f"found '{kind}'; expected one of .csv, .json, .npz.")
@@ -534,55 +523,33 @@ class _Reader:
                 "found one file for several seeds; expected one for each, with {seed} in its name."
             )
             raise LogError(place, text)
-        if kind == ".json":
-            tree = _json_arrays(_data(path, place, MOST_TEXT_BYTES), place)
-        else:
-            tree = _npz_arrays(_data(path, place, MOST_ARRAY_BYTES), place)
+        tree = (_json_arrays if kind == ".json" else _npz_arrays)(path, place)
         return {
             name: Curve(place, tree.get(f"{name}.steps", tree.get("steps")), values)
             for name, values in tree.items()
             if name != "steps" and not name.endswith(".steps")
         }
 
-    def _parsed(self, data: bytes, path: Path, place: str) -> _Table:
-        columns, rows = csv_rows(decode(data, place), place)
-        if "" in columns:
-            raise LogError(f"{place}:1", "found a column without a name; expected names.")
-        form = TableForm(
-            step="step" if "step" in columns else None,
-            seed="seed" if "seed" in columns else None,
-            axes=axes_of(self.audit) & set(columns),
-            only_value="value" if "value" in columns else None,
-        )
-        source = LogSource(path, place)
-        return {
-            seed: source.run("table", curves)
-            for (_, seed), curves in group_rows(rows, place, path.stem, form).items()
-        }
 
-
-def _data(path: Path, place: str, most: int) -> bytes:
-    try:
-        return read_regular(path, most)
-    except OSError as error:
-        raise LogError(place, f"cannot be read: {error.strerror or error}.") from None
-
-
-def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Curve]:
-    if not wanted.alone and None in table:
+def _of_table(runs: Sequence[LoggedRun], place: str, wanted: _Wanted) -> dict[str, Curve]:
+    by_seed = {run.seed: run for run in runs}
+    if len(by_seed) < len(runs):
+        text = "found several runs of one seed; expected a file for each, or no column of runs."
+        raise LogError(f"{place}:1", text)
+    if not wanted.alone and None in by_seed:
         raise LogError(
             f"{place}:1",
             "found one table for several seeds without a column 'seed'; expected the column, "
             "or {seed} in the file's name.",
         )
-    run = table.get(None, table.get(wanted.seed))
+    run = by_seed.get(None, by_seed.get(wanted.seed))
     if run is None or not run.curves:
         raise LogError(place, f"found no number of seed {wanted.seed}; expected its rows.")
-    measurer = RunMeasurer(run, wanted.settings, attested=True, finite_only=False)
     found: dict[str, Curve] = {}
     for name, at in run.curves.items():
         declaration = _declared(name, f"{place}: {on_one_line(name, 80)}", wanted)
-        measured = measurer.measure(name, declaration, LoggedQuantity(tag=name))
+        quantity = LoggedQuantity(tag=name)
+        measured = measure(run, wanted.settings, name, declaration, quantity)
         if measured is None or len(at) > math.prod(declaration.shape(wanted.settings)):
             axes = [
                 f"{axis.name} {', '.join(map(str, axis.coordinates(wanted.settings)[:8]))}"
@@ -593,11 +560,12 @@ def _of_table(table: _Table, place: str, wanted: _Wanted) -> dict[str, Curve]:
                 "found numbers at other coordinates than the declared ones; expected "
                 f"{'; '.join(axes) or 'none'}.",
             )
-        found[name] = measured
+        found[name] = measured.curve
     return found
 
 
-def _npz_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
+def _npz_arrays(path: Path, place: str) -> dict[str, NDArray[Any]]:
+    data = read_log(path, place, MOST_ARRAY_BYTES)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
@@ -619,8 +587,8 @@ def _npz_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
         raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
 
 
-def _json_arrays(data: bytes, place: str) -> dict[str, NDArray[Any]]:
-    tree = parse_json(data, place)
+def _json_arrays(path: Path, place: str) -> dict[str, NDArray[Any]]:
+    tree = parse_json(read_log_text(path, place, MOST_TEXT_BYTES), place)
     if not isinstance(tree, dict):
         raise LogError(place, "found no object; expected measurements by name.")
     found: dict[str, NDArray[np.float64]] = {}
@@ -657,23 +625,13 @@ def _fitted(name: str, curve: Curve, wanted: _Wanted) -> Curve:
     """Return a measurement, once its steps, shape and numbers are as declared."""
     place, declaration = curve.place, _declared(name, curve.place, wanted)
     is_series = declaration.kind is MeasurementKind.SERIES
-    steps = np.array(() if curve.steps is None or not is_series else curve.steps, dtype=np.float64)
-    if is_series and not steps.size:
-        raise LogError(place, "found no steps; expected a series over steps.")
-    if steps.ndim != 1:
-        raise LogError(place, f"found steps of {steps.ndim} dimensions; expected one dimension.")
+    steps = _whole_steps(curve) if is_series else None
     shape = declaration.shape(wanted.settings)
-    expected = (len(steps), *shape) if is_series else shape
+    expected = shape if steps is None else (len(steps), *shape)
     if curve.values.shape != expected:
         axes = [*(["step"] if is_series else []), *(axis.name for axis in declaration.axes)]
         words = " by ".join(axes) or "a single number"
         raise LogError(place, f"found shape {curve.values.shape}; expected {expected}: {words}.")
-    wrong = (steps != np.floor(steps)) | (np.diff(steps, prepend=-1) <= 0) | (steps > MAX_STEP)
-    if wrong.any():
-        first = int(wrong.argmax())
-        after = f" after {steps[first - 1]}" if first else ""
-        text = f"found the step {steps[first]}{after}; expected whole ones to 2^53 that increase."
-        raise LogError(place, text)
     if not wanted.diverged and not is_finite(curve.values).all():
         index = np.argwhere(~is_finite(curve.values))[0].tolist()
         raise LogError(
@@ -681,4 +639,20 @@ def _fitted(name: str, curve: Curve, wanted: _Wanted) -> Curve:
             f"found a number that is not finite, or too large, at {index}; expected finite ones. "
             "If the run diverged, write 'status: diverged'.",
         )
-    return replace(curve, steps=steps.astype(np.int64) if is_series else None)
+    return replace(curve, steps=steps)
+
+
+def _whole_steps(curve: Curve) -> NDArray[np.int64]:
+    """Return the steps of a series, once they are a row of whole numbers that increase."""
+    steps = np.array(() if curve.steps is None else curve.steps, dtype=np.float64)
+    if not steps.size:
+        raise LogError(curve.place, "found no steps; expected a series over steps.")
+    if steps.ndim != 1:
+        text = f"found steps of {steps.ndim} dimensions; expected one dimension."
+        raise LogError(curve.place, text)
+    wrong = (steps != np.floor(steps)) | (np.abs(steps) > MAX_STEP)
+    if wrong.any():
+        text = f"found the step {steps[wrong][0]}; expected whole ones to 2^53."
+        raise LogError(curve.place, text)
+    refuse_disorder(steps.astype(np.int64), curve.place)
+    return steps.astype(np.int64)

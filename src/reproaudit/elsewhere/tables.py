@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.elsewhere.logged import (
+    MAX_TEXT_BYTES,
     CurveBuilder,
     Curves,
     LogError,
@@ -98,16 +99,16 @@ class TableForm:
         )
 
 
-def read_table(source: LogSource) -> list[LoggedRun]:
+def read_table(source: LogSource, most: int = MAX_TEXT_BYTES) -> list[LoggedRun]:
     """Read CSV, TSV or JSON lines: a run for each seed and run that columns tell apart."""
     file, name = source.path, source.name
-    text = read_log_text(file, name)
+    text = read_log_text(file, name, most)
     if file.suffix.lower() == ".jsonl":
         columns, rows = _json_lines(text, name)
     else:
-        columns, rows = csv_rows(text, name, "\t" if file.suffix.lower() == ".tsv" else ",")
+        columns, rows = _csv_rows(text, name, "\t" if file.suffix.lower() == ".tsv" else ",")
     form = TableForm.of(columns, source.axes, source.step)
-    groups = group_rows(rows, name, file.stem, form)
+    groups = _group_rows(rows, name, file.stem, form)
     is_wandb = "_step" in columns or any(column.endswith("__MIN") for column in columns)
     not_whole = _sampled(columns, groups.values())
     runs = []
@@ -121,16 +122,21 @@ def read_table(source: LogSource) -> list[LoggedRun]:
         )
         logger = "W&B export" if is_wandb else "table"
         runs.append(named.run(logger, curves, seed=seed, not_whole=not_whole, step=form.step))
+    if not runs:
+        source.skipped[name] = "a table without rows"
     return runs
 
 
-def group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key, Curves]:
+def _group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key, Curves]:
     """Return the curves of a table by run and seed."""
     builders: dict[_Key, CurveBuilder] = {}
     for line, row in rows:
         place = f"{name}:{line}"
         run = str(row.get(form.run, "")).strip() if form.run is not None else None
-        key = run, None if form.seed is None else _seed(place, row, form.seed)
+        seed = None if form.seed is None else _whole(place, row.get(form.seed), form.seed)
+        if form.seed is not None and (seed is None or not 0 <= seed < 2**32):
+            raise LogError(place, f"found the {form.seed} {seed}; expected one from 0 to 2^32 - 1.")
+        key = run, seed
         if key not in builders:
             builders[key] = CurveBuilder(name)
         if form.only_value is not None:
@@ -139,19 +145,9 @@ def group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key,
     return {key: builder.curves() for key, builder in builders.items()}
 
 
-def _seed(place: str, row: Mapping[str, Any], column: str) -> int:
-    number = number_of(row.get(column))
-    if number is None or not number.is_integer() or not 0 <= number < 2**32:
-        found = str(row.get(column))[:40]
-        raise LogError(
-            place, f"column {column}: found {found!r}; expected a whole number below 2^32."
-        )
-    return int(number)
-
-
 def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]) -> None:
     """Take the numbers of one row. An empty cell was not observed."""
-    step = None if form.step is None else _step(place, row.get(form.step), form.step)
+    step = None if form.step is None else _whole(place, row.get(form.step), form.step)
     at = coordinates_of({axis: row[axis] for axis in form.axes & row.keys()})
     for tag, value in _cells(row, form):
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -165,7 +161,7 @@ def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[st
             builder.add(tag, step, number, at)
 
 
-def _step(place: str, value: Any, column: str) -> int | None:
+def _whole(place: str, value: Any, column: str) -> int | None:
     if value is None or value == "":
         return None
     number = number_of(value)
@@ -186,7 +182,7 @@ def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]
             yield from flat(name, value)
 
 
-def csv_rows(text: str, name: str, delimiter: str = ",") -> tuple[list[str], _Rows]:
+def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
     """Return a table's header, and each row by column with its line; empty rows are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
 

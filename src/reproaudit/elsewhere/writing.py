@@ -68,9 +68,8 @@ def manifest_head(
     noted: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what a manifest says of all runs; without an origin it is not stated, and of today."""
-    today = datetime.now(UTC).date()
-    unstated = Origin(who="not stated", source="not stated", framework="not stated", made=today)
-    origin = origin or unstated
+    said = dict.fromkeys(("who", "source", "framework"), "not stated")
+    origin = origin or Origin(**said, made=datetime.now(UTC).date())
     stated = {
         "schema_version": 1,
         "who": origin.who,
@@ -148,9 +147,8 @@ def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
 
 def _entries(run: MeasuredRuns, stem: str) -> Iterator[dict[str, Any]]:
     """Yield the manifest's entries of a run: the finished seeds, and the diverged ones."""
-    finished = [seed for seed in run.seeds if seed not in run.diverged]
-    diverged = [seed for seed in run.seeds if seed in run.diverged]
-    for seeds, status in ((finished, "completed"), (diverged, "diverged")):
+    for status in ("completed", "diverged"):
+        seeds = [seed for seed in run.seeds if (seed in run.diverged) == (status == "diverged")]
         if seeds or not run.seeds:
             yield {
                 "experiment": run.experiment,
@@ -168,15 +166,13 @@ def _arrays(
     for name, value in measured.items():
         declared = audit.declaration(experiment, name)
         is_series = declared is not None and declared.kind is MeasurementKind.SERIES
-        steps = None
         if isinstance(value, Series):
-            steps, value = value.steps, value.values
-        elif isinstance(value, Mapping) and set(value) == {"steps", "values"}:
-            steps, value = value["steps"], value["values"]
+            value = {"steps": value.steps, "values": value.values}
         elif is_series and isinstance(value, tuple | list) and len(value) == 2:
-            steps, value = value
-        if steps is not None:
-            yield f"{name}.steps", _numbers(steps, f"{place}: the steps of '{name}'")
+            value = dict(zip(("steps", "values"), value, strict=True))
+        if isinstance(value, Mapping) and set(value) == {"steps", "values"}:
+            yield f"{name}.steps", _numbers(value["steps"], f"{place}: the steps of '{name}'")
+            value = value["values"]
         yield name, _numbers(value, f"{place}: '{name}'")
 
 

@@ -16,8 +16,8 @@ from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import RunMeasurer, measurements_of
-from reproaudit.elsewhere.roles import SEED_NAMES, normal, stated_length
+from reproaudit.elsewhere.measuring import measure, measurements_of
+from reproaudit.elsewhere.roles import seeds_in, stated_length
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
@@ -197,21 +197,21 @@ class _Command:
         axes = frozenset(axis.name for one in self.declared.values() for axis in one.axes)
         runs, _ = find_runs(logs, axes, self.said.step, place)
         run = _joined(runs, values[SEED])
-        is_whole = self.said.complete is not None
-        measurer = RunMeasurer(run, values, attested=is_whole, finite_only=False)
         found: dict[str, Curve] = {}
+        tags: set[str] = set()
         for name, declaration in self.declared.items():
             quantity = self.said.mapping.get(name) or LoggedQuantity(tag=name)
-            measured = measurer.measure(name, declaration, quantity)
+            measured = measure(run, values, name, declaration, quantity)
             if measured is None:
                 wanted = quantity.tag or quantity.expression or ""
                 hint = did_you_mean(wanted, sorted(run.curves))
                 text = f"found no logged '{wanted}'; expected it. {hint}"
                 raise LogError(f"measurement '{name}'", text)
-            found[name] = measured
-        for name, reasons in measurer.not_whole.items():
-            raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
-        curves = [curve for tag in measurer.used for curve in run.curves[tag].values()]
+            if reasons := run.not_whole or (() if self.said.complete else measured.gaps):
+                raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
+            found[name] = measured.curve
+            tags |= measured.tags
+        curves = [curve for tag in tags for curve in run.curves[tag].values()]
         ends = [int(one.steps.max()) for one in curves if one.steps is not None and len(one.steps)]
         return measurements_of(self.declared, found), max(ends, default=0)
 
@@ -235,9 +235,8 @@ def _joined(runs: Sequence[LoggedRun], seed: SettingValue) -> LoggedRun:
     config: dict[str, object] = {}
     for run in runs:
         stated: dict[str, float | None] = {"its table": run.seed}
-        for name, value in run.config.items():
-            if normal(name.rpartition(".")[2]) in SEED_NAMES:
-                stated[f"its configuration ({name})"] = number_of(value)
+        for name, value in seeds_in(run.config):
+            stated[f"its configuration ({name})"] = number_of(value)
         for where, other in stated.items():
             if other is not None and other != seed:
                 raise LogError(place, f"found the seed {other:g} in {where}; expected {seed}.")
