@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reproaudit.audit.card import MAX_CARD_BYTES, Card, read_card
 from reproaudit.audit.draft import draft_audit
 from reproaudit.audit.faults import Severity
-from reproaudit.audit.loading import read_text
+from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command
@@ -122,7 +122,7 @@ TEXTS = st.text() | st.lists(FRAGMENT | st.text(max_size=3), max_size=60).map(""
 
 def assert_only_open(text: str, file: str = "p.yaml") -> None:
     """A draft's every fault is something left open."""
-    audit, faults = read_text(text, file)
+    audit, faults = read_audit(file, text)
     assert audit is None
     assert {fault.rule for fault in faults} == LEFT_OPEN, "\n".join(map(str, faults))
 
@@ -288,8 +288,7 @@ def test_a_draft_runs_once_it_is_filled_in(
     assert "[RA058]" in capsys.readouterr().err
 
     audit.write_text(filled(audit.read_text()))
-    assert [f for f in read_text(audit.read_text(), str(audit))[1]
-            if f.severity is Severity.ERROR] == []  # fmt: skip
+    assert [one for one in read_audit(audit)[1] if one.severity is Severity.ERROR] == []
     assert run_command([*run, "--json"]) == 3
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
     assert claim["outcome"] == "failed"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reproaudit.audit.document import read_plain
 from reproaudit.audit.faults import RULES, Fault, Severity
-from reproaudit.audit.loading import load_audit, read_audit, read_text
+from reproaudit.audit.loading import load_audit, read_audit
 from reproaudit.audit.model import Audit
 from reproaudit.checks import Kind
 from reproaudit.errors import SpecError
@@ -37,7 +37,7 @@ def edited(*names: str) -> str:
 
 
 def faults_in(text: str) -> list[Fault]:
-    return read_text(text, "toy.yaml")[1]
+    return read_audit("toy.yaml", text)[1]
 
 
 def write(folder: Path, text: str | bytes, name: str = "toy.yaml") -> Path:
@@ -56,7 +56,7 @@ def test_toy_is_an_audit_without_faults() -> None:
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_audit(name: str) -> None:
-    audit, faults = read_text(edited(name), "toy.yaml")
+    audit, faults = read_audit("toy.yaml", edited(name))
     assert [str(one).removeprefix("toy.yaml:") for one in faults] == BAD[name]["faults"]
     errors = [one for one in faults if one.severity is Severity.ERROR]
     assert (audit is None) == bool(errors)
@@ -160,7 +160,7 @@ def dump(tree: object) -> str:
 
 
 def check_never_raises(text: str) -> None:
-    audit, faults = read_text(text, "toy.yaml")
+    audit, faults = read_audit("toy.yaml", text)
     errors = [f for f in faults if f.severity is Severity.ERROR]
     assert (audit is None) == bool(errors)
     lines = len(re.split("\r\n|[\r\n\x85\u2028\u2029]", text))  # what YAML takes for a line's end
