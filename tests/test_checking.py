@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reproaudit.audit.faults import RULES, Fault
+from reproaudit.audit.faults import REMEDIES, Fault
 from reproaudit.audit.loading import read_audit
 from reproaudit.cli import run_command
 from reproaudit.report.export.sarif import FINGERPRINT, sarif_log
@@ -51,7 +51,7 @@ def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_sarif_knows_every_rule() -> None:
     rules = sarif_log([])["runs"][0]["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == list(RULES)
+    assert [rule["id"] for rule in rules] == list(REMEDIES)
     assert {rule["defaultConfiguration"]["level"] for rule in rules} == {"error", "note"}
 
 

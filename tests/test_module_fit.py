@@ -12,7 +12,7 @@ import pytest
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
-from reproaudit.commands.check import misfits
+from reproaudit.commands.check import module_misfits
 
 Check = Callable[..., list[dict[str, Any]]]
 AS_IT_IS = ("", "")
@@ -40,7 +40,7 @@ def check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Check:
 @pytest.mark.parametrize("slug", list(Catalog().entries))
 def test_every_paper_fits_its_module(slug: str) -> None:
     entry = Catalog()[slug]
-    assert list(misfits(entry, entry.audit())) == []
+    assert list(module_misfits(entry, entry.audit())) == []
 
 
 def test_an_audit_that_fits_has_no_fault(check: Check) -> None:
@@ -73,7 +73,7 @@ def test_an_alternative_that_the_experiment_does_not_take_is_told() -> None:
     audit.experiments["selection"] = own.model_copy(
         update={"settings": {**own.settings, name: changed}}
     )
-    (fault,) = misfits(entry, audit)
+    (fault,) = module_misfits(entry, audit)
     at = fault.loc[fault.loc.index("settings") :]
     assert at == ("settings", name, "alternatives", len(stated.alternatives))
 

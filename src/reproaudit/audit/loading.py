@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from reproaudit.audit.document import Document, read_file, read_yaml
-from reproaudit.audit.faults import RULES, START, Fault, Faults, Loc, Severity, Violation
+from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.rules import UNFINISHED, broken_rules, of_reviews, unfinished
@@ -71,7 +71,7 @@ def read_audit(
     def rules(audit: Audit) -> Iterator[Violation]:
         broken = list(broken_rules(audit, Path(path).stem))
         yield from broken
-        if all(RULES[one.rule].severity is Severity.WARNING for one in broken):
+        if all(one.rule in WARNINGS for one in broken):
             yield from more(audit)
 
     audit, _, faults = read_as(Audit, path, "an audit", rules, text)

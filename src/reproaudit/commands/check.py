@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, Entry, audits_in, entry_of
-from reproaudit.audit.faults import BROKEN_LOG, MISFIT, RULES, Fault, Loc, Place, Violation
+from reproaudit.audit.faults import BROKEN_LOG, MISFIT, REMEDIES, Fault, Loc, Place, Violation
 from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.paper_module import CommandModule
@@ -72,12 +72,14 @@ def faults_in(file: Path, run: bool) -> Iterator[Fault]:
 def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
     """Yields the faults of an audit, then what is wrong with its log of results."""
     entry = entry_of(file)
-    audit, faults = read_audit(file, more=partial(misfits, entry)) if run else read_audit(file)
+    audit, faults = (
+        read_audit(file, more=partial(module_misfits, entry)) if run else read_audit(file)
+    )
     yield from faults
     yield from read_reviews(entry.review_file, audit)[1]
     log = entry.results_file
     for line, what in read_lines(log)[1]:
-        yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)
+        yield Fault(str(log), Place(line, 1), (), what, REMEDIES[BROKEN_LOG], BROKEN_LOG)
 
 
 def fault_data(fault: Fault) -> dict[str, object]:
@@ -87,7 +89,7 @@ def fault_data(fault: Fault) -> dict[str, object]:
         "line": fault.place.line,
         "column": fault.place.column,
         "path": fault.path,
-        "severity": fault.severity.value,
+        "severity": fault.severity,
         "rule": fault.rule,
         "message": fault.message,
         "remedy": fault.remedy,
@@ -97,7 +99,7 @@ def fault_data(fault: Fault) -> dict[str, object]:
 # --- the audit against its module ---------------------------------------------------------------
 
 
-def misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
+def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
     """Yield the places where an audit does not fit the module beside it, which is imported.
 
     Held against the types of each experiment's settings are the names, and the values of every
