@@ -111,7 +111,7 @@ def done(finished: Path, at: Place) -> Place:
             "--cell-timeout: found 'soon'. Write 90s, 10m or 1.5h.",
         ),
         (["run", "mini", "--memory", "4X"], "--memory: found '4x'. Write a number of bytes, 500M"),
-        (["run", "mini", "--data-dir", "nowhere"], "--data-dir: nowhere is no folder."),
+        (["run", "mini", "--data-dir", "nowhere"], "dir 'nowhere' does not exist."),
         (["run", "mini", "--device", "gpu"], "gpu"),
         (["run", "mini", "--jobs", "0"], "--jobs"),
         (["check", "absent.yaml"], "absent.yaml"),

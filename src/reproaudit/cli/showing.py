@@ -99,8 +99,8 @@ def report(
 
 @app.command()
 def diff(
-    before: Annotated[str, Argument(help="A scorecard.json, or the folder with it.")],
-    after: Annotated[str, Argument(help="The same.")],
+    before: Annotated[Path, Argument(help="A scorecard.json, or the folder with it.")],
+    after: Annotated[Path, Argument(help="The same.")],
     as_json: options.Json = False,
 ) -> int:
     """Show what changed between two scorecards.
@@ -110,13 +110,7 @@ def diff(
     from reproaudit.report.diff import compare
     from reproaudit.report.files import read_scorecard
 
-    cards = []
-    for name in (before, after):
-        file = Path(name) / "scorecard.json" if Path(name).is_dir() else Path(name)
-        if not file.is_file():
-            raise UsageError(f"{name}: no scorecard. Name a scorecard.json, or the folder with it.")
-        cards.append(read_scorecard(file))
-    found = compare(*cards)
+    found = compare(read_scorecard(before), read_scorecard(after))
     present(found.model_dump(mode="json"), found.lines, as_json)
     return 0
 

@@ -20,14 +20,7 @@ _PREFIX = ".unchanged."
 
 
 class Unchanged:
-    """What one command with its options printed of some papers.
-
-    Args:
-        command: its name, and its options.
-        entries: the papers.
-        store: the folder of records.
-        out: the report folder, which keeps it.
-    """
+    """What one command with its options printed of some papers; the report folder keeps it."""
 
     def __init__(
         self, command: tuple[object, ...], entries: Sequence[Entry], store: Path, out: Path
@@ -64,7 +57,6 @@ def _files(folder: Path) -> Iterator[str]:
     for root, _, names in os.walk(folder):
         for name in names:
             if not name.startswith(_PREFIX) and not root.endswith("__pycache__"):
-                path = os.path.join(root, name)
                 with suppress(OSError):
-                    at = os.stat(path)
+                    at = os.stat(path := os.path.join(root, name))
                     yield f"{path} {at.st_size} {at.st_mtime_ns}\n"
