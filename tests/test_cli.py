@@ -115,7 +115,7 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--device", "gpu"], "gpu"),
         (["run", "mini", "--jobs", "0"], "--jobs"),
         (["check", "absent.yaml"], "absent.yaml"),
-        (["check", "no/audits"], "no/audits: no such folder or file, and no paper of this name. "),
+        (["check", "no/audits"], "no/audits:1:1: found no readable file"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",
 )

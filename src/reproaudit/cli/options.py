@@ -101,18 +101,11 @@ Slugs = Annotated[
 All = Annotated[bool, Option("--all", help="Every paper.")]
 Audits = Annotated[Path | None, Option(help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py.")]
 StorePath = Annotated[Path, Option(help="The folder of records.")]
-Reports = Annotated[
-    Path | None,
-    Option(help="The folder of scorecards, used without records; 'reports' beside the store."),
-]
 Out = Annotated[
-    Path | None, Option(help="The folder for reports; 'reports' beside the store if none.")
+    Path | None, Option(help="The folder of reports; 'reports' beside the store if none.")
 ]
 _TIER = "reproaudit.audit.model.known_tier"
 Tier = Annotated[Any, parsed("--tier", _TIER, "TIER", "smoke, quick or paper.")]
-AnyTier = Annotated[
-    Any, parsed("--tier", _TIER, "TIER", "smoke, quick or paper; else the highest there is.")
-]
 Salt = Annotated[str | None, Option(help="A word that draws other seeds, kept apart (paper tier).")]
 FORMATS_HELP = "terminal, html, json, md"
 _FORMATS = "reproaudit.report.files.chosen_formats"
@@ -169,12 +162,7 @@ def papers_named(
     salt: str | None = None,
     tier: str | None = None,
 ) -> tuple[Entry, ...]:
-    """Return the papers that a command line names; with a salt their seeds follow from it, too.
-
-    Raises:
-        UsageError: if nothing is named, or something unknown; if the salt is no word, or the tier
-            is not the paper tier.
-    """
+    """Return the papers that a command line names; with a salt their seeds follow from it, too."""
     from reproaudit.audit.catalog import Catalog
 
     entries = Catalog(audits).select(slugs or (), everything)
@@ -196,14 +184,7 @@ def exit_code(
 
 
 def ask_to_run(entries: Iterable[Entry], trust: bool) -> None:
-    """Name the code that does not come with reproaudit, before it runs, and ask for consent.
-
-    The one hash that is shown is that of the consent, with the question.
-
-    Raises:
-        ConsentError: if there is no consent.
-        SpecError: if a paper has no module.
-    """
+    """Name the code that does not come with reproaudit, before it runs, and ask for consent."""
     from reproaudit.audit.paper_module import CommandModule
     from reproaudit.consent import require_consent
 

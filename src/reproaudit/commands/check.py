@@ -13,7 +13,7 @@ from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.paper_module import CommandModule
 from reproaudit.audit.plan import plan
 from reproaudit.cell import SettingValue
-from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
+from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.results import read_lines
 
 
@@ -33,13 +33,7 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
             if not found:
                 raise UsageError(f"{path}: no audit is in this folder; expected SLUG.yaml files.")
             files += found
-        elif not path.suffix and not path.exists():
-            if name not in catalog.entries:
-                near = did_you_mean(name, catalog.entries)
-                raise UsageError(
-                    f"{name}: no such folder or file, and no paper of this name. {near} "
-                    "Papers of your own: --audits DIR."
-                )
+        elif not path.suffix and len(path.parts) == 1 and not path.exists():
             files.append(catalog[name].audit_file)
         else:
             files.append(path)
@@ -49,9 +43,7 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
 def faults_in(file: Path, run: bool) -> Iterator[Fault]:
     """Yield the faults of an audit with its reviews and run file, or of one of these that is named.
 
-    Args:
-        file: the audit, its review file or its run file.
-        run: whether to import its module, with consent given, and hold the audit against it.
+    With `run` the audit is held against its module, too, which is imported.
 
     Raises:
         ModuleNotFoundError: if a library that a module needs is not installed.
@@ -84,15 +76,9 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
 
 def fault_data(fault: Fault) -> dict[str, object]:
     """Return a fault as ``--json`` shows it."""
-    return {
-        "file": fault.file,
-        "line": fault.place.line,
-        "column": fault.place.column,
-        "path": fault.path,
-        "severity": fault.severity,
-        "rule": fault.rule,
-        "message": fault.message,
-        "remedy": fault.remedy,
+    line, column = fault.place
+    return {"file": fault.file, "line": line, "column": column, "path": fault.path} | {
+        one: getattr(fault, one) for one in ("severity", "rule", "message", "remedy")
     }
 
 
@@ -105,10 +91,6 @@ def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
     Held against the types of each experiment's settings are the names, and the values of every
     run, control and alternative at every tier. Nothing is run. What a repository's command takes
     is the business of its run file.
-
-    Args:
-        entry: the paper; code that does not come with reproaudit needs consent before.
-        audit: its audit, valid by itself.
 
     Raises:
         ModuleNotFoundError: if a library of the extra ``run`` is not installed.

@@ -31,13 +31,7 @@ def _parts_of(audit: Audit, tier: TierName) -> Iterator[tuple[tuple[str, ...], s
 def live_progress(
     audits: Iterable[Audit], tier: TierName, verbose: bool = False
 ) -> Iterator[events.OnEvent]:
-    """Show a bar over all training steps with the time left, on standard error.
-
-    Args:
-        audits: the audits of the papers that run.
-        tier: of the cells whose part is named.
-        verbose: whether to print the traceback of a cell that failed.
-    """
+    """Show a bar over all training steps with the time left, on standard error."""
     console = terminal(stderr=True)
     bar = Progress(
         TextColumn("{task.fields[cells]}"),
