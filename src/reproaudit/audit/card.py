@@ -34,11 +34,6 @@ class Card:
     """What a paper's card and its authors' checklist say, as far as they can be read.
 
     Attributes:
-        title: the paper's title.
-        authors: their names.
-        venue: where it was published.
-        year: when.
-        arxiv: the arXiv identifier.
         rows: the classification of each variable that has a row; None if it cannot be read.
         answers: the authors' answers by variable, as fields of the audit.
         remarks: what could not be read, each with what was found instead.

@@ -21,14 +21,7 @@ TODO = "TODO"
 
 
 def draft_audit(slug: str, card: Card, today: date, schema: str | None = None) -> str:
-    """Return the text of ``SLUG.yaml``.
-
-    Args:
-        slug: the paper's short name.
-        card: what is known of the paper.
-        today: the day on which the card was read.
-        schema: the path of the JSON Schema for editors; None if there is none beside the draft.
-    """
+    """Return the text of ``SLUG.yaml``, with the path of the JSON Schema for editors, if any."""
     head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
     return head + _AUDIT.format(
         slug=slug,

@@ -79,11 +79,7 @@ def read_audit(
 
 
 def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
-    """Return what a review file says; nothing where there is none.
-
-    Args:
-        path: the file.
-        audit: what the reviews are held against, if they are.
+    """Return what a review file says, held against its audit if there is one; else nothing.
 
     Raises:
         SpecError: if the file has errors; the text lists every fault.
