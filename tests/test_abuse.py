@@ -20,8 +20,8 @@ from encoders import event_file, wandb_log, wandb_records
 from samples import AUDIT
 
 from miniatures import run_program, write_paper
-from reproaudit.audit.card import parse_card
-from reproaudit.audit.loading import read_text
+from reproaudit.audit.card import read_card
+from reproaudit.audit.loading import read_audit
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import LogError
 from reproaudit.elsewhere.submission import read_submission
@@ -83,11 +83,13 @@ def mutated(data: bytes, dice: random.Random) -> bytes:
 
 
 def read_an_audit(folder: Path, data: bytes) -> None:
-    read_text(data.decode("utf-8", errors="surrogateescape"), "audit.yaml")
+    read_audit("audit.yaml", data.decode("utf-8", errors="surrogateescape"))
 
 
 def read_a_card(folder: Path, data: bytes) -> None:
-    parse_card(data.decode("utf-8", errors="replace"))
+    file = folder / "card.txt"
+    file.write_text(data.decode("utf-8", errors="replace"))
+    read_card(file)
 
 
 def read_a_scorecard(folder: Path, data: bytes) -> None:

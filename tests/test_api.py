@@ -90,7 +90,7 @@ def test_an_audit_is_opened_by_slug_path_or_folder(audit_file: Path) -> None:
 
 
 def test_faults_are_listed_with_their_places(audit_file: Path) -> None:
-    assert not [fault for fault in ra.find_faults("ahn2023") if fault.severity.value == "error"]
+    assert not [fault for fault in ra.find_faults("ahn2023") if fault.severity == "error"]
     text = audit_file.read_text(encoding="utf-8")
     audit_file.write_text(text.replace("at_most: 0.1", "at_mots: 0.1", 1), encoding="utf-8")
     faults = ra.find_faults(audit_file)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reproaudit.audit.faults import RULES, Fault
-from reproaudit.audit.loading import read_text
+from reproaudit.audit.faults import REMEDIES, Fault
+from reproaudit.audit.loading import read_audit
 from reproaudit.cli import run_command
 from reproaudit.report.export.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT
@@ -29,7 +29,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def faults_in(text: str, file: str = "toy.yaml") -> list[Fault]:
-    return read_text(text, file)[1]
+    return read_audit(file, text)[1]
 
 
 def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,7 @@ def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_sarif_knows_every_rule() -> None:
     rules = sarif_log([])["runs"][0]["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == list(RULES)
+    assert [rule["id"] for rule in rules] == list(REMEDIES)
     assert {rule["defaultConfiguration"]["level"] for rule in rules} == {"error", "note"}
 
 

@@ -111,11 +111,11 @@ def done(finished: Path, at: Place) -> Place:
             "--cell-timeout: found 'soon'. Write 90s, 10m or 1.5h.",
         ),
         (["run", "mini", "--memory", "4X"], "--memory: found '4x'. Write a number of bytes, 500M"),
-        (["run", "mini", "--data-dir", "nowhere"], "--data-dir: nowhere is no folder."),
+        (["run", "mini", "--data-dir", "nowhere"], "dir 'nowhere' does not exist."),
         (["run", "mini", "--device", "gpu"], "gpu"),
         (["run", "mini", "--jobs", "0"], "--jobs"),
         (["check", "absent.yaml"], "absent.yaml"),
-        (["check", "no/audits"], "no/audits: no such folder or file, and no paper of this name. "),
+        (["check", "no/audits"], "no/audits:1:1: found no readable file"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",
 )

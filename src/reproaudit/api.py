@@ -251,10 +251,8 @@ def open_scorecard(
         StoreError: if the file is no scorecard.
         UsageError: if there is no such paper, or neither records nor a report of it.
     """
-    if isinstance(paper, Path | str):
-        file = Path(paper) / "scorecard.json" if Path(paper).is_dir() else Path(paper)
-        if file.suffix == ".json":
-            return PaperScorecard.of(read_scorecard(file))
+    if not isinstance(paper, Audit) and (Path(paper).is_dir() or Path(paper).suffix == ".json"):
+        return PaperScorecard.of(read_scorecard(Path(paper)))
     chosen = None if tier is None else known_tier(tier)
     entry, folder = _entry(paper, audits), report_folder(_path(reports), Path(store))
     card = scorecard_of_paper(entry, entry.audit(), Store(Path(store)), chosen, folder)

@@ -191,7 +191,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         known = known_tier(tier) if tier else None
         option = "--reproaudit-fail-on"
-        outcomes = known_outcomes(names) if names else DEFAULT_FAIL_ON
+        outcomes = known_outcomes(",".join(names)) if names else DEFAULT_FAIL_ON
     except UsageError as error:
         raise pytest.UsageError(f"{option}: {error}") from error
     summary = config.getoption("reproaudit_summary")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.audit.faults import BROKEN_LOG, RULES
+from reproaudit.audit.faults import BROKEN_LOG, REMEDIES
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.seeds import decisive, digest, rule
 from reproaudit.bounded import read_regular
@@ -133,7 +133,7 @@ def logged_results(entry: Entry, store: Path | None = None) -> list[Result | Fir
     for file in _logs(entry, store):
         lines, faults = read_lines(file)
         for number, what in faults:
-            raise SpecError(f"{file}:{number}: {what}. {RULES[BROKEN_LOG].remedy}")
+            raise SpecError(f"{file}:{number}: {what}. {REMEDIES[BROKEN_LOG]}")
         found += lines
     return found
 

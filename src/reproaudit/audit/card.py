@@ -31,14 +31,11 @@ MAX_CARD_BYTES = 2**18
 
 @dataclass(frozen=True)
 class Card:
-    """A card as far as it can be read.
+    """What a paper's card and its authors' checklist say, as far as they can be read.
 
     Attributes:
-        title: the paper's title.
-        authors: their names.
-        venue: where it was published.
-        year: when.
         rows: the classification of each variable that has a row; None if it cannot be read.
+        answers: the authors' answers by variable, as fields of the audit.
         remarks: what could not be read, each with what was found instead.
     """
 
@@ -46,12 +43,25 @@ class Card:
     authors: tuple[str, ...] = ()
     venue: str | None = None
     year: int | None = None
+    arxiv: str | None = None
     rows: Mapping[VariableName, str | None] = field(default_factory=dict)
+    answers: Mapping[VariableName, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
 
-NO_CARD = Card()
-"""A card that says nothing."""
+def readable_text(path: Path) -> str:
+    """Return the text of a file of at most `MAX_CARD_BYTES`, with blanks as spaces.
+
+    Raises:
+        CardError: if the file cannot be read, is too large or is no readable text.
+    """
+    faults = Faults(str(path))
+    text = read_file(path, MAX_CARD_BYTES, faults)
+    if text is not None:
+        text = re.sub("\r\n?", "\n", re.sub("[\x0b\x0c\x85\u2028\u2029]", " ", text))
+    if text is None or not is_readable(text, faults):
+        raise CardError(str(faults.in_order()[0]))
+    return text
 
 
 def read_card(path: Path) -> Card:
@@ -60,48 +70,9 @@ def read_card(path: Path) -> Card:
     Raises:
         CardError: if the file cannot be read, is no text, or is no card.
     """
-    return parse_card(read_card_text(path), str(path))
-
-
-def read_card_text(path: Path) -> str:
-    """Return the text of a file of at most `MAX_CARD_BYTES`.
-
-    Raises:
-        CardError: if the file cannot be read, is too large or is no readable text.
-    """
-    faults = Faults(str(path))
-    text = read_file(path, MAX_CARD_BYTES, faults)
-    if text is None:
-        raise CardError(str(faults.in_order()[0]))
-    return text
-
-
-def readable(text: str, file: str) -> str:
-    """Return a text with its blanks as spaces, and with plain ends of lines.
-
-    Raises:
-        CardError: on control characters.
-    """
-    faults = Faults(file)
-    text = re.sub("\r\n?", "\n", re.sub("[\x0b\x0c\x85\u2028\u2029]", " ", text))
-    if not is_readable(text, faults):
-        raise CardError(str(faults.in_order()[0]))
-    return text
-
-
-def parse_card(text: str, file: str = "card") -> Card:
-    """Return the card in a text.
-
-    Args:
-        text: a card.
-        file: its name, for the error.
-
-    Raises:
-        CardError: on control characters, or if this is no card.
-    """
-    lines = [" ".join(line.split()) for line in readable(text, file).split("\n")]
+    lines = [" ".join(line.split()) for line in readable_text(path).split("\n")]
     if not any(lines):
-        raise CardError(f"{file}: found an empty file; expected a reproducibility card")
+        raise CardError(f"{path}: found an empty file; expected a reproducibility card")
     start = next((i for i, line in enumerate(lines) if _ends_head(line)), len(lines))
     rows: dict[VariableName, list[tuple[int, str]]] = {}
     for number, line in enumerate(lines[start:], start=start + 1):
@@ -111,7 +82,7 @@ def parse_card(text: str, file: str = "card") -> Card:
     if not rows and (card.title is None or card.venue is None):
         names = ", ".join(list(VariableName)[:3])
         raise CardError(
-            f"{file}: found no row of a reproducibility variable ({names} …), nor a title and a "
+            f"{path}: found no row of a reproducibility variable ({names} …), nor a title and a "
             "venue; expected a reproducibility card"
         )
     results, remarks = {}, list(card.remarks)
@@ -125,7 +96,7 @@ def parse_card(text: str, file: str = "card") -> Card:
         elif results[name] is None:
             shown = ", ".join(f"{word[:40]!r} on line {line}" for line, word in found[:5])
             remarks.append(f"{name.value}: found {shown}; expected {' or '.join(_words(name))}")
-    return replace(card, rows=results, remarks=tuple(remarks))
+    return replace(card, rows=results, remarks=tuple(f"card: {one}" for one in remarks))
 
 
 _ROW = re.compile(

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from reproaudit.audit.card import read_card_text, readable
+from reproaudit.audit.card import Card, readable_text
 from reproaudit.audit.model import VariableName
 from reproaudit.errors import CardError
 
@@ -38,46 +37,6 @@ No question asks about pseudocode or software dependencies.
 LONGEST_JUSTIFICATION = 5_000
 """Characters of a justification that are read; the checklist asks for a sentence or two."""
 
-
-class ChecklistAnswer(NamedTuple):
-    """The authors' answer to one question.
-
-    Attributes:
-        answer: Yes, No or NA.
-        justification: their words, mostly without LaTeX's markup; empty if there are none.
-        locator: the question, by its number and title.
-    """
-
-    answer: str
-    justification: str
-    locator: str
-
-
-@dataclass(frozen=True)
-class Checklist:
-    """A checklist as far as it can be read.
-
-    Attributes:
-        answers: the authors' answers by variable, in the order of the questions.
-        remarks: questions about variables that are not there or have no answer.
-    """
-
-    answers: Mapping[VariableName, tuple[ChecklistAnswer, ...]]
-    remarks: tuple[str, ...] = ()
-
-
-NO_CHECKLIST = Checklist({})
-
-
-def read_checklist(path: Path) -> Checklist:
-    """Return the checklist in a file.
-
-    Raises:
-        CardError: if the file cannot be read, is no text, or is no checklist.
-    """
-    return parse_checklist(read_card_text(path), str(path))
-
-
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 """From a per cent sign that no backslash escapes to the end of its line."""
 _TITLE = re.compile(r"\\item\s*(?:\{\s*\\(?:bf|bfseries)\b|\\textbf\s*\{)\s*([^{}]{1,200}?)\s*\}")
@@ -90,21 +49,17 @@ _STYLE = re.compile(r"\\(?:text[a-z]+|emph|url)\s*\{([^{}]*)\}")
 _REFERENCE = re.compile(r"\\(?:[a-z]{0,4}ref|cite[a-z]*)\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}", re.I)
 
 
-def parse_checklist(text: str, file: str = "checklist") -> Checklist:
-    """Return the checklist in a LaTeX text.
-
-    Args:
-        text: the file.
-        file: its name, for the error.
+def with_checklist(card: Card, path: Path) -> Card:
+    """Return a card with the authors' answers in the checklist of a file.
 
     Raises:
-        CardError: on control characters, or if it has no question, a question twice, or a question
-            with two answers.
+        CardError: if the file cannot be read, is no text, or has no question, a question twice, or
+            a question with two answers.
     """
-    text = _COMMENT.sub(r"\1", readable(text, file))
-    answers: dict[VariableName, tuple[ChecklistAnswer, ...]] = {}
+    text = _COMMENT.sub(r"\1", readable_text(path))
+    answers: dict[VariableName, list[Mapping[str, str]]] = {}
     remarks: list[str] = []
-    seen, missing = set[str](), set(CHECKLIST_QUESTIONS)
+    seen, missing = set[str](), dict.fromkeys(CHECKLIST_QUESTIONS)
     titles = list(_TITLE.finditer(text))
     for number, match in enumerate(titles, start=1):
         title, line = " ".join(match[1].split()), text.count("\n", 0, match.start()) + 1
@@ -114,28 +69,30 @@ def parse_checklist(text: str, file: str = "checklist") -> Checklist:
         words = _JUSTIFICATION.search(body)
         given = _ANSWER.findall(body[: words.start()] if words is not None else body)
         if title in seen:
-            raise CardError(f"{file}:{line}: found {about} again; expected each question once.")
+            raise CardError(f"{path}:{line}: found {about} again; expected each question once.")
         if len(given) > 1:
             raise CardError(
-                f"{file}:{line}: {about}: found the answers {', '.join(given)}; "
+                f"{path}:{line}: {about}: found the answers {', '.join(given)}; "
                 "expected one. Comment out or remove the others."
             )
         seen.add(title)
         asked = next((one for one in CHECKLIST_QUESTIONS if _letters(one) == _letters(title)), "")
-        missing.discard(asked)
+        missing.pop(asked, None)
         if asked and not given:
             remarks.append(f"{about}: found no answer")
         for name in CHECKLIST_QUESTIONS[asked] if asked and given else ():
             said = _plain(words[1][:LONGEST_JUSTIFICATION]) if words is not None else ""
-            answer = ChecklistAnswer(given[0], said, f"NeurIPS paper checklist, {about}")
-            answers[name] = (*answers.get(name, ()), answer)
+            answer = {"answer": given[0], "justification": said} if said else {"answer": given[0]}
+            locator = f"NeurIPS paper checklist, {about}"
+            answers.setdefault(name, []).append({**answer, "locator": locator})
     if not seen:
         raise CardError(
-            f"{file}: found no question such as '\\item {{\\bf Claims}}'; expected the LaTeX file "
+            f"{path}: found no question such as '\\item {{\\bf Claims}}'; expected the LaTeX file "
             "of the NeurIPS paper checklist. Name the file that holds its answers."
         )
-    remarks += [f"found no question '{one}'" for one in CHECKLIST_QUESTIONS if one in missing]
-    return Checklist(answers, tuple(remarks))
+    remarks += [f"found no question '{one}'" for one in missing]
+    remarks = [*card.remarks, *(f"checklist: {one}" for one in remarks)]
+    return replace(card, answers=answers, remarks=tuple(remarks))
 
 
 def _plain(text: str) -> str:

@@ -120,7 +120,7 @@ def read_yaml(text: str, faults: Faults) -> Document | None:
     A value or a name with a fault is kept as far as it can be told: its place is among the faults.
     """
     try:
-        return _Reader(text, faults).read()
+        return _Reader(text, faults).read() if is_readable(text, faults) else None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         said = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"

@@ -12,46 +12,25 @@ the Python file, so that neither can add structure or code.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from datetime import date
 
 from reproaudit.audit.card import Card
-from reproaudit.audit.checklist import NO_CHECKLIST, Checklist, ChecklistAnswer
 from reproaudit.audit.model import VariableName
 
 TODO = "TODO"
 
 
-def draft_audit(
-    slug: str,
-    card: Card,
-    today: date,
-    schema: str | None = None,
-    arxiv: str | None = None,
-    checklist: Checklist = NO_CHECKLIST,
-) -> str:
-    """Return the text of ``SLUG.yaml``.
-
-    Args:
-        slug: the paper's short name.
-        card: the paper's card.
-        today: the day on which the card was read.
-        schema: the path of the JSON Schema for editors; None if there is none beside the draft.
-        arxiv: the arXiv identifier, if there is one.
-        checklist: the authors' answers to their conference's checklist.
-    """
+def draft_audit(slug: str, card: Card, today: date, schema: str | None = None) -> str:
+    """Return the text of ``SLUG.yaml``, with the path of the JSON Schema for editors, if any."""
     head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
-    variables = "".join(
-        _variable(name, card, today, checklist.answers.get(name, ())) for name in VariableName
-    )
     return head + _AUDIT.format(
         slug=slug,
         title=_quoted(card.title),
         authors=", ".join(_quoted(name) for name in card.authors) or TODO,
         venue=_quoted(card.venue),
         year=card.year if card.year is not None else TODO,
-        arxiv=f"  arxiv: {_quoted(arxiv)}\n" if arxiv is not None else "",
-        variables=variables,
+        arxiv=f"  arxiv: {_quoted(card.arxiv)}\n" if card.arxiv is not None else "",
+        variables="".join(_variable(name, card, today) for name in VariableName),
     )
 
 
@@ -66,19 +45,15 @@ def draft_module(slug: str) -> str:
     return _MODULE.replace("SLUG", slug)
 
 
-def _variable(
-    name: VariableName, card: Card, today: date, answers: Sequence[ChecklistAnswer]
-) -> str:
+def _variable(name: VariableName, card: Card, today: date) -> str:
     lines = [
         f"  - name: {name.value}",
         f"    card: {{result: {_quoted(card.rows.get(name))}, as_of: {today}}}",
-        *(["    authors:"] if answers else []),
+        *(["    authors:"] if name in card.answers else []),
     ]
-    for one in answers:
-        lines.append(f"      - answer: {_quoted(one.answer)}")
-        if one.justification:
-            lines.append(f"        justification: {_quoted(one.justification)}")
-        lines += [f"        locator: {_quoted(one.locator)}", f"        as_of: {today}"]
+    for one in card.answers.get(name, ()):
+        fields = [*(f"{field}: {_quoted(text)}" for field, text in one.items()), f"as_of: {today}"]
+        lines.append("      - " + "\n        ".join(fields))
     locator = f"card, row {name.value}" if name in card.rows else TODO
     lines += ["    evidence:", "      - statement: TODO", f"        locator: {locator}"]
     return "\n".join(lines) + "\n"

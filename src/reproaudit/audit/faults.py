@@ -9,32 +9,15 @@ given again: a new rule's id is RA228.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 Loc = tuple[str | int, ...]
 """A place in an audit: field names, names and list positions from the top down."""
 
 MISFIT = "RA020"
 BROKEN_LOG = "RA021"
-
-
-class Severity(StrEnum):
-    """The consequence of a fault: an error refuses the audit, a warning does not."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule of audits. Its id never changes its meaning and is never given to another rule."""
-
-    id: str
-    severity: Severity
-    remedy: str
 
 
 class Violation(NamedTuple):
@@ -120,18 +103,11 @@ RA225 Rename or remove one of them.
 RA226 Begin it with the slug and a dot, so that it is unique over all audits.
 RA227 Write true, false or a finite decimal number such as 1.0e-3, or quote it if it is text.
 """
-"""By each rule's id what to do where it is broken."""
 
-
-def _rules() -> Iterator[Rule]:
-    for row in re.split(r"\n(?=RA)", _TABLE.strip()):
-        rule, _, remedy = " ".join(row.split()).partition(" ")
-        severity = Severity.WARNING if rule in WARNINGS else Severity.ERROR
-        yield Rule(rule, severity, remedy)
-
-
-RULES: dict[str, Rule] = {one.id: one for one in _rules()}
-"""Every rule by its id."""
+REMEDIES: dict[str, str] = {
+    row[:5]: " ".join(row[6:].split()) for row in re.split(r"\n(?=RA)", _TABLE.strip())
+}
+"""What to do where a rule is broken, by the rule's id, which is never given to another rule."""
 
 
 # --- faults -------------------------------------------------------------------------------------
@@ -172,9 +148,9 @@ class Fault:
     rule: str
 
     @property
-    def severity(self) -> Severity:
-        """An error if the audit cannot be used, else a warning."""
-        return RULES[self.rule].severity
+    def severity(self) -> Literal["error", "warning"]:
+        """The consequence: an error refuses the audit, a warning does not."""
+        return "warning" if self.rule in WARNINGS else "error"
 
     @property
     def path(self) -> str:
@@ -182,12 +158,16 @@ class Fault:
         parts = [f"[{p}]" if isinstance(p, int) else f".{_brief(p)}" for p in self.loc]
         return "".join(parts).removeprefix(".")
 
-    def __str__(self) -> str:
-        where = f"{self.file}:{self.place.line}:{self.place.column}"
-        mark = "warning: " if self.severity is Severity.WARNING else ""
+    @property
+    def text(self) -> str:
+        """The fault without its place in the file and its rule."""
         path = f"{self.path}: " if self.loc else ""
         end = "" if self.message.endswith((".", "?", "!")) else "."
-        return f"{where}: {mark}{path}{self.message}{end} {self.remedy} [{self.rule}]"
+        return f"{path}{self.message}{end} {self.remedy}"
+
+    def __str__(self) -> str:
+        mark = "warning: " if self.severity == "warning" else ""
+        return f"{self.file}:{self.place.line}:{self.place.column}: {mark}{self.text} [{self.rule}]"
 
 
 class Faults:
@@ -199,8 +179,7 @@ class Faults:
 
     def add(self, place: Place, loc: Loc, rule: str, message: str, remedy: str = "") -> None:
         """Keep a fault; without a remedy it has that of its rule."""
-        remedy = remedy or RULES[rule].remedy
-        self._kept.append(Fault(self.file, place, loc, message, remedy, rule))
+        self._kept.append(Fault(self.file, place, loc, message, remedy or REMEDIES[rule], rule))
 
     @property
     def refuse(self) -> bool:
@@ -214,17 +193,17 @@ class Faults:
 
     def in_order(self) -> list[Fault]:
         """Return the faults by place, each once; of too many the errors first, and then a count."""
-        found = sorted(dict.fromkeys(self._kept), key=lambda one: one.severity is Severity.WARNING)
+        found = sorted(dict.fromkeys(self._kept), key=lambda one: one.severity)
         listed = sorted(found[:MOST_FAULTS], key=lambda one: (one.place, one.rule, one.message))
         if unlisted := len(found) - len(listed):
             message = f"found {unlisted} further faults; listed are {len(listed)}"
-            listed.append(Fault(self.file, START, (), message, RULES["RA017"].remedy, "RA017"))
+            listed.append(Fault(self.file, START, (), message, REMEDIES["RA017"], "RA017"))
         return listed
 
 
 def has_errors(faults: Iterable[Fault]) -> bool:
     """Tell whether one of the faults refuses the audit."""
-    return any(fault.severity is Severity.ERROR for fault in faults)
+    return any(fault.severity == "error" for fault in faults)
 
 
 def _brief(text: str) -> str:

@@ -24,8 +24,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from reproaudit.audit.document import Document, is_readable, read_file, read_yaml
-from reproaudit.audit.faults import START, Fault, Faults, Loc, Violation
+from reproaudit.audit.document import Document, read_file, read_yaml
+from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation
 from reproaudit.audit.model import Audit
 from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.rules import UNFINISHED, broken_rules, of_reviews, unfinished
@@ -44,6 +44,10 @@ MOST_COMPARED = 100_000
 VERSION: Loc = ("schema_version",)
 
 
+Rules = Callable[[_Model], Iterable[Violation]]
+"""What a file must satisfy once its model accepts it."""
+
+
 def load_audit(path: Path | str) -> Audit:
     """Return the audit in a file, whose stem is the paper's slug.
 
@@ -53,26 +57,29 @@ def load_audit(path: Path | str) -> Audit:
     return _loaded(*read_audit(path))
 
 
-def read_audit(path: Path | str) -> tuple[Audit | None, list[Fault]]:
-    """Return the audit in a file and its faults by place; no audit if one of them is an error."""
-    stem = Path(path).stem
-    audit, _, faults = read_as(Audit, path, "an audit", lambda one: broken_rules(one, stem))
+def read_audit(
+    path: Path | str, text: str | None = None, more: Rules[Audit] = lambda _audit: ()
+) -> tuple[Audit | None, list[Fault]]:
+    """Return the audit in a file and its faults by place; no audit if one of them is an error.
+
+    Args:
+        path: the file, by whose stem the slug is known.
+        text: what it holds, if it is not to be read.
+        more: further rules, for an audit that breaks no other.
+    """
+
+    def rules(audit: Audit) -> Iterator[Violation]:
+        broken = list(broken_rules(audit, Path(path).stem))
+        yield from broken
+        if all(one.rule in WARNINGS for one in broken):
+            yield from more(audit)
+
+    audit, _, faults = read_as(Audit, path, "an audit", rules, text)
     return audit, faults
 
 
-def read_text(text: str, file: str) -> tuple[Audit | None, list[Fault]]:
-    """Return the audit in a text and its faults; the slug is held against the file's stem."""
-    faults, stem = Faults(file), Path(file).stem
-    audit, _ = _read(Audit, text, "an audit", faults, lambda one: broken_rules(one, stem))
-    return audit, faults.in_order()
-
-
 def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
-    """Return what a review file says; nothing where there is none.
-
-    Args:
-        path: the file.
-        audit: what the reviews are held against, if they are.
+    """Return what a review file says, held against its audit if there is one; else nothing.
 
     Raises:
         SpecError: if the file has errors; the text lists every fault.
@@ -92,11 +99,18 @@ def read_reviews(path: Path, audit: Audit | None) -> tuple[Reviews | None, list[
     return found, faults
 
 
+def _loaded(found: _Model | None, faults: list[Fault]) -> _Model:
+    if found is None:
+        raise SpecError("\n".join(map(str, faults)))
+    return found
+
+
 def read_as(
     model: type[_Model],
     path: Path | str,
     noun: str,
-    rules: Callable[[_Model], Iterable[Violation]] | None = None,
+    rules: Rules[_Model] | None = None,
+    text: str | None = None,
 ) -> tuple[_Model | None, Document | None, list[Fault]]:
     """Return what a file says (nothing if it has an error), its document, and its faults by place.
 
@@ -104,34 +118,18 @@ def read_as(
         model: the model of the whole file.
         path: the file.
         noun: what the file is expected to be, with its article.
-        rules: what else it must satisfy, once the model accepts it; with these, TODOs are
-            reported, too.
+        rules: what else it must satisfy; with these, TODOs are reported, too.
+        text: what it holds, if it is not to be read.
     """
     faults = Faults(str(path))
-    text = read_file(Path(path), MAX_AUDIT_BYTES, faults)
-    read = (None, None) if text is None else _read(model, text, noun, faults, rules)
-    return *read, faults.in_order()
-
-
-def _loaded(found: _Model | None, faults: list[Fault]) -> _Model:
-    if found is None:
-        raise SpecError("\n".join(map(str, faults)))
-    return found
-
-
-def _read(
-    model: type[_Model],
-    text: str,
-    noun: str,
-    faults: Faults,
-    rules: Callable[[_Model], Iterable[Violation]] | None,
-) -> tuple[_Model | None, Document | None]:
-    document = read_yaml(text, faults) if is_readable(text, faults) else None
+    if text is None:
+        text = read_file(Path(path), MAX_AUDIT_BYTES, faults)
+    document = read_yaml(text, faults) if text is not None else None
     if document is None or not isinstance(document.data, dict):
         if not faults.refuse:
             found = "no mapping" if document and document.data is not None else "an empty file"
             faults.add(START, (), "RA005", f"found {found}; expected {noun}")
-        return None, None
+        return None, None, faults.in_order()
     read, refusals = _validate(model, document.data)
     doubtful = faults.locs  # what follows from these is not reported again
     _take((one for one in refusals if doubtful.isdisjoint(_above(one.loc))), document, faults)
@@ -140,7 +138,7 @@ def _read(
             _take(rules(read), document, faults)
         known = faults.locs
         _take((one for one in unfinished(document.data) if one.loc not in known), document, faults)
-    return (None if faults.refuse else read), document
+    return None if faults.refuse else read, document, faults.in_order()
 
 
 def _above(loc: Loc) -> list[Loc]:

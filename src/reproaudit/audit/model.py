@@ -634,27 +634,24 @@ class Audit(StrictModel):
         values = {name: s.at(tier) for name, s in self.settings_of(experiment).items()}
         return {**values, **(overrides or {})}
 
-    @cached_property
-    def declared(self) -> dict[str, Mapping[str, Declaration]]:
-        """Every experiment's measurements by name: the shared ones, replaced by its own."""
-        shared = self.measurements
-        return {
-            name: ChainMap(
-                one.measurements,
-                shared
-                if one.measures is None
-                else {other: shared[other] for other in one.measures if other in shared},
-            )
-            for name, one in self.experiments.items()
-        }
-
     def measurements_of(self, experiment: str) -> Mapping[str, Declaration]:
         """Return an experiment's measurements by name: the shared ones, replaced by its own."""
-        return self.declared[experiment]
+        return self._declared[experiment]
+
+    @cached_property
+    def _declared(self) -> dict[str, Mapping[str, Declaration]]:
+        every = self.measurements
+        shared = {
+            name: every
+            if one.measures is None
+            else {other: every[other] for other in one.measures if other in every}
+            for name, one in self.experiments.items()
+        }
+        return {n: ChainMap(one.measurements, shared[n]) for n, one in self.experiments.items()}
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
         """Return the declaration of an experiment's measurement; None if there is none."""
-        return self.declared.get(experiment, {}).get(measurement)
+        return self._declared.get(experiment, {}).get(measurement)
 
     def runs_of(self, experiment: str) -> RunCounts:
         """Return the numbers of runs of an experiment."""

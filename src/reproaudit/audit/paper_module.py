@@ -109,32 +109,21 @@ class CommandModule(Module):
     """A run file, ``<slug>.run.yaml`` in place of a module: the experiments are commands.
 
     What reads it lies above the audits, and is imported by name when it is asked for, as every
-    paper's module is. Nothing is executed but by the experiments themselves.
+    paper's module is. Nothing is executed but by the experiments themselves. Every method raises a
+    `SpecError` that lists every fault of the file.
     """
 
     def load(self) -> Mapping[str, Experiment]:
-        """Return the experiments of the run file.
-
-        Raises:
-            SpecError: listing every fault of the file.
-        """
+        """Return the experiments of the run file."""
         experiments: Mapping[str, Experiment] = _reader().experiments_of(self.file)
         return experiments
 
     def digest(self) -> str:
-        """Return the digest of everything the run file computes, as 32 hexadecimal digits.
-
-        Raises:
-            SpecError: listing every fault of the file.
-        """
+        """Return the digest of everything the run file computes, as 32 hexadecimal digits."""
         return str(_reader().run_file_digest(self.file))
 
     def described(self) -> str:
-        """Return the commands that the run file will execute, on one line.
-
-        Raises:
-            SpecError: listing every fault of the file.
-        """
+        """Return the commands that the run file will execute, on one line."""
         return str(_reader().described(self.file))
 
 

@@ -120,14 +120,7 @@ def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
 
 @dataclass(frozen=True)
 class Batch:
-    """An experiment with one set of settings and some seeds.
-
-    Attributes:
-        experiment: what is run.
-        tier: at whose scale.
-        overrides: the settings that differ, as (name, value).
-        seeds: with which it runs.
-    """
+    """An experiment with the settings of a tier, some of them overridden, and some seeds."""
 
     experiment: str
     tier: TierName
@@ -156,10 +149,7 @@ def plan(
 ) -> tuple[tuple[Role, Batch], ...]:
     """Return every batch that a tier needs, each once with all its seeds, own experiments first.
 
-    Args:
-        audit: the paper.
-        tier: smoke, quick or paper.
-        claims: the ids of the claims to run for; every claim if none.
+    Claims are named by id; without any, every claim is run for.
     """
     found: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for claim in audit.claims:

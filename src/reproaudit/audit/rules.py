@@ -45,11 +45,8 @@ MOST_WORK = 1_000_000
 def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
     """Yield every place where an audit, which the models accept, breaks a rule.
 
-    Claims are held against settings, measurements and arms once these are sound.
-
-    Args:
-        audit: the audit.
-        stem: the slug by the name of its file.
+    Claims are held against settings, measurements and arms once these are sound. By the stem of
+    its file the slug is known.
     """
     if audit.paper.slug != stem:
         message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
@@ -100,13 +97,7 @@ def _unknown(
 
 
 def _again(loc: Loc, values: Sequence[SettingValue], *below: str) -> Iterator[Violation]:
-    """Yield the entries of the list at a place that came before.
-
-    Args:
-        loc: the list.
-        values: its entries, or what must differ in them.
-        below: the field of each entry that holds the value, if it is none itself.
-    """
+    """Yield the entries of the list at a place, or the values in a field of each, that repeat."""
     for i in repeated(values):
         message = f"found {shown(values[i])} a second time; expected it once"
         yield Violation("RA225", (*loc, i, *below), message)
@@ -381,27 +372,22 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
         yield from _unknown((*place, "arm"), "arm", quantity.arm or OWN, known)
 
 
-_Quantities = Iterator[tuple[Loc, Check | None, Quantity]]
-
-
-def _quantities_of(loc: Loc, claim: Claim) -> _Quantities:
+def _quantities_of(loc: Loc, claim: Claim) -> Iterator[tuple[Loc, Check | None, Quantity]]:
     """Yield each quantity of a claim with its place and its check."""
     for group in ("headline", "support", "notes"):
         for j, check in enumerate(getattr(claim, group)):
-            yield from _quantities((*loc, group, j), check, check)
+            for place, quantity in _quantities((*loc, group, j), check):
+                yield place, check, quantity
     if claim.elsewhere is not None:
         yield (*loc, "elsewhere", "measure"), None, claim.elsewhere.measure
 
 
-def _quantities(loc: Loc, check: Check, model: StrictModel) -> _Quantities:
-    for field, value in model.__dict__.items():
-        parts = enumerate(value) if isinstance(value, tuple) else ((None, value),)
-        for step, part in parts:
-            place: Loc = (*loc, field) if step is None else (*loc, field, step)
-            if isinstance(part, Quantity):
-                yield place, check, part
-            elif isinstance(part, StrictModel):
-                yield from _quantities(place, check, part)
+def _quantities(loc: Loc, node: Any) -> Iterator[tuple[Loc, Quantity]]:
+    if isinstance(node, Quantity):
+        yield loc, node
+    elif isinstance(node, StrictModel | tuple):
+        for step, part in enumerate(node) if isinstance(node, tuple) else node.__dict__.items():
+            yield from _quantities((*loc, step), part)
 
 
 def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[Violation]:
@@ -441,17 +427,12 @@ def _coordinates(
     return value if isinstance(value, tuple) else ()
 
 
-def _among(at: Coordinate, found: Sequence[SettingValue]) -> bool:
-    """Tell whether a coordinate is one of several; true is not 1."""
-    return at in found and not isinstance(found[found.index(at)], bool)
-
-
 def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
     """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
     unnamed, free = list(read.quantity.coordinates), {}
     graded = claim.grade.axis if claim.grade is not None else None
     for name, known in read.along.items():
-        own = next((one for one in unnamed if _among(one, known)), None)
+        own = next((one for one in unnamed if one in known), None)
         if name not in read.fixed and own is not None:
             unnamed.remove(own)
         elif name not in read.fixed and name != graded:
@@ -478,10 +459,10 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
         return
     stated = [(name, at, read.along.get(name, (at,))) for name, at in read.fixed.items()]
     for at in read.quantity.coordinates:
-        known = next((one for one in read.along.values() if _among(at, one)), None)
+        known = next((one for one in read.along.values() if at in one), None)
         stated.append(("coordinate", at, known or next(iter(read.along.values()), ())))
     for name, at, measured in stated:
-        if not _among(at, measured):
+        if at not in measured:
             arm = "" if read.arm.role is Role.OWN else f" in the arm '{read.arm.name}'"
             message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
             message += f"{shown(measured)} at the {read.tier} tier"
@@ -543,7 +524,7 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
     free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
     for j, one in enumerate(wanted if name in free else ()):
-        if (tier == "paper" or one in claim.grade.primary) and not _among(one, free[name]):
+        if (tier == "paper" or one in claim.grade.primary) and one not in free[name]:
             message = f"found {name} {shown(one)}; expected one of {shown(free[name])} at the "
             yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")
 

@@ -55,12 +55,9 @@ def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
 
 
 def decisive(node: Any) -> Any:
-    """Return plain data of what decides in a part of an audit.
+    """Return plain data of what decides in a model, or in what a field of a model holds.
 
     Only a model's own fields are left out, never a name that an author chose, as of a setting.
-
-    Args:
-        node: a model, or what a field of a model holds.
     """
     if isinstance(node, BaseModel):
         found = {}
@@ -93,12 +90,9 @@ def _texts(data: Any) -> Iterator[str]:
 
 
 def drawn(of_rule: str, count: int, salt: str = "") -> tuple[int, ...]:
-    """Return the seeds that follow from a rule, or from a rule and a word: distinct ones.
+    """Return so many distinct seeds that follow from a rule, or from a rule and a word.
 
-    Args:
-        of_rule: the rule.
-        count: how many; fewer are the first of more.
-        salt: the word; empty for none.
+    Fewer are the first of more.
     """
     source = hashlib.shake_256(" ".join(filter(None, (of_rule, salt))).encode())
     stream = source.digest(8 * (2 * count + 8))  # some may be the same

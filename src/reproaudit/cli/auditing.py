@@ -40,7 +40,6 @@ def check(
     their experiments are held against the audits. Nothing is trained.
     """
     from reproaudit.audit.catalog import Catalog, entry_of
-    from reproaudit.audit.faults import Severity
     from reproaudit.commands.check import audit_files, fault_data, faults_in
 
     if as_sarif and as_json:
@@ -49,7 +48,7 @@ def check(
     if run:
         ask_to_run([one for one in map(entry_of, files) if one.code is not None], trust)
     faults = [fault for file in files for fault in faults_in(file, run)]
-    errors = sum(fault.severity is Severity.ERROR for fault in faults)
+    errors = sum(fault.severity == "error" for fault in faults)
     if as_sarif:
         from reproaudit.report.export.sarif import sarif_log
 
@@ -58,7 +57,7 @@ def check(
         present([fault_data(fault) for fault in faults], (), True)
     else:
         for fault in faults:
-            say(str(fault), style="red" if fault.severity is Severity.ERROR else "yellow")
+            say(str(fault), style="red" if fault.severity == "error" else "yellow")
         counts = (_count(errors, "error"), _count(len(faults) - errors, "warning"))
         say(f"{_count(len(files), 'audit')}: {', '.join(counts)}")
     return SpecError.exit_code if errors else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -40,45 +41,21 @@ def known_slugs(incomplete: str) -> list[str]:
     return [slug for slug in Catalog().entries if slug.startswith(incomplete)]
 
 
-def parsed(option: str, parse: Callable[[str], Any], metavar: str, about: str) -> Any:
-    """Return an option whose words a function turns into a value; its mistakes name the option."""
+def parsed(option: str, parse: Callable[[str], Any] | str, metavar: str, about: str) -> Any:
+    """Return an option whose words a function turns into a value; its mistakes name the option.
+
+    A function that is given by its dotted name is imported when it is called.
+    """
 
     def parser(words: str) -> Any:
+        module, _, name = parse.rpartition(".") if isinstance(parse, str) else ("", "", "")
+        function = parse if callable(parse) else getattr(import_module(module), name)
         try:
-            return parse(words)
+            return function(words)
         except UsageError as error:
             raise UsageError(f"{option}: {error}") from error
 
     return Option(option, parser=parser, metavar=metavar, help=about)
-
-
-def tier_named(word: str) -> str:
-    """Return the tier of that name."""
-    from reproaudit.audit.model import known_tier
-
-    return known_tier(word)
-
-
-def outcomes_named(words: str) -> frozenset[str]:
-    """Return the outcomes of these names, with hyphens for blanks."""
-    from reproaudit.report.notebook import known_outcomes
-
-    return known_outcomes([words])
-
-
-def formats_named(words: str) -> frozenset[str]:
-    """Return the formats of these names."""
-    from reproaudit.report.files import chosen_formats
-
-    return chosen_formats(words)
-
-
-def data_folder(name: str) -> Path:
-    """Return the folder of that name."""
-    folder = Path(name)
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder. Name one that holds the data files.")
-    return folder.resolve()
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -124,28 +101,24 @@ Slugs = Annotated[
 All = Annotated[bool, Option("--all", help="Every paper.")]
 Audits = Annotated[Path | None, Option(help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py.")]
 StorePath = Annotated[Path, Option(help="The folder of records.")]
-Reports = Annotated[
-    Path | None,
-    Option(help="The folder of scorecards, used without records; 'reports' beside the store."),
-]
 Out = Annotated[
-    Path | None, Option(help="The folder for reports; 'reports' beside the store if none.")
+    Path | None, Option(help="The folder of reports; 'reports' beside the store if none.")
 ]
-Tier = Annotated[Any, parsed("--tier", tier_named, "TIER", "smoke, quick or paper.")]
-AnyTier = Annotated[
-    Any, parsed("--tier", tier_named, "TIER", "smoke, quick or paper; else the highest there is.")
-]
+_TIER = "reproaudit.audit.model.known_tier"
+Tier = Annotated[Any, parsed("--tier", _TIER, "TIER", "smoke, quick or paper.")]
 Salt = Annotated[str | None, Option(help="A word that draws other seeds, kept apart (paper tier).")]
 FORMATS_HELP = "terminal, html, json, md"
+_FORMATS = "reproaudit.report.files.chosen_formats"
 Formats = Annotated[
     frozenset[str] | None,
-    parsed("--format", formats_named, "FORMATS", f"{FORMATS_HELP}, joined by commas; else all."),
+    parsed("--format", _FORMATS, "FORMATS", f"{FORMATS_HELP}, joined by commas; else all."),
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Claims = Annotated[list[str] | None, Option("--claim", help="Only this claim; may be repeated.")]
+_OUTCOMES = "reproaudit.report.notebook.known_outcomes"
 FailOn = Annotated[
     frozenset[str] | None,
-    parsed("--fail-on", outcomes_named, "OUTCOMES", "Exit with 1 on these: not-supported[,…]."),
+    parsed("--fail-on", _OUTCOMES, "OUTCOMES", "Exit with 1 on these: not-supported[,…]."),
 ]
 Seeds = Annotated[
     Sequence[int] | None,
@@ -175,7 +148,7 @@ Dask = Annotated[
 ]
 DataDir = Annotated[
     Path | None,
-    parsed("--data-dir", data_folder, "DIR", "Data to use instead of downloads (MNIST)."),
+    Option(exists=True, file_okay=False, resolve_path=True, help="Data for want of downloads."),
 ]
 
 
@@ -189,12 +162,7 @@ def papers_named(
     salt: str | None = None,
     tier: str | None = None,
 ) -> tuple[Entry, ...]:
-    """Return the papers that a command line names; with a salt their seeds follow from it, too.
-
-    Raises:
-        UsageError: if nothing is named, or something unknown; if the salt is no word, or the tier
-            is not the paper tier.
-    """
+    """Return the papers that a command line names; with a salt their seeds follow from it, too."""
     from reproaudit.audit.catalog import Catalog
 
     entries = Catalog(audits).select(slugs or (), everything)
@@ -216,14 +184,7 @@ def exit_code(
 
 
 def ask_to_run(entries: Iterable[Entry], trust: bool) -> None:
-    """Name the code that does not come with reproaudit, before it runs, and ask for consent.
-
-    The one hash that is shown is that of the consent, with the question.
-
-    Raises:
-        ConsentError: if there is no consent.
-        SpecError: if a paper has no module.
-    """
+    """Name the code that does not come with reproaudit, before it runs, and ask for consent."""
     from reproaudit.audit.paper_module import CommandModule
     from reproaudit.consent import require_consent
 

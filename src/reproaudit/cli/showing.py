@@ -49,7 +49,7 @@ def list_papers(
 def report(
     slugs: options.Slugs = None,
     everything: options.All = False,
-    tier: options.AnyTier = None,
+    tier: options.Tier = None,
     formats: options.Formats = None,
     out: options.Out = None,
     audits: options.Audits = None,
@@ -57,9 +57,7 @@ def report(
     group: Annotated[str | None, Option(help="The group of records to show, by its id.")] = None,
     salt: options.Salt = None,
     fail_on: options.FailOn = None,
-    verbose: Annotated[
-        bool, Option("--verbose", help="Print every arm of every claim, too.")
-    ] = False,
+    verbose: options.Verbose = False,
     as_json: options.Json = False,
 ) -> int:
     """Write and print scorecards from records, without running anything.
@@ -99,8 +97,8 @@ def report(
 
 @app.command()
 def diff(
-    before: Annotated[str, Argument(help="A scorecard.json, or the folder with it.")],
-    after: Annotated[str, Argument(help="The same.")],
+    before: Annotated[Path, Argument(help="A scorecard.json, or the folder with it.")],
+    after: Annotated[Path, Argument(help="The same.")],
     as_json: options.Json = False,
 ) -> int:
     """Show what changed between two scorecards.
@@ -110,13 +108,7 @@ def diff(
     from reproaudit.report.diff import compare
     from reproaudit.report.files import read_scorecard
 
-    cards = []
-    for name in (before, after):
-        file = Path(name) / "scorecard.json" if Path(name).is_dir() else Path(name)
-        if not file.is_file():
-            raise UsageError(f"{name}: no scorecard. Name a scorecard.json, or the folder with it.")
-        cards.append(read_scorecard(file))
-    found = compare(*cards)
+    found = compare(read_scorecard(before), read_scorecard(after))
     present(found.model_dump(mode="json"), found.lines, as_json)
     return 0
 
@@ -131,9 +123,7 @@ def judge_measurements(
         Path | None, Option(help="Write a folder to be filled in, and judge nothing.")
     ] = None,
     claims: options.Claims = None,
-    tier: Annotated[
-        str | None, Option(help="Of the template: quick or paper (the default).")
-    ] = None,
+    tier: options.Tier = None,
     fail_on: options.FailOn = None,
     junit: Annotated[Path | None, Option(help="Write the claims as JUnit test cases here.")] = None,
     out: Annotated[Path | None, Option(help="Write the pages here, too.")] = None,
@@ -145,7 +135,6 @@ def judge_measurements(
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
-    from reproaudit.audit.model import known_tier
     from reproaudit.elsewhere.submission import read_submission
     from reproaudit.elsewhere.writing import template_files
     from reproaudit.report.answers import scorecard_of_submission
@@ -157,7 +146,7 @@ def judge_measurements(
 
     (entry,) = papers_named((slug,), False, audits)
     if template is not None and measurements is None:
-        texts = template_files(entry.audit(), known_tier(tier or "paper"), claims or ())
+        texts = template_files(entry.audit(), tier or "paper", claims or ())
         _show_template(slug, template, texts, as_json)
         return 0
     if measurements is None or template is not None:
@@ -198,7 +187,7 @@ def import_runs(
     out: Annotated[Path, Option(help="The new folder, for judge.")],
     mapping: Annotated[Path | None, Option(help="What is which measurement; YAML.")] = None,
     claims: options.Claims = None,
-    tier: Annotated[str | None, Option(help="quick or paper, the scale of the runs.")] = None,
+    tier: options.Tier = None,
     seeds: Annotated[list[str] | None, Option("--seed", help="NAME=NUMBER, a run's seed.")] = None,
     who: Annotated[str | None, Option(help="Who submits them.")] = None,
     source: Annotated[str | None, Option(help="From where they are.")] = None,
@@ -238,7 +227,7 @@ def import_runs(
 def export(
     slug: options.PaperName,
     form: Annotated[str, Option("--to", help=EXPORTS_HELP)],
-    tier: options.AnyTier = None,
+    tier: options.Tier = None,
     out: Annotated[
         Path | None, Option(help="The file, or the folder of a format of several.")
     ] = None,
@@ -255,7 +244,7 @@ def export(
     ] = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
-    reports: options.Reports = None,
+    reports: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
     """Write a scorecard, or an audit's faults, in a standard format.

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, Entry, audits_in, entry_of
-from reproaudit.audit.document import read_yaml
-from reproaudit.audit.faults import (
-    BROKEN_LOG,
-    MISFIT,
-    RULES,
-    START,
-    Fault,
-    Faults,
-    Loc,
-    Place,
-)
+from reproaudit.audit.faults import BROKEN_LOG, MISFIT, REMEDIES, Fault, Loc, Place, Violation
 from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.audit.paper_module import CommandModule
-from reproaudit.audit.plan import Role, plan
+from reproaudit.audit.plan import plan
 from reproaudit.cell import SettingValue
-from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
+from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.results import read_lines
-
-if TYPE_CHECKING:
-    from reproaudit.lab.experiment import Experiment
 
 
 def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
@@ -47,13 +33,7 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
             if not found:
                 raise UsageError(f"{path}: no audit is in this folder; expected SLUG.yaml files.")
             files += found
-        elif not path.suffix and not path.exists():
-            if name not in catalog.entries:
-                near = did_you_mean(name, catalog.entries)
-                raise UsageError(
-                    f"{name}: no such folder or file, and no paper of this name. {near} "
-                    "Papers of your own: --audits DIR."
-                )
+        elif not path.suffix and len(path.parts) == 1 and not path.exists():
             files.append(catalog[name].audit_file)
         else:
             files.append(path)
@@ -63,9 +43,7 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
 def faults_in(file: Path, run: bool) -> Iterator[Fault]:
     """Yield the faults of an audit with its reviews and run file, or of one of these that is named.
 
-    Args:
-        file: the audit, its review file or its run file.
-        run: whether to import its module, with consent given, and hold the audit against it.
+    With `run` the audit is held against its module, too, which is imported.
 
     Raises:
         ModuleNotFoundError: if a library that a module needs is not installed.
@@ -84,109 +62,72 @@ def faults_in(file: Path, run: bool) -> Iterator[Fault]:
 
 
 def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
-    """Yields the faults of an audit, then what is wrong with its log of results and its module."""
-    entry, (audit, faults) = entry_of(file), read_audit(file)
+    """Yields the faults of an audit, then what is wrong with its log of results."""
+    entry = entry_of(file)
+    audit, faults = (
+        read_audit(file, more=partial(module_misfits, entry)) if run else read_audit(file)
+    )
     yield from faults
     yield from read_reviews(entry.review_file, audit)[1]
     log = entry.results_file
     for line, what in read_lines(log)[1]:
-        yield Fault(str(log), Place(line, 1), (), what, RULES[BROKEN_LOG].remedy, BROKEN_LOG)
-    if run and audit is not None:
-        yield from module_faults(entry, audit)
+        yield Fault(str(log), Place(line, 1), (), what, REMEDIES[BROKEN_LOG], BROKEN_LOG)
 
 
 def fault_data(fault: Fault) -> dict[str, object]:
     """Return a fault as ``--json`` shows it."""
-    return {
-        "file": fault.file,
-        "line": fault.place.line,
-        "column": fault.place.column,
-        "path": fault.path,
-        "severity": fault.severity.value,
-        "rule": fault.rule,
-        "message": fault.message,
-        "remedy": fault.remedy,
+    line, column = fault.place
+    return {"file": fault.file, "line": line, "column": column, "path": fault.path} | {
+        one: getattr(fault, one) for one in ("severity", "rule", "message", "remedy")
     }
 
 
 # --- the audit against its module ---------------------------------------------------------------
 
 
-def module_faults(entry: Entry, audit: Audit) -> Iterator[Fault]:
+def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
     """Yield the places where an audit does not fit the module beside it, which is imported.
 
     Held against the types of each experiment's settings are the names, and the values of every
     run, control and alternative at every tier. Nothing is run. What a repository's command takes
     is the business of its run file.
 
-    Args:
-        entry: the paper; code that does not come with reproaudit needs consent before.
-        audit: its audit, valid by itself.
-
     Raises:
         ModuleNotFoundError: if a library of the extra ``run`` is not installed.
     """
     if entry.code is None or isinstance(entry.code, CommandModule):
         return
-    file = entry.audit_file
-    document = read_yaml(file.read_text(encoding="utf-8"), Faults(str(file)))
-    misfits: dict[tuple[Loc, str], None] = {}
-    try:
-        experiments = entry.code.load()
-        misfits = dict.fromkeys(_misfits(audit, experiments, entry.code.file))
-    except AuditError as error:
-        misfits[(), str(error)] = None
-    for loc, found in misfits:
-        place = START if document is None or not loc else document.place(loc)
-        yield Fault(str(file), place, loc, f"found {found}", RULES[MISFIT].remedy, MISFIT)
-
-
-def _misfits(
-    audit: Audit, experiments: Mapping[str, Experiment], module: Path
-) -> Iterator[tuple[Loc, str]]:
-    """Yields where an audit does not fit the experiments of its module, and what was found."""
-    for name in audit.experiments:
-        if name not in experiments:
-            near = did_you_mean(name, experiments)
-            yield ("experiments", name), f"no experiment '{name}' in {module}. {near}".rstrip()
-            continue
-        kind, stated = experiments[name].settings, audit.settings_of(name).keys()
-        known = {field.name for field in dataclasses.fields(kind)}
-        for one in sorted(stated - known):
-            lacks = f"the setting '{one}', which {kind.__qualname__} lacks."
-            yield _place(audit, name, one), f"{lacks} {did_you_mean(one, known)}".rstrip()
-        for one in sorted(known - stated):
-            yield ("experiments", name), f"no setting '{one}', for which {kind.__qualname__} asks"
-        if stated == known:
-            yield from _refused(audit, name, kind)
-
-
-def _refused(audit: Audit, name: str, kind: type[Any]) -> Iterator[tuple[Loc, str]]:
-    """Yields the values that an experiment does not take, of its runs and its alternatives."""
     from reproaudit.lab.settings import build_settings
 
-    tried: list[tuple[Loc, Mapping[str, SettingValue], str]] = []
+    try:
+        experiments = entry.code.load()
+    except AuditError as error:
+        yield Violation(MISFIT, (), f"found {error}")
+        return
+    for name in audit.experiments:
+        if name not in experiments:
+            message = f"found no experiment '{name}' in {entry.code.file}"
+            yield Violation(MISFIT, ("experiments", name), message, "", name, experiments)
+            continue
+        found: dict[Loc, dict[str, None]] = {}
+        for loc, settings in _tried(audit, name):
+            try:
+                build_settings(experiments[name].settings, settings)
+            except SpecError as error:
+                found.setdefault(loc, {})[str(error)] = None
+        for loc, errors in found.items():
+            yield Violation(MISFIT, loc, f"found {'; '.join(errors)}")
+
+
+def _tried(audit: Audit, name: str) -> Iterator[tuple[Loc, dict[str, SettingValue]]]:
+    """Yields the settings of every run of an experiment, and of every alternative."""
     for tier in TIERS:
-        for role, batch in plan(audit, tier):
+        for _, batch in plan(audit, tier):
             if batch.experiment == name:
-                arm = "experiment" if role is Role.OWN else role.value
-                words = f"in the {tier} tier of the {arm} '{name}'"
-                tried.append((("experiments", name), batch.settings(audit), words))
-    values = audit.values_of(name, "paper")
+                yield ("experiments", name), batch.settings(audit)
+    own = audit.experiments[name].settings
     for setting, stated in audit.settings_of(name).items():
+        above: Loc = ("experiments", name) if setting in own else ()
         for number, value in enumerate(stated.alternatives):
-            loc = (*_place(audit, name, setting), "alternatives", number)
-            words = f"as an alternative of '{setting}' in '{name}'"
-            tried.append((loc, {**values, setting: value}, words))
-    for loc, settings, words in tried:
-        try:
-            build_settings(kind, settings)
-        except SpecError as error:
-            yield loc, f"{error}, {words}"
-
-
-def _place(audit: Audit, experiment: str, setting: str) -> Loc:
-    """The place of a setting: in its experiment, or among those that all share."""
-    if setting in audit.experiments[experiment].settings:
-        return "experiments", experiment, "settings", setting
-    return "settings", setting
+            loc = (*above, "settings", setting, "alternatives", number)
+            yield loc, audit.values_of(name, "paper", {setting: value})

@@ -38,13 +38,9 @@ def say(text: str, *, stderr: bool = False, style: str = "") -> None:
 def present(
     data: Any, lines: Iterable[str], as_json: bool, *, written: Iterable[Path] = ()
 ) -> None:
-    """Print what a command found, then the files that it wrote: beside JSON on standard error.
+    """Print data as JSON or else lines, then the files written: beside JSON on standard error.
 
-    Args:
-        data: printed with ``--json``; with escapes where the output cannot hold every character.
-        lines: printed otherwise.
-        as_json: which of them.
-        written: the files to name.
+    JSON has escapes where the output cannot hold every character.
     """
     if as_json:
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)

@@ -2,51 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Role, arms_of, plan
+from reproaudit.audit.plan import Role, arms_of
 from reproaudit.audit.seeds import stored_tier
-from reproaudit.cell import Cell, canonical_settings
+from reproaudit.cell import Cell
 from reproaudit.commands.output import terminal
 from reproaudit.records import CellStatus
 from reproaudit.report.printable import printable
 from reproaudit.running import events
 
-CellParts = Mapping[tuple[str | int, ...], str]
-"""The part of each cell in the judgement, in a few words, by paper, tier and the cell's key."""
 
-
-def parts_of(audit: Audit, tier: TierName) -> CellParts:
-    """Return the part of every cell of a tier: its role, and the name of its arm."""
-    names = {
-        arm.key(audit, tier): arm.name for claim in audit.claims for arm in arms_of(audit, claim)
-    }
-    parts: dict[tuple[str | int, ...], str] = {}
-    for role, batch in plan(audit, tier):
-        key = batch.experiment, canonical_settings(batch.settings(audit))
-        name = "" if role is Role.OWN else names.get(key, "")
-        for seed in batch.seeds:
-            place = audit.paper.slug, stored_tier(audit, tier), *key, seed
-            parts[place] = f"{role.value} {name}".rstrip()
-    return parts
+def _parts_of(audit: Audit, tier: TierName) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The part of every cell of a tier in the judgement, by its tier, experiment and settings."""
+    arms = [arm for claim in audit.claims for arm in arms_of(audit, claim)]
+    for arm in sorted(arms, key=lambda arm: arm.role is Role.OWN):  # of several it is the last
+        name = "" if arm.role is Role.OWN else f" {arm.name}"
+        key = (audit.paper.slug, stored_tier(audit, tier), *arm.key(audit, tier))
+        yield key, f"{arm.role.value}{name}: "
 
 
 @contextmanager
 def live_progress(
     audits: Iterable[Audit], tier: TierName, verbose: bool = False
 ) -> Iterator[events.OnEvent]:
-    """Show a bar over all training steps with the time left, on standard error.
-
-    Args:
-        audits: the audits of the papers that run.
-        tier: of the cells whose part is named.
-        verbose: whether to print the traceback of a cell that failed.
-    """
+    """Show a bar over all training steps with the time left, on standard error."""
     console = terminal(stderr=True)
     bar = Progress(
         TextColumn("{task.fields[cells]}"),
@@ -57,7 +42,7 @@ def live_progress(
         console=console,
         disable=not console.is_terminal,
     )
-    parts = {key: part for one in audits for key, part in parts_of(one, tier).items()}
+    parts = {key: part for one in audits for key, part in _parts_of(one, tier)}
     with bar:
         yield _Watcher(bar, console, verbose, parts)
 
@@ -65,7 +50,9 @@ def live_progress(
 class _Watcher:
     """Follows the runner's events."""
 
-    def __init__(self, bar: Progress, console: Console, verbose: bool, parts: CellParts) -> None:
+    def __init__(
+        self, bar: Progress, console: Console, verbose: bool, parts: dict[tuple[str, ...], str]
+    ) -> None:
         self._bar, self._console, self._verbose = bar, console, verbose
         self._parts = parts
         self._task = bar.add_task("", total=None, cells="")
@@ -101,10 +88,10 @@ class _Watcher:
         self._bar.update(self._task, cells=f"{self._finished}/{self._cells} cells")
 
     def _name(self, cell: Cell) -> str:
-        """Return a cell with its part: ``control shuffled: ahn2023 sparse, seed 3``."""
-        part = self._parts.get((cell.paper, cell.tier, *cell.key))
-        name = f"{cell.paper} {cell.experiment}, seed {cell.seed}"
-        return name if part is None else f"{part}: {name}"
+        """Return a cell with its part: ``null shuffled: ahn2023 sparse, seed 3``."""
+        experiment, settings, seed = cell.key
+        part = self._parts.get((cell.paper, cell.tier, experiment, settings), "")
+        return f"{part}{cell.paper} {experiment}, seed {seed}"
 
     def _say(self, text: str) -> None:
         self._console.print(printable(text), highlight=False, markup=False, emoji=False)

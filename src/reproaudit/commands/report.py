@@ -86,18 +86,10 @@ def report_papers(
     verbose: bool = False,
     as_json: bool = False,
 ) -> tuple[list[Scorecard], list[str], int]:
-    """Write the reports of papers and print them.
+    """Write the reports of papers and print them, in all formats if none is named.
 
-    Args:
-        entries: the papers; where there are several, one that cannot be shown stops no other.
-        store: the folder of records.
-        out: the report folder.
-        tier: the tier to report; None for the highest that a paper has.
-        formats: the formats to write and print; None for all.
-        group: the beginning of the id of the group of records to show; None for today's.
-        one_screen: whether to print a line for each claim, or whole reports.
-        verbose: whether to print every arm, too.
-        as_json: whether to print JSON instead of the scorecards.
+    Of several papers one that cannot be shown stops no other. With `one_screen` each claim is
+    printed on a line, with `verbose` every arm, too.
 
     Returns:
         The scorecards, the lines that were printed, and the exit code: 0 if all could be shown.

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,20 +37,11 @@ Papers = Sequence[tuple[Entry, Audit]]
 
 @dataclass(frozen=True)
 class How:
-    """The place and manner in which cells are run.
+    """The place and manner in which cells are run: `locate` finds a paper's module by its slug.
 
-    Attributes:
-        locate: from a paper's slug to its module.
-        store: where records are kept.
-        device: auto, cpu or cuda.
-        jobs: how many cells at once; None for one on each core, and one at a time on a card.
-        seconds: what a cell may take before it counts as failed; None for any time.
-        memory: the bytes that it may take; None for all there is.
-        dask: the address of a Dask scheduler whose workers compute the cells; None for here.
-        data: a folder with data that papers use instead of downloads; None for no such folder.
-        verbose: whether to print the traceback of a cell that failed.
-        fresh: whether to measure again what has a record.
-        form: how the experiments compute; the plain form runs on the processor.
+    The rest is as the options of ``reproaudit run``. Without `jobs` there is one on each core, and
+    one at a time on a card; without `seconds`, `memory`, `dask` and `data` nothing is limited, and
+    all is computed here, with data from downloads.
     """
 
     locate: Callable[[str], Module]
@@ -97,13 +88,7 @@ class How:
         tier: TierName,
         may_start: MayStart = lambda _cell: True,
     ) -> Summary:
-        """Run the cells that have no record, with live progress.
-
-        Args:
-            cells: what is wanted.
-            papers: the papers that they belong to.
-            tier: by which the progress names the part of each cell.
-            may_start: asked before cells start; see `run_cells`.
+        """Run the cells of papers that have no record, with live progress, as `run_cells` does.
 
         Raises:
             UsageError: if a device or a cluster cannot be used as asked.
@@ -180,15 +165,8 @@ def run_multiverse(
 ) -> tuple[Scorecard, int]:
     """Run what is missing of a tier and of its alternatives, and judge it.
 
-    Args:
-        entry: the paper.
-        audit: its audit.
-        tier: the scale.
-        how: where and how.
-        budget: seconds after which nothing more is started; None for no limit.
-
-    Returns:
-        The scorecard, and how many cells failed.
+    After `budget` seconds nothing more is started. Returns the scorecard, and how many cells
+    failed.
     """
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
     until = math.inf if budget is None else time.monotonic() + budget
@@ -233,52 +211,46 @@ def run_custom(
     """
     given = dict(map(parse_setting, settings))
     cells = [
-        cell for _, audit in papers for cell in custom_cells(audit, tier, seeds, experiments, given)
+        cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)
     ]
     summary = how.run(cells, papers, tier)
-    found = {
-        record.fingerprint: record
-        for paper, planned in summary.planned.items()
-        for record in how.store.records(paper, CUSTOM, only=frozenset(planned.values()))
-    }
-    names = [name for planned in summary.planned.values() for name in planned.values()]
-    return [found[name] for name in names if name in found], summary.failed
+    records = []
+    for paper, planned in summary.planned.items():
+        names = list(planned.values())
+        found = how.store.records(paper, CUSTOM, only=frozenset(names))
+        records += sorted(found, key=lambda record: names.index(record.fingerprint))
+    return records, summary.failed
 
 
-def custom_cells(
+def _custom(
     audit: Audit,
     tier: TierName,
     seeds: Sequence[int] | None,
     experiments: Sequence[str],
     settings: Mapping[str, SettingValue],
-) -> list[Cell]:
-    """Return the custom cells of a paper; arguments as `run_custom`, settings by name."""
+) -> Iterator[Cell]:
+    """Yield the custom cells of a paper."""
     slug = audit.paper.slug
     for name in experiments:
         if name not in audit.experiments:
             remedy = did_you_mean(name, audit.experiments)
             raise UsageError(f"{slug} has no experiment '{name}'. {remedy}")
     chosen = experiments or tuple(audit.experiments)
-    used: set[str] = set()
-    cells = []
+    known = {one: audit.settings_of(one) for one in chosen}
+    for name in settings:
+        of, _, setting = name.rpartition(".")
+        if not any(of in ("", one) and setting in known[one] for one in chosen):
+            remedy = did_you_mean(setting, {name for one in known.values() for name in one})
+            raise UsageError(f"--set {name}: {slug} has no such setting. {remedy}")
     for experiment in chosen:
-        values = dict(audit.values_of(experiment, tier))
+        values = audit.values_of(experiment, tier)
         for name in sorted(settings, key=lambda name: "." in name):  # an experiment's own win
             of, _, setting = name.rpartition(".")
             if of in ("", experiment) and setting in values:
                 values[setting] = settings[name]
-                used.add(name)
         runs = audit.runs_of(experiment).at(tier, own=True)
-        cells += [
-            Cell(slug, CUSTOM, experiment, values, seed)
-            for seed in seeds or seeds_of(audit, tier, experiment, runs)
-        ]
-    for name in settings:
-        if name not in used:
-            known = {one for experiment in chosen for one in audit.settings_of(experiment)}
-            remedy = did_you_mean(name.rpartition(".")[2], known)
-            raise UsageError(f"--set {name}: {slug} has no such setting. {remedy}")
-    return cells
+        for seed in seeds or seeds_of(audit, tier, experiment, runs):
+            yield Cell(slug, CUSTOM, experiment, values, seed)
 
 
 def parse_setting(text: str) -> tuple[str, SettingValue]:

@@ -20,43 +20,34 @@ _PREFIX = ".unchanged."
 
 
 class Unchanged:
-    """What one command with its options printed of some papers.
-
-    Args:
-        command: its name, and its options.
-        entries: the papers.
-        store: the folder of records.
-        out: the report folder, which keeps it.
-    """
+    """What one command with its options printed of some papers; the report folder keeps it."""
 
     def __init__(
         self, command: tuple[object, ...], entries: Sequence[Entry], store: Path, out: Path
     ) -> None:
         self._file = out / f"{_PREFIX}{command[0]}.json"
-        self._command = f"{command} {os.getcwd()} {sys.version}"
+        places = [(one, os.stat(one).st_mtime_ns) for one in sys.path if os.path.isdir(one)]
+        self._command = f"{command} {os.getcwd()} {sys.version} {places}"
         folders = {store, store.parent / "reports", out, PACKAGE}
         self._folders = folders | {entry.audit_file.parent for entry in entries}
 
     def lines(self) -> list[str] | None:
         """Return the lines that the command would print again; None if it must look anew."""
         with suppress(OSError, ValueError, KeyError, TypeError):
-            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            kept = json.loads(self._file.read_text("utf-8"))
             if kept["key"] == self._key():
                 return [str(line) for line in kept["lines"]]
         return None
 
     def keep(self, lines: Iterable[str]) -> None:
         """Keep what was printed; where it cannot be written, nothing."""
-        kept = {"key": self._key(), "lines": [*lines]}
         with suppress(OSError):
-            self._file.write_text(json.dumps(kept), encoding="utf-8")
+            self._file.write_text(json.dumps({"key": self._key(), "lines": [*lines]}), "utf-8")
 
     def _key(self) -> str:
         found = hashlib.sha256(self._command.encode())
         for line in sorted(line for folder in self._folders for line in _files(folder)):
             found.update(line.encode(errors="surrogateescape"))
-        for place in sorted(filter(os.path.isdir, sys.path)):
-            found.update(f"{place} {os.stat(place).st_mtime_ns}".encode())
         return found.hexdigest()
 
 
@@ -64,7 +55,6 @@ def _files(folder: Path) -> Iterator[str]:
     for root, _, names in os.walk(folder):
         for name in names:
             if not name.startswith(_PREFIX) and not root.endswith("__pycache__"):
-                path = os.path.join(root, name)
                 with suppress(OSError):
-                    at = os.stat(path)
+                    at = os.stat(path := os.path.join(root, name))
                     yield f"{path} {at.st_size} {at.st_mtime_ns}\n"

@@ -41,14 +41,8 @@ def measure_again(
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measure a sample of the records that today's code made again, and compare every bit.
 
-    Args:
-        catalog: where the papers' modules are found.
-        papers: the slugs.
-        store: the records.
-        count: how many; chosen by the root of the store's manifest.
-
-    Yields:
-        The file of each record, and what is wrong with it, if anything.
+    The root of the store's manifest chooses so many. Yields the file of each record, and what is
+    wrong with it, if anything.
     """
     from reproaudit.running.run import plan_jobs, run_cells
 
@@ -72,10 +66,8 @@ def measure_again(
                 continue  # made by other code or versions
             count -= 1
             run_cells([cell], catalog.locate, again, device=device, form=form)
-            path, measured = (
-                store.path(cell, record.fingerprint),
-                again.find(cell, job.fingerprint),
-            )
+            path = store.path(cell, record.fingerprint)
+            measured = again.find(cell, job.fingerprint)
             what = "measured again, its cell fails"
             if measured is not None:
                 differences = "; ".join(differing(record, measured))

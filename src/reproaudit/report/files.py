@@ -144,12 +144,13 @@ def _is_same(folder: Path, card: Scorecard) -> bool:
 
 
 def read_scorecard(path: Path) -> Scorecard:
-    """Read a `scorecard.json`.
+    """Read a `scorecard.json`, or the one in a folder.
 
     Raises:
         OtherVersionError: if it is a scorecard of another version.
         StoreError: if it cannot be read, or is no scorecard.
     """
+    path = path / "scorecard.json" if path.is_dir() else path
     try:
         content = read_regular(path, MOST_CARD_BYTES)
         data = decode_json(content)

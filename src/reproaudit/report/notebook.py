@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html as escaping
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
@@ -25,15 +25,15 @@ DEFAULT_FAIL_ON: frozenset[str] = frozenset(
 COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound")
 
 
-def known_outcomes(names: Iterable[str]) -> frozenset[str]:
-    """Return names of outcomes, written with blanks, hyphens or underscores, or joined by commas.
+def known_outcomes(words: str) -> frozenset[str]:
+    """Return names of outcomes, joined by commas, with blanks, hyphens or underscores.
 
     Raises:
         UsageError: at a name that is none.
     """
     known = {one.value.replace(" ", "-"): one.value for one in Outcome}
     found = set()
-    for name in filter(None, map(str.strip, ",".join(names).split(","))):
+    for name in filter(None, map(str.strip, words.split(","))):
         word = name.replace(" ", "-").replace("_", "-")
         if word not in known:
             raise UsageError(f"no outcome '{name}'. {did_you_mean(word, known)}".rstrip())
@@ -78,7 +78,7 @@ class PaperScorecard(Scorecard):
         Raises:
             UsageError: at a name that is no outcome.
         """
-        wanted = known_outcomes(fail_on)
+        wanted = known_outcomes(",".join(fail_on))
         return tuple(claim for claim in self.claims if claim.outcome in wanted)
 
     def text(self, width: int = 80) -> str:

@@ -16,14 +16,13 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit import __version__
-from reproaudit.audit.faults import RULES, Fault, Severity, has_errors
+from reproaudit.audit.faults import REMEDIES, WARNINGS, Fault, has_errors
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import SpecError
 from reproaudit.report.export.registry import Exported, ExportRequest
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "ruleAndPath/v1"
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "note"}
 
 
 def sarif_export(request: ExportRequest) -> Exported:
@@ -52,17 +51,21 @@ def sarif_log(faults: Sequence[Fault]) -> dict[str, Any]:
 def _driver() -> dict[str, Any]:
     rules = [
         {
-            "id": rule.id,
-            "shortDescription": {"text": rule.remedy},
-            "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+            "id": rule,
+            "shortDescription": {"text": remedy},
+            "defaultConfiguration": {"level": _level(rule)},
         }
-        for rule in RULES.values()
+        for rule, remedy in REMEDIES.items()
     ]
     return {"name": "reproaudit", "version": __version__, "rules": rules}
 
 
+def _level(rule: str) -> str:
+    return "note" if rule in WARNINGS else "error"
+
+
 def _results(faults: Iterable[Fault], root: Path) -> Iterable[dict[str, Any]]:
-    index = {rule_id: i for i, rule_id in enumerate(RULES)}
+    index = {rule_id: i for i, rule_id in enumerate(REMEDIES)}
     seen: Counter[str] = Counter()
     for fault in faults:
         mark = f"{fault.rule} {Path(fault.file).name} {fault.path}"
@@ -70,17 +73,11 @@ def _results(faults: Iterable[Fault], root: Path) -> Iterable[dict[str, Any]]:
         yield {
             "ruleId": fault.rule,
             "ruleIndex": index[fault.rule],
-            "level": _LEVELS[fault.severity],
-            "message": {"text": _message(fault)},
+            "level": _level(fault.rule),
+            "message": {"text": fault.text},
             "locations": [{"physicalLocation": _location(fault, root)}],
             "partialFingerprints": {FINGERPRINT: _fingerprint(mark, seen[mark])},
         }
-
-
-def _message(fault: Fault) -> str:
-    where = f"{fault.path}: " if fault.loc else ""
-    end = "" if fault.message.endswith((".", "?", "!")) else "."
-    return f"{where}{fault.message}{end} {fault.remedy}"
 
 
 def _location(fault: Fault, root: Path) -> dict[str, Any]:
