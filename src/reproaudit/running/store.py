@@ -97,12 +97,11 @@ class Store:
 
     # --- places
 
-    def folder(self, paper: str, tier: str, experiment: str) -> Path:
-        """The folder of an experiment's cells."""
-        parts = [quote(part, safe=" ") for part in (paper, tier, experiment)]
-        if any(part in ("", ".", "..") for part in parts):
-            raise StoreError(f"not a name for a folder: '{paper}', '{tier}' or '{experiment}'")
-        return self.root.joinpath(*parts)
+    def folder(self, *parts: str) -> Path:
+        """The folder of a paper, of its tier, or of an experiment's cells in it."""
+        if not {"", ".", ".."}.isdisjoint(parts):
+            raise StoreError(f"not a name for a folder: {' or '.join(map(repr, parts))}")
+        return self.root.joinpath(*(quote(part, safe=" ") for part in parts))
 
     def path(self, cell: Cell, fingerprint: str) -> Path:
         """The file of a cell's finished record, whether it exists or not."""
@@ -114,7 +113,7 @@ class Store:
 
     def files(self, paper: str, tier: str) -> Iterator[Path]:
         """Every file in the place of a record of a paper's tier, sorted by path."""
-        for folder in listing(self.folder(paper, tier, "x").parent):
+        for folder in listing(self.folder(paper, tier)):
             if folder.is_dir():
                 yield from (path for path in listing(folder) if path.name.endswith(".json"))
 
@@ -124,7 +123,7 @@ class Store:
 
     def listed(self, paper: str, tier: str) -> dict[str, bool]:
         """The finished records of a tier that the manifest names, each with whether it is there."""
-        below = f"{self.listed_as(self.folder(paper, tier, 'x').parent)}/"
+        below = f"{self.listed_as(self.folder(paper, tier))}/"
         names = [name for name in self.manifest.digests() if name.startswith(below)]
         return {name: (self.root / name).is_file() for name in names}
 
@@ -155,10 +154,8 @@ class Store:
             StoreError: on a file that is not a record, or a folder that cannot be read.
         """
         for path in self.files(paper, tier):
-            name = path.name.removesuffix(".json").removesuffix(".failed")
-            has_finished = (
-                path.name.endswith(".failed.json") and path.with_name(f"{name}.json").exists()
-            )
+            name, _, ending = path.name.partition(".")
+            has_finished = ending == "failed.json" and path.with_name(f"{name}.json").exists()
             if has_finished or (only is not None and name not in only):
                 continue
             try:
@@ -178,15 +175,16 @@ class Store:
             DamagedError: if it is not the record that belongs in this place.
             StoreError, TechnicalError: if the file or the manifest cannot be read.
         """
-        with explained("read", path):
-            try:
-                data = read_regular(path, MOST_RECORD_BYTES)
-            except FileNotFoundError:
-                return None
-            except UnfitFileError as error:
-                raise DamagedError(path, f"not a record, but {error.strerror}") from error
+        data = _read_file(path, MOST_RECORD_BYTES)
+        if data is None:
+            return None
         record, digest = open_record(path, data)
-        self._check_place(path, record)
+        if fingerprint_of(record) != record.fingerprint:
+            made = "the settings, seed, code, data and versions in it"
+            raise DamagedError(path, f"its fingerprint does not follow from {made}")
+        if path != self._place_of(record):
+            of = f"{record.paper}, {record.tier}, {record.experiment}, seed {record.seed}"
+            raise DamagedError(path, f"the record of another cell ({of}) under this name")
         written = self.manifest.digests().get(self.listed_as(path))
         if written and written[-1] != digest:
             earlier = "an earlier record, put back" if digest in written else "another record"
@@ -194,21 +192,10 @@ class Store:
             raise DamagedError(path, reason)
         return record
 
-    def _check_place(self, path: Path, record: Record) -> None:
-        if fingerprint_of(record) != record.fingerprint:
-            raise DamagedError(
-                path,
-                "its fingerprint does not follow from the settings, seed, code, data and versions "
-                "in it",
-            )
-        ending = ".failed.json" if record.status is CellStatus.FAILED else ".json"
+    def _place_of(self, record: Record) -> Path:
+        ending = "failed.json" if record.status is CellStatus.FAILED else "json"
         folder = self.folder(record.paper, record.tier, record.experiment)
-        if path != folder / f"{record.fingerprint}{ending}":
-            raise DamagedError(
-                path,
-                f"the record of another cell ({record.paper}, {record.tier}, {record.experiment}, "
-                f"seed {record.seed}) under this name",
-            )
+        return folder / f"{record.fingerprint}.{ending}"
 
     # --- writing
 
@@ -224,20 +211,17 @@ class Store:
             StoreError: if the store cannot be written to.
             TechnicalError: if the disk is full or failing. Earlier records are intact.
         """
-        folder = self.folder(record.paper, record.tier, record.experiment)
-        path = folder / f"{record.fingerprint}.json"
-        failed = folder / f"{record.fingerprint}.failed.json"
+        path = self._place_of(record)
         body = record.model_dump_json().encode()
         data = b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
         if record.status is CellStatus.FAILED:
-            write_whole(failed, data, durable=True)
-            return failed
+            return write_whole(path, data, durable=True)
         with explained("keep", path), suppress(FileNotFoundError):
             write_whole(free_name(path, "replaced"), path.read_bytes(), durable=True)
         write_whole(path, data, durable=True)
         self.manifest.add(self.listed_as(path), sha256(body))
         with suppress(OSError):
-            failed.unlink()
+            path.with_suffix(".failed.json").unlink()
         return path
 
     def enlist(self, path: Path) -> None:
@@ -278,6 +262,17 @@ class CellLock(FileLock):
             with suppress(OSError):
                 Path(self.lock_file).unlink()
         self.release()
+
+
+def _read_file(path: Path, most: int) -> bytes | None:
+    """A file's bytes, or None if there is none; what is no file of bounded size is damaged."""
+    with explained("read", path):
+        try:
+            return read_regular(path, most)
+        except FileNotFoundError:
+            return None
+        except UnfitFileError as error:
+            raise DamagedError(path, f"found {error.strerror}") from error
 
 
 def open_record(path: Path, data: bytes) -> tuple[Record, str]:
@@ -330,7 +325,6 @@ class RecordManifest:
 
     def _forget(self) -> None:
         self._read_to = 0
-        self._lines = 0
         self._root = EMPTY_ROOT
         self._digests: dict[str, list[str]] = {}
 
@@ -341,7 +335,7 @@ class RecordManifest:
             StoreError: if a line does not follow from the one before it.
         """
         with suppress(OSError):  # lines are only ever added: of the same length, it is the same
-            if self._lines and os.stat(self.file).st_size == self._read_to:
+            if self._read_to and os.stat(self.file).st_size == self._read_to:
                 return self._digests
         with explained("read", self.file):
             try:
@@ -391,15 +385,15 @@ class RecordManifest:
     def _take(self, line: bytes) -> None:
         words = line.decode(errors="replace").split(" ", 2)
         if len(words) != 3 or _chain(self._root, words[1], words[2]) != words[0]:
+            number = 1 + sum(map(len, self._digests.values()))
             raise StoreError(
-                f"{self.file}:{self._lines + 1}: this line does not follow from the one before it. "
+                f"{self.file}:{number}: this line does not follow from the one before it. "
                 "The list of records was damaged or edited: 'reproaudit verify --repair' keeps "
                 "the damaged list under another name and lists every sound record anew."
             )
         self._root, digest, path = words
         self._digests.setdefault(path, []).append(digest)
         self._read_to += len(line) + 1
-        self._lines += 1
 
 
 def _chain(before: str, digest: str, path: str) -> str:
@@ -455,8 +449,6 @@ class Partial:
             if path.name == "clock" or path.suffix == ".pt":
                 try:
                     self._open(path)
-                except UnfitFileError as error:
-                    yield DamagedError(path, f"found {error.strerror}")
                 except DamagedError as error:
                     yield error
 
@@ -471,8 +463,10 @@ class Partial:
     def _write(self, path: Path, body: bytes) -> None:
         write_whole(path, self._sealed(path, body))
 
-    def _open(self, path: Path) -> bytes:
-        data = read_regular(path, MOST_CHECKPOINT_BYTES)
+    def _open(self, path: Path) -> bytes | None:
+        data = _read_file(path, MOST_CHECKPOINT_BYTES)
+        if data is None:
+            return None
         body = data.partition(b"\n")[2]
         if self._sealed(path, body) != data:
             reason = "it does not have the length and the SHA-256 that it states"
@@ -481,11 +475,10 @@ class Partial:
 
     def _read(self, path: Path) -> bytes | None:
         try:
-            with explained("read", path), suppress(FileNotFoundError):
-                return self._open(path)
+            return self._open(path)
         except DamagedError as error:
             aside = set_aside(path)
             _log.warning(
                 "%s is damaged: %s. Moved to %s; its phase starts anew.", path, error.reason, aside
             )
-        return None
+            return None
