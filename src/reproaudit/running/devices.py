@@ -46,12 +46,7 @@ def use_threads(count: int) -> None:
     """Gives torch and numba ``count`` threads here, and every numerical library in new processes.
 
     Numba cannot be given more than it had when it was imported.
-
-    Raises:
-        UsageError: if ``count`` is below 1.
     """
-    if count < 1:
-        raise UsageError(f"cannot run with {count} threads. Use 1 or more.")
     for name in THREAD_VARIABLES:
         os.environ[name] = str(count)
     torch = _torch()

@@ -67,12 +67,7 @@ _log = logging.getLogger(__name__)
 
 
 class DamagedError(StoreError):
-    """A file holds something other than what was written to it.
-
-    Attributes:
-        path: the file.
-        reason: how it shows.
-    """
+    """A file holds something other than what was written to it; the reason says how it shows."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
@@ -84,11 +79,9 @@ class DamagedError(StoreError):
 
 
 class Store:
-    """The records under one folder.
+    """The records under one folder, which need not exist before something is written.
 
-    Args:
-        root: the folder; it need not exist before something is written. A relative path is resolved
-            here, once, so that a changed working directory does not matter.
+    A relative path is resolved here, once, so that a changed working directory does not matter.
     """
 
     def __init__(self, root: Path) -> None:
@@ -204,9 +197,6 @@ class Store:
 
         A finished record that is there already is kept beside the new one.
 
-        Returns:
-            The record's file.
-
         Raises:
             StoreError: if the store cannot be written to.
             TechnicalError: if the disk is full or failing. Earlier records are intact.
@@ -252,11 +242,9 @@ class CellLock(FileLock):
     """A cell taken by this run. A killed process loses it."""
 
     def give_back(self, *, finished: bool) -> None:
-        """Gives the cell back.
+        """Gives the cell back; once its record is written, the lock's file goes, too.
 
-        Args:
-            finished: whether its record is written. Only then may the lock's file go: a run that
-                still waits for the removed file finds the record.
+        A run that still waits for the removed file finds the record.
         """
         if finished:
             with suppress(OSError):
@@ -314,9 +302,6 @@ class RecordManifest:
     Each ``chain`` is the SHA-256 of the line before it and of this line's two other fields. The
     last one, the *root*, therefore stands for the whole history: a record that is removed, replaced
     or put back no longer agrees with it. Lines are only ever added.
-
-    Args:
-        file: where it is; it need not exist before something is added.
     """
 
     def __init__(self, file: Path) -> None:
@@ -354,8 +339,7 @@ class RecordManifest:
         """Adds a line, unless it would repeat the path's last digest.
 
         Raises:
-            StoreError: if the file cannot be written, or a line of it is damaged.
-            TechnicalError: if the disk is full or failing.
+            StoreError, TechnicalError: as of `Store.write`, and if a line of the list is damaged.
         """
         with explained("write", self.file):
             self.file.parent.mkdir(parents=True, exist_ok=True)
