@@ -140,12 +140,7 @@ def _end_with_parent() -> None:
 
 
 class LocalProcesses:
-    """Computes jobs in worker processes, which are used again.
-
-    Args:
-        processes: how many jobs at once, at least 1.
-        limits: what a cell may take.
-    """
+    """Computes so many jobs at once in worker processes, which are used again."""
 
     def __init__(self, processes: int, limits: Limits = NO_LIMITS) -> None:
         self._processes = processes
