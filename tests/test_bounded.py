@@ -83,7 +83,7 @@ def test_nesting_is_a_fault_of_the_text() -> None:
 
 # --- in place of what a user has ------------------------------------------------------------------
 
-SAYS = {put_nest: "not a whole", put_pipe: "but a pipe", put_large: "1,099,511,627,776 bytes"}
+SAYS = {put_nest: "not a whole", put_pipe: "a pipe", put_large: "1,099,511,627,776 bytes"}
 
 
 @pytest.mark.parametrize("put", SAYS)

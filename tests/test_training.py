@@ -20,7 +20,7 @@ from reproaudit.lab import training
 from reproaudit.lab.seeds import generator, torch_generator
 from reproaudit.lab.training import per_seed, train
 from reproaudit.records import Series
-from reproaudit.running.devices import THREAD_VARIABLES, pick_device, use_threads
+from reproaudit.running.devices import THREAD_VARIABLES, pick_device
 from sessions import Killed, MemorySession
 
 
@@ -302,5 +302,3 @@ def test_threads_reach_torch_numba_and_new_processes() -> None:
         command, env=unlimited, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.split() == ["1", "1", "1"]
-    with pytest.raises(UsageError, match="0 threads"):
-        use_threads(0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import reproaudit
 from miniatures import finish, program, setting, write_paper
 from reproaudit.report.printable import printable
 from reproaudit.running.events import CellNote, Event, Summary
@@ -58,6 +61,22 @@ def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path: Path) -> Non
     assert words.startswith("Fatal Python error: Segmentation fault")
     assert "in segfault" in words
     assert found["begets_and_leaves", 0].traceback is None
+
+
+def test_workers_have_the_code_of_their_caller_wherever_it_lies(tmp_path: Path) -> None:
+    """An installed package, too, may lie where Python looks first."""
+    copy = tmp_path / "reproaudit"
+    shutil.copytree(Path(reproaudit.__file__).parent, copy)
+    with (copy / "records.py").open("a") as code:
+        code.write("OTHER = 1\n")
+    text = (
+        "import sys; from pathlib import Path; sys.path[:0] = sys.argv[1:]\n"
+        "from cells import cell, locate, run_cells, Store\n"
+        "print(run_cells([cell()], locate, Store(Path(sys.argv[1], 'runs'))).completed)\n"
+    )
+    words = [sys.executable, "-c", text, str(tmp_path), str(Path(__file__).parent)]
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    assert subprocess.run(words, env=variables, capture_output=True).stdout == b"1\n"
 
 
 # --- as a program -------------------------------------------------------------------------------

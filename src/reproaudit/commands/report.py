@@ -23,7 +23,7 @@ from reproaudit.report.model import Scorecard
 from reproaudit.report.paragraph import closing
 from reproaudit.report.register import PAGE, write_register
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
-from reproaudit.running.devices import available_cores
+from reproaudit.running.cores import available_cores
 from reproaudit.running.store import Store
 
 MOST_IN_ONE_PROCESS = 8

@@ -54,21 +54,13 @@ def _cache_of(kind: str, of: str) -> Path:
     return folder / hashlib.sha256(of.encode()).hexdigest()[:32]
 
 
-# --- sources --------------------------------------------------------------------------------------
-
-
 def copy_source(
     source: PinnedSource, beside: Path, into: Path, still_running: StillRunning
 ) -> None:
     """Check the source out into an empty folder, exactly as it is pinned.
 
-    Links become small text files; hooks, filters and submodules do nothing.
-
-    Args:
-        source: what is wanted.
-        beside: the folder that relative addresses start from.
-        into: an empty folder.
-        still_running: called while git works.
+    Links become small text files; hooks, filters and submodules do nothing. A relative address
+    starts from the folder ``beside``.
 
     Raises:
         CommandError: if it cannot be had, or has submodules.
@@ -107,13 +99,10 @@ def copy_source(
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_INDEX_FILE": f"{into}.index",
     }
-    options = ("core.symlinks=false", "core.hooksPath=/dev/null", "core.autocrlf=false")
-    chosen = [word for option in options for word in ("-c", option)]
-    checkout = ("--work-tree", str(into), *chosen, "checkout", "--force", revision, "--", ".")
-    must(*checkout, found="a commit that cannot be checked out")
-
-
-# --- containers -----------------------------------------------------------------------------------
+    harmless = ("-c", "core.symlinks=false", "-c", "core.hooksPath=/dev/null")
+    options = (*harmless, "-c", "core.autocrlf=false", "--work-tree", str(into))
+    checkout = ("checkout", "--force", revision, "--", ".")
+    must(*options, *checkout, found="a commit that cannot be checked out")
 
 
 def in_container(call: Call, image: str, source: Path) -> Call:
@@ -137,9 +126,6 @@ def in_container(call: Call, image: str, source: Path) -> Call:
     argv += ["--volume", f"{source}:/source", "--workdir", str(inside)]
     argv += ["--entrypoint", call.argv[0], image, *call.argv[1:]]
     return replace(call, argv=tuple(argv), variables=dict(os.environ), then=(engine, "kill", name))
-
-
-# --- Python environments --------------------------------------------------------------------------
 
 
 def in_python(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from reproaudit.elsewhere.mapping import LoggedQuantity
 from reproaudit.elsewhere.measuring import measure, measurements_of
 from reproaudit.elsewhere.roles import seeds_in, stated_length
 from reproaudit.errors import SpecError, did_you_mean
+from reproaudit.folders import scratch_folder
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
 from reproaudit.repositories.environments import copy_source, in_container, in_python
@@ -30,16 +30,10 @@ PHASE = "command"
 
 
 def experiments_of(path: Path) -> Mapping[str, Experiment]:
-    """Return the experiments of a run file.
-
-    Raises:
-        SpecError: listing every fault of the file.
-    """
+    """Return the experiments of a run file, or raise a SpecError that lists all its faults."""
     run_file, audit = load_run_file(path)
-    return {
-        name: _Command(run_file, audit, name, path.parent).experiment()
-        for name in run_file.experiments
-    }
+    names = run_file.experiments
+    return {name: _Command(run_file, audit, name, path.parent).experiment() for name in names}
 
 
 def run_file_digest(path: Path) -> str:
@@ -47,9 +41,6 @@ def run_file_digest(path: Path) -> str:
 
     It covers the pinned source, the environment, the commands, the mappings, the audit's
     declarations and our code that reads logs. Addresses, time-outs and comments change no number.
-
-    Raises:
-        SpecError: listing every fault of the file.
     """
     run_file, audit = load_run_file(path)
     whole = run_file.model_dump(
@@ -72,11 +63,7 @@ def run_file_digest(path: Path) -> str:
 
 
 def described(path: Path) -> str:
-    """Return the commands that a run file will execute, on one line.
-
-    Raises:
-        SpecError: listing every fault of the file.
-    """
+    """Return the commands that a run file will execute, on one line."""
     run_file, _ = load_run_file(path)
     commands = {" ".join(one.command) for one in run_file.experiments.values()}
     place = run_file.environment.image or run_file.environment.requirements
@@ -129,11 +116,9 @@ class _Command:
         """
         found = {}
         for seed in session.seeds:
-            with tempfile.TemporaryDirectory(
-                prefix="reproaudit-", ignore_cleanup_errors=True
-            ) as place:
+            with scratch_folder() as place:
                 values = {**dataclasses.asdict(settings), SEED: seed}
-                found[seed], last_step = self._measured(values, session, Path(place).resolve())
+                found[seed], last_step = self._measured(values, session, place.resolve())
             session.progress(PHASE, last_step, last_step)
         return found
 
@@ -178,7 +163,7 @@ class _Command:
         argv = self._filled(self.said.command, values)
         if not argv:
             raise SpecError("a command without any argument is left; expected a program")
-        call = Call(argv, folder, self.said.variables, self.said.timeout, remove=place)
+        call = Call(argv, folder, self.said.variables, self.said.timeout)
         if environment.image is not None:
             return in_container(call, environment.image, copy)
         return in_python(call, environment, copy, home, still_running)

@@ -12,7 +12,6 @@ import ctypes
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -50,34 +49,19 @@ class CommandError(AuditError):
 
 @dataclass(frozen=True)
 class Call:
-    """A command as it is started.
-
-    Attributes:
-        argv: the program and its arguments.
-        folder: its working folder.
-        variables: its whole environment.
-        seconds: how long it may take.
-        then: a command to run if the first one is ended by us.
-        remove: a folder to remove if this process dies.
-    """
+    """A command as it is started, with its whole environment and the time that it may take."""
 
     argv: tuple[str, ...]
     folder: Path
     variables: Mapping[str, str]
     seconds: float
     then: tuple[str, ...] = ()
-    remove: Path | None = None
+    """A command to run if the first one is ended by us."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a command, and its output.
-
-    Attributes:
-        fault: how it ended, in words; empty if it ended well.
-        stdout: what it printed, bounded.
-        stderr: the same of standard error.
-    """
+    """How a command ended, in words that are empty if it ended well, and its bounded output."""
 
     fault: str
     stdout: bytes
@@ -146,12 +130,9 @@ def _guard() -> None:
     line = sys.stdin.readline()
     if not line.endswith("\n"):
         sys.exit(1)
-    call = json.loads(line)
-    ending = _ending(call, parent)
+    ending = _ending(json.loads(line), parent)
     with suppress(OSError):
         os.write(0, ending.encode())
-    if call["remove"] and os.getppid() != parent:
-        shutil.rmtree(call["remove"], ignore_errors=True)
 
 
 def _ending(call: dict[str, Any], parent: int) -> str:

@@ -29,11 +29,7 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}|[{}]")
 
 
 def placeholders(text: str) -> tuple[str, ...]:
-    """Return the names in braces, in order.
-
-    Raises:
-        ValueError: if a brace is neither doubled nor around a name; in words for the user.
-    """
+    """Return the names in braces, in order; a brace without its like is a ValueError in words."""
     pieces = list(_PIECE.finditer(text))
     if any(piece.group() in ("{", "}") for piece in pieces):
         raise ValueError(
@@ -50,10 +46,7 @@ def filled(
 ) -> str | None:
     """Return the text with its placeholders filled in; None if it is one that stands for nothing.
 
-    Args:
-        text: with placeholders.
-        values: the seed and every setting.
-        spelled: setting -> its value as text -> what the command takes instead, None for nothing.
+    ``spelled`` maps a setting's value, as text, to what the command takes instead; None is nothing.
     """
     plain = {name: _as_text(values[name]) for name in placeholders(text)}
     words = {name: spelled.get(name, {}).get(one, one) for name, one in plain.items()}
@@ -180,11 +173,7 @@ class RunFile(StrictModel):
 
 
 def load_run_file(path: Path) -> tuple[RunFile, Audit]:
-    """Return a run file and the audit beside it.
-
-    Raises:
-        SpecError: listing every fault of the run file.
-    """
+    """Return a run file and the audit beside it, or raise a SpecError that lists all its faults."""
     run_file, audit, faults = _read(path)
     if run_file is None or audit is None:
         raise SpecError("\n".join(map(str, faults)))

@@ -41,12 +41,7 @@ DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-pyth
 
 @dataclass(frozen=True)
 class CodeClosure:
-    """The code and the libraries that a paper computes with.
-
-    Attributes:
-        digest: 32 hexadecimal digits.
-        packages: the libraries that the code imports, by the first part of their name.
-    """
+    """The digest of a paper's code, and the libraries that it imports, by their first names."""
 
     digest: str
     packages: frozenset[str]
@@ -123,10 +118,8 @@ def _parsed(source: bytes) -> tuple[str, frozenset[str]]:
 
 def _is_idle(statement: ast.stmt) -> bool:
     """True of a docstring, which may follow an assignment too, and of `pass`."""
-    match statement:
-        case ast.Expr(ast.Constant()) | ast.Pass():
-            return True
-    return False
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or isinstance(statement, ast.Pass)
 
 
 # --- versions and fingerprints ------------------------------------------------------------------
@@ -139,9 +132,6 @@ def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") 
         device: ``"cpu"`` or ``"cuda"``.
         imported: packages that the paper's code uses, from `closure_of`.
         form: how the experiments compute; it is named only where it is the plain one.
-
-    Returns:
-        Python's minor version, the device, each package that computes, and the form.
     """
     others = {DISTRIBUTIONS.get(one, one) for one in imported if one not in COMPUTING_NOTHING}
     packages = {one: _version(one) for one in (*COMPUTING_PACKAGES, *sorted(others))}
@@ -172,14 +162,7 @@ def versions_of(environment: Environment) -> dict[str, str]:
 def fingerprint(cell: Cell, code: str, versions: Mapping[str, str], data: Mapping[str, str]) -> str:
     """The cell's id: equal for the same settings, seed, code, versions and data, in any tier.
 
-    Args:
-        cell: what is to run.
-        code: the digest of the paper's code, from `closure_of`.
-        versions: from `versions`.
-        data: checksum of each data file, by name.
-
-    Returns:
-        32 hexadecimal digits.
+    The code is the digest from `closure_of`; the data are checksums of data files, by name.
     """
     settings = canonical_settings(cell.settings)
     parts = [cell.paper, cell.experiment, settings, cell.seed, code, dict(versions), dict(data)]

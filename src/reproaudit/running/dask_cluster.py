@@ -17,6 +17,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -105,16 +106,11 @@ class DaskCluster:
                 "pip install '.[dask]'."
             ) from error
         file = self._address.removeprefix("@")
-        where = {"scheduler_file": file} if file != self._address else {"address": file}
+        where: dict[str, Any] = {"scheduler_file" if file != self._address else "address": file}
         connect: Any = Client
         try:
             self._client = connect(**where, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (
-            OSError,
-            ValueError,
-            TypeError,
-            TimeoutError,
-        ) as error:  # Type: no certificate
+        except (OSError, ValueError, TypeError, TimeoutError) as error:  # Type: no certificate
             raise TechnicalError(
                 f"--dask {self._address}: no scheduler answers ({type(error).__name__}). "
                 "Start one with 'dask scheduler', and give its address; docs/cluster.md says how "
@@ -135,39 +131,34 @@ class DaskCluster:
 
     def __exit__(self, *_error: object) -> None:
         """Cancels what runs, waits until it has stopped, and disconnects; the workers stay."""
+        numbers = {job.number for job, _ in self._running.values()}
+        deadline = time.monotonic() + STOP_SECONDS
         try:
-            if self._running:
+            if numbers:
                 self._client.cancel(list(self._running), force=True)
-                self._wait_until_ended({job.number for job, _ in self._running.values()})
+            with suppress(queue.Empty):
+                while numbers:  # a job could still write checkpoints of a cell that is given back
+                    left = max(0.0, deadline - time.monotonic())
+                    number, *progress = self._heard.get(timeout=left)
+                    if not progress:
+                        numbers.discard(number)
         finally:
             self._running.clear()
             self._client.close()
-
-    def _wait_until_ended(self, numbers: set[int]) -> None:
-        """So that no job still writes checkpoints when its cell is given back."""
-        deadline = time.monotonic() + STOP_SECONDS
-        while numbers and (left := deadline - time.monotonic()) > 0:
-            try:
-                number, *progress = self._heard.get(timeout=left)
-            except queue.Empty:
-                return
-            if not progress:
-                numbers.discard(number)
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
         self._last_seen = time.monotonic()
-        while True:
-            self._feed(waiting)
+        self._feed(waiting)
+        while self._running:
             self._report(on_event)
-            if not self._running:
-                return
             done = [future for future in self._running if future.done()]
             for future in done:
                 yield self._outcome(future)
             if not done:
                 time.sleep(CLUSTER_POLL_SECONDS / 5)
+            self._feed(waiting)
 
     def _workers(self) -> set[str]:
         """The workers that fit; each takes one job at once."""

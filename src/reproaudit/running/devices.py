@@ -1,4 +1,4 @@
-"""The device, the cores and the threads that a run computes with."""
+"""The device and the threads that a run computes with."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from typing import Any
 from reproaudit.errors import UsageError
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use, at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
 
 
 def has_driver() -> bool:
@@ -53,12 +46,7 @@ def use_threads(count: int) -> None:
     """Gives torch and numba ``count`` threads here, and every numerical library in new processes.
 
     Numba cannot be given more than it had when it was imported.
-
-    Raises:
-        UsageError: if ``count`` is below 1.
     """
-    if count < 1:
-        raise UsageError(f"cannot run with {count} threads. Use 1 or more.")
     for name in THREAD_VARIABLES:
         os.environ[name] = str(count)
     torch = _torch()

@@ -101,7 +101,9 @@ def _work(pipe: Connection[Any, Any], output: Connection[Any, Any]) -> None:
             pipe.send(message)
 
     try:
-        os.environ.update(pipe.recv())  # the process that forks has those of its own start
+        environment = pipe.recv()  # the process that forks has that of its own start
+        os.environ.clear()
+        os.environ.update(environment)
         while (job := pipe.recv()) is not None:
             outcome = compute(job, send, is_ending=pipe.poll)
             with suppress(Exception):  # an experiment may have closed it
@@ -138,12 +140,7 @@ def _end_with_parent() -> None:
 
 
 class LocalProcesses:
-    """Computes jobs in worker processes, which are used again.
-
-    Args:
-        processes: how many jobs at once, at least 1.
-        limits: what a cell may take.
-    """
+    """Computes so many jobs at once in worker processes, which are used again."""
 
     def __init__(self, processes: int, limits: Limits = NO_LIMITS) -> None:
         self._processes = processes
@@ -217,7 +214,6 @@ class LocalProcesses:
 
     def _bury(self, worker: _Worker, seconds: float) -> str:
         self._workers.remove(worker)
-        worker.pipe.close()
         return worker.end(seconds)
 
 
@@ -237,13 +233,12 @@ class _Worker:
         self.process: BaseProcess = context.Process(target=_work, args=(theirs, output))
         with _for_children():
             self.process.start()
-            environment = dict(os.environ)
         theirs.close()  # so that the worker's death closes the pipe
         output.close()
         self.job: Job | None = None
         self._began = 0.0
         with suppress(OSError):
-            self.pipe.send(environment)
+            self.pipe.send(dict(os.environ))
 
     def start(self, job: Job) -> bool:
         """Gives it a job; False if it has died while idle."""
@@ -303,13 +298,13 @@ class _Worker:
 
     def end(self, seconds: float) -> str:
         """Ends what is left of it and of all that it started, after some seconds; how it ended."""
+        self.pipe.close()
         self.process.join(seconds)
         assert self.process.pid is not None
         with suppress(OSError):  # there is none left, or not yet one
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join()
-        self.pipe.close()
         code = self.process.exitcode
         if code is not None and code < 0:
             memory = "; perhaps it ran out of memory" if -code == signal.SIGKILL else ""
@@ -321,17 +316,19 @@ class _Worker:
 def _for_children() -> Iterator[None]:
     """While a worker starts: its libraries' threads, and no signal before it can take one.
 
-    The process that forks the workers takes none at all: it ends with this one. The one that
-    removes what killed workers leave need not warn of that. Nor does a worker import the program's
-    own script, as it would by default: a script that runs papers would run them again there.
+    The process that forks the workers takes none at all: it ends with this one. It imports what
+    this one would, wherever that lies. The one that removes what killed workers leave need not warn
+    of that. Nor does a worker import the program's own script, as it would by default: a script
+    that runs papers would run them again there.
     """
     with _environment({"PYTHONWARNINGS": "ignore"}):
         resource_tracker.ensure_running()  # which unblocks signals
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
+    threads = dict.fromkeys(THREAD_VARIABLES, str(CELL_THREADS))
     try:
-        with _environment(dict.fromkeys(THREAD_VARIABLES, str(CELL_THREADS))):
+        with _environment({"PYTHONPATH": os.pathsep.join(sys.path), **threads}):
             yield
     finally:
         sys.modules["__main__"] = script
@@ -341,13 +338,11 @@ def _for_children() -> Iterator[None]:
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
     """Sets variables of the environment, and puts them back."""
-    earlier = {name: os.environ.get(name) for name in values}
+    earlier = dict(os.environ)
     os.environ.update(values)
     try:
         yield
     finally:
-        for name, value in earlier.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in values.keys() - earlier.keys():
+            del os.environ[name]
+        os.environ.update(earlier)

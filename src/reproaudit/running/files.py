@@ -52,13 +52,8 @@ def listing(folder: Path) -> list[Path]:
 def write_whole(path: Path, content: bytes | str, *, durable: bool = False) -> Path:
     """Writes a file so that it is seen whole or not at all, whenever the process is killed.
 
-    Args:
-        path: the file; its folder is made if it is missing.
-        content: bytes, or text.
-        durable: whether the file must also survive a power cut, which takes some milliseconds.
-
-    Returns:
-        The path.
+    Its folder is made if it is missing. What is ``durable`` survives a power cut, too, which takes
+    some milliseconds.
 
     Raises:
         StoreError: if the place cannot be written to.

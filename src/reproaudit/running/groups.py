@@ -68,8 +68,6 @@ def _group_of(record: Record) -> Group:
 def todays_groups(module: Module | None) -> tuple[Group, ...]:
     """The groups whose records today's code would make in the fast form, one for each device.
 
-    Without a module there are none.
-
     Raises:
         SpecError: if the module is missing, unreadable or not valid Python.
     """
@@ -125,35 +123,29 @@ def choose(
     today: Collection[Group],
     wanted: str | None = None,
 ) -> Chosen:
-    """The group of records to judge: the wanted one, else today's, else the fullest.
+    """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
 
-    Args:
-        records: every record of the tiers in question.
-        planned: the cells that are to be judged.
-        today: from `todays_groups`.
-        wanted: the beginning of a group's id; None for no wish.
+    That is the one with the planned cells that are made by ``today``'s code, else the fullest.
 
     Raises:
         TiedGroupsError: if two groups have equally many of the planned cells.
         UsageError: if no group has the wanted id.
     """
     groups = {group: _by_cell(several) for group, several in sorted(grouped(records).items())}
-    cells = {group: groups[group].keys() & set(planned) for group in groups}
-
-    def rank(group: Group) -> tuple[bool, bool, int, int]:
+    ranks = {}
+    for group, by_cell in groups.items():
+        cells = by_cell.keys() & set(planned)
         fast = tuple(one for one in group.versions if one != ("form", "plain"))
-        done = sum(groups[group][key].status is not CellStatus.FAILED for key in cells[group])
         is_of_today = Group(group.code, fast) in today
-        return fast == group.versions, is_of_today, done, len(cells[group])
-
-    ranks = {group: rank(group) for group in groups}
+        done = sum(by_cell[key].status is not CellStatus.FAILED for key in cells)
+        ranks[group] = (bool(cells), fast == group.versions, is_of_today, done, len(cells))
     if wanted is None:
-        best = max((ranks[group] for group in groups if cells[group]), default=None)
-        fitting = [group for group in groups if cells[group] and ranks[group] == best]
+        best = max(ranks.values(), default=None)
+        fitting = [group for group, rank in ranks.items() if rank == best and rank[0]]
     else:
         fitting = [group for group in groups if group.id.startswith(wanted)]
         if len(fitting) != 1:
-            remedy = did_you_mean(wanted, sorted(group.id for group in groups))
+            remedy = did_you_mean(wanted, [group.id for group in groups])
             found = f"{len(fitting) or 'no'} groups of records have this id"
             raise UsageError(f"--group {wanted}: {found}. {remedy}".rstrip())
     if not fitting:
@@ -164,8 +156,8 @@ def choose(
             f"are not mixed: {'; '.join(map(str, fitting))}. Choose one with --group."
         )
     (group,) = fitting
-    others = tuple(one.id for one in groups if one != group and cells[one])
-    return Chosen(groups[group], group, ranks[group][1], others)
+    others = tuple(one.id for one in groups if one != group and ranks[one][0])
+    return Chosen(groups[group], group, ranks[group][2], others)
 
 
 def _by_cell(records: Iterable[Record]) -> dict[TierKey, Record]:

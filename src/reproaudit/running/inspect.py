@@ -17,13 +17,7 @@ from reproaudit.running.store import DamagedError, Partial, Store
 
 @dataclass(frozen=True)
 class StoreFault:
-    """Something wrong with a store.
-
-    Attributes:
-        path: the file.
-        what: what is wrong with it, and what to do if nothing was mended.
-        mended: what was done about it; empty if nothing.
-    """
+    """A file of a store, what is wrong with it, and what was done about it; empty if nothing."""
 
     path: Path
     what: str
@@ -42,54 +36,48 @@ class Leftover:
 def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Iterator[StoreFault]:
     """Reads every byte of some papers' records and checkpoints, and of the manifest.
 
-    Args:
-        store: the store.
-        papers: the slugs.
-        repair: whether to move damaged files aside and to list sound records that are not listed.
-            Nothing is deleted.
+    A repair moves damaged files aside and lists sound records that are not listed. Nothing is
+    deleted.
 
     Yields:
         Each fault, once it is mended if it can be.
     """
+    gone = []
     try:
-        store.manifest.digests()
+        listed = [name for name in store.manifest.digests() if name.split("/")[0] in papers]
+        gone = [store.root / name for name in listed if not (store.root / name).exists()]
     except StoreError as error:
-        aside = set_aside(store.manifest.file) if repair else None
-        mended = f"kept as {aside.name}; sound records are listed anew" if aside else ""
-        yield StoreFault(store.manifest.file, str(error), mended)
-    seen: set[str] = set()
+        yield _moved(store.manifest.file, str(error), "sound records are listed anew", repair)
     for folder in _experiments(store, papers):
-        busy = _is_busy(folder)
+        can_move = repair and not _is_busy(folder)
         for path in listing(folder):
             if path.name.endswith(".json"):
-                seen.add(store.listed_as(path))
                 yield from _inspect_record(store, path, repair)
             elif path.name.endswith(".partial"):
                 for one in Partial(path).damaged():
-                    aside = set_aside(one.path) if repair and not busy else None
-                    mended = f"moved to {aside.name}; its phase starts anew" if aside else ""
-                    yield StoreFault(one.path, f"a damaged checkpoint: {one.reason}", mended)
-    with suppress(StoreError):
-        for name in store.manifest.digests():
-            if name.split("/")[0] in papers and name not in seen:
-                what = "the manifest lists this record, and it is gone; run the paper again"
-                yield StoreFault(store.root / name, what)
+                    what = f"a damaged checkpoint: {one.reason}"
+                    yield _moved(one.path, what, "its phase starts anew", can_move)
+    for path in gone:
+        what = "the manifest lists this record, and it is gone; run the paper again"
+        yield StoreFault(path, what)
+
+
+def _moved(path: Path, what: str, then: str, can_move: bool) -> StoreFault:
+    aside = set_aside(path) if can_move else None
+    return StoreFault(path, what, f"moved to {aside.name}; {then}" if aside else "")
 
 
 def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFault]:
     try:
         store.read(path)
+        is_listed = store.listed_as(path) in store.manifest.digests()
     except DamagedError as error:
-        aside = set_aside(path) if repair and not _is_held(path.with_suffix(".lock")) else None
-        mended = f"moved to {aside.name}; run the paper again" if aside else ""
-        yield StoreFault(path, error.reason, mended)
+        can_move = repair and not _is_held(path.with_suffix(".lock"))
+        yield _moved(path, error.reason, "run the paper again", can_move)
         return
     except StoreError:
         return  # a fault of the manifest itself, which is named already
-    if (
-        not path.name.endswith(".failed.json")
-        and store.listed_as(path) not in store.manifest.digests()
-    ):
+    if not is_listed and not path.name.endswith(".failed.json"):
         if repair:
             store.enlist(path)
         what = "a sound record that the manifest does not list: a run was killed, or it was copied"
@@ -99,11 +87,8 @@ def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFau
 def leftovers(store: Store, papers: Collection[str], *, unfinished: bool) -> Iterator[Leftover]:
     """The files that runs left behind: temporary files, free locks, damaged files moved aside.
 
-    Args:
-        store: the store.
-        papers: the slugs.
-        unfinished: whether checkpoints of cells without a record count, too. Those of cells that
-            are being computed never do.
+    Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too;
+    those of cells that are being computed never do.
     """
     for folder in _experiments(store, papers):
         busy = _is_busy(folder)

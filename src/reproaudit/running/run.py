@@ -61,7 +61,8 @@ def run_cells(
     """Runs every cell that has no finished record, and writes its record.
 
     Args:
-        cells: what is wanted; a cell that is named twice runs once.
+        cells: what is wanted, in the order in which it is started; a cell that is named twice runs
+            once.
         locate: from a paper's slug to its module.
         store: where records are.
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
@@ -74,10 +75,6 @@ def run_cells(
             shapes, make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; one for which it says no is left for another run.
-            Cells start in the order in which they are named.
-
-    Returns:
-        How many cells ended how.
 
     Raises:
         SpecError: naming every unknown experiment and ill-fitting setting, before anything runs.
@@ -120,7 +117,7 @@ def plan_jobs(
     """
     papers: dict[str, _Paper] = {}
     alike: dict[tuple[str, str, str], Job] = {}
-    jobs: dict[tuple[str, str, str], Job] = {}
+    jobs: dict[Path, Job] = {}
     faults: dict[str, None] = {}
     with redirect_stdout(sys.stderr):  # what a paper's module prints is no output of ours
         for cell in cells:
@@ -136,9 +133,9 @@ def plan_jobs(
                 continue
             like = alike[key]
             name = fingerprint(cell, like.code, like.versions, like.data)
-            partial = store.partial(cell, name).folder
-            job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=partial)
-            jobs.setdefault((cell.paper, cell.tier, name), job)
+            place = store.partial(cell, name).folder
+            job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=place)
+            jobs.setdefault(place, job)
     if faults:
         raise SpecError("\n".join(faults))
     return list(jobs.values())

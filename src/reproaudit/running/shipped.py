@@ -40,11 +40,6 @@ _DAMAGES = (tarfile.TarError, lzma.LZMAError, EOFError, OSError, ValueError, Rec
 def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
     """The finished records of a paper's tiers and the store's manifest, as one file.
 
-    Args:
-        store: where the records are.
-        paper: the slug.
-        tiers: the tiers' names, variations' too.
-
     Raises:
         StoreError: if there is none, or one that cannot be used.
     """

@@ -67,12 +67,7 @@ _log = logging.getLogger(__name__)
 
 
 class DamagedError(StoreError):
-    """A file holds something other than what was written to it.
-
-    Attributes:
-        path: the file.
-        reason: how it shows.
-    """
+    """A file holds something other than what was written to it; the reason says how it shows."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
@@ -84,11 +79,9 @@ class DamagedError(StoreError):
 
 
 class Store:
-    """The records under one folder.
+    """The records under one folder, which need not exist before something is written.
 
-    Args:
-        root: the folder; it need not exist before something is written. A relative path is resolved
-            here, once, so that a changed working directory does not matter.
+    A relative path is resolved here, once, so that a changed working directory does not matter.
     """
 
     def __init__(self, root: Path) -> None:
@@ -97,12 +90,11 @@ class Store:
 
     # --- places
 
-    def folder(self, paper: str, tier: str, experiment: str) -> Path:
-        """The folder of an experiment's cells."""
-        parts = [quote(part, safe=" ") for part in (paper, tier, experiment)]
-        if any(part in ("", ".", "..") for part in parts):
-            raise StoreError(f"not a name for a folder: '{paper}', '{tier}' or '{experiment}'")
-        return self.root.joinpath(*parts)
+    def folder(self, *parts: str) -> Path:
+        """The folder of a paper, of its tier, or of an experiment's cells in it."""
+        if not {"", ".", ".."}.isdisjoint(parts):
+            raise StoreError(f"not a name for a folder: {' or '.join(map(repr, parts))}")
+        return self.root.joinpath(*(quote(part, safe=" ") for part in parts))
 
     def path(self, cell: Cell, fingerprint: str) -> Path:
         """The file of a cell's finished record, whether it exists or not."""
@@ -114,7 +106,7 @@ class Store:
 
     def files(self, paper: str, tier: str) -> Iterator[Path]:
         """Every file in the place of a record of a paper's tier, sorted by path."""
-        for folder in listing(self.folder(paper, tier, "x").parent):
+        for folder in listing(self.folder(paper, tier)):
             if folder.is_dir():
                 yield from (path for path in listing(folder) if path.name.endswith(".json"))
 
@@ -124,7 +116,7 @@ class Store:
 
     def listed(self, paper: str, tier: str) -> dict[str, bool]:
         """The finished records of a tier that the manifest names, each with whether it is there."""
-        below = f"{self.listed_as(self.folder(paper, tier, 'x').parent)}/"
+        below = f"{self.listed_as(self.folder(paper, tier))}/"
         names = [name for name in self.manifest.digests() if name.startswith(below)]
         return {name: (self.root / name).is_file() for name in names}
 
@@ -155,10 +147,8 @@ class Store:
             StoreError: on a file that is not a record, or a folder that cannot be read.
         """
         for path in self.files(paper, tier):
-            name = path.name.removesuffix(".json").removesuffix(".failed")
-            has_finished = (
-                path.name.endswith(".failed.json") and path.with_name(f"{name}.json").exists()
-            )
+            name, _, ending = path.name.partition(".")
+            has_finished = ending == "failed.json" and path.with_name(f"{name}.json").exists()
             if has_finished or (only is not None and name not in only):
                 continue
             try:
@@ -178,15 +168,16 @@ class Store:
             DamagedError: if it is not the record that belongs in this place.
             StoreError, TechnicalError: if the file or the manifest cannot be read.
         """
-        with explained("read", path):
-            try:
-                data = read_regular(path, MOST_RECORD_BYTES)
-            except FileNotFoundError:
-                return None
-            except UnfitFileError as error:
-                raise DamagedError(path, f"not a record, but {error.strerror}") from error
+        data = _read_file(path, MOST_RECORD_BYTES)
+        if data is None:
+            return None
         record, digest = open_record(path, data)
-        self._check_place(path, record)
+        if fingerprint_of(record) != record.fingerprint:
+            made = "the settings, seed, code, data and versions in it"
+            raise DamagedError(path, f"its fingerprint does not follow from {made}")
+        if path != self._place_of(record):
+            of = f"{record.paper}, {record.tier}, {record.experiment}, seed {record.seed}"
+            raise DamagedError(path, f"the record of another cell ({of}) under this name")
         written = self.manifest.digests().get(self.listed_as(path))
         if written and written[-1] != digest:
             earlier = "an earlier record, put back" if digest in written else "another record"
@@ -194,21 +185,10 @@ class Store:
             raise DamagedError(path, reason)
         return record
 
-    def _check_place(self, path: Path, record: Record) -> None:
-        if fingerprint_of(record) != record.fingerprint:
-            raise DamagedError(
-                path,
-                "its fingerprint does not follow from the settings, seed, code, data and versions "
-                "in it",
-            )
-        ending = ".failed.json" if record.status is CellStatus.FAILED else ".json"
+    def _place_of(self, record: Record) -> Path:
+        ending = "failed.json" if record.status is CellStatus.FAILED else "json"
         folder = self.folder(record.paper, record.tier, record.experiment)
-        if path != folder / f"{record.fingerprint}{ending}":
-            raise DamagedError(
-                path,
-                f"the record of another cell ({record.paper}, {record.tier}, {record.experiment}, "
-                f"seed {record.seed}) under this name",
-            )
+        return folder / f"{record.fingerprint}.{ending}"
 
     # --- writing
 
@@ -217,27 +197,21 @@ class Store:
 
         A finished record that is there already is kept beside the new one.
 
-        Returns:
-            The record's file.
-
         Raises:
             StoreError: if the store cannot be written to.
             TechnicalError: if the disk is full or failing. Earlier records are intact.
         """
-        folder = self.folder(record.paper, record.tier, record.experiment)
-        path = folder / f"{record.fingerprint}.json"
-        failed = folder / f"{record.fingerprint}.failed.json"
+        path = self._place_of(record)
         body = record.model_dump_json().encode()
         data = b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
         if record.status is CellStatus.FAILED:
-            write_whole(failed, data, durable=True)
-            return failed
+            return write_whole(path, data, durable=True)
         with explained("keep", path), suppress(FileNotFoundError):
             write_whole(free_name(path, "replaced"), path.read_bytes(), durable=True)
         write_whole(path, data, durable=True)
         self.manifest.add(self.listed_as(path), sha256(body))
         with suppress(OSError):
-            failed.unlink()
+            path.with_suffix(".failed.json").unlink()
         return path
 
     def enlist(self, path: Path) -> None:
@@ -268,16 +242,25 @@ class CellLock(FileLock):
     """A cell taken by this run. A killed process loses it."""
 
     def give_back(self, *, finished: bool) -> None:
-        """Gives the cell back.
+        """Gives the cell back; once its record is written, the lock's file goes, too.
 
-        Args:
-            finished: whether its record is written. Only then may the lock's file go: a run that
-                still waits for the removed file finds the record.
+        A run that still waits for the removed file finds the record.
         """
         if finished:
             with suppress(OSError):
                 Path(self.lock_file).unlink()
         self.release()
+
+
+def _read_file(path: Path, most: int) -> bytes | None:
+    """A file's bytes, or None if there is none; what is no file of bounded size is damaged."""
+    with explained("read", path):
+        try:
+            return read_regular(path, most)
+        except FileNotFoundError:
+            return None
+        except UnfitFileError as error:
+            raise DamagedError(path, f"found {error.strerror}") from error
 
 
 def open_record(path: Path, data: bytes) -> tuple[Record, str]:
@@ -319,9 +302,6 @@ class RecordManifest:
     Each ``chain`` is the SHA-256 of the line before it and of this line's two other fields. The
     last one, the *root*, therefore stands for the whole history: a record that is removed, replaced
     or put back no longer agrees with it. Lines are only ever added.
-
-    Args:
-        file: where it is; it need not exist before something is added.
     """
 
     def __init__(self, file: Path) -> None:
@@ -330,7 +310,6 @@ class RecordManifest:
 
     def _forget(self) -> None:
         self._read_to = 0
-        self._lines = 0
         self._root = EMPTY_ROOT
         self._digests: dict[str, list[str]] = {}
 
@@ -341,7 +320,7 @@ class RecordManifest:
             StoreError: if a line does not follow from the one before it.
         """
         with suppress(OSError):  # lines are only ever added: of the same length, it is the same
-            if self._lines and os.stat(self.file).st_size == self._read_to:
+            if self._read_to and os.stat(self.file).st_size == self._read_to:
                 return self._digests
         with explained("read", self.file):
             try:
@@ -360,8 +339,7 @@ class RecordManifest:
         """Adds a line, unless it would repeat the path's last digest.
 
         Raises:
-            StoreError: if the file cannot be written, or a line of it is damaged.
-            TechnicalError: if the disk is full or failing.
+            StoreError, TechnicalError: as of `Store.write`, and if a line of the list is damaged.
         """
         with explained("write", self.file):
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -391,15 +369,15 @@ class RecordManifest:
     def _take(self, line: bytes) -> None:
         words = line.decode(errors="replace").split(" ", 2)
         if len(words) != 3 or _chain(self._root, words[1], words[2]) != words[0]:
+            number = 1 + sum(map(len, self._digests.values()))
             raise StoreError(
-                f"{self.file}:{self._lines + 1}: this line does not follow from the one before it. "
+                f"{self.file}:{number}: this line does not follow from the one before it. "
                 "The list of records was damaged or edited: 'reproaudit verify --repair' keeps "
                 "the damaged list under another name and lists every sound record anew."
             )
         self._root, digest, path = words
         self._digests.setdefault(path, []).append(digest)
         self._read_to += len(line) + 1
-        self._lines += 1
 
 
 def _chain(before: str, digest: str, path: str) -> str:
@@ -455,8 +433,6 @@ class Partial:
             if path.name == "clock" or path.suffix == ".pt":
                 try:
                     self._open(path)
-                except UnfitFileError as error:
-                    yield DamagedError(path, f"found {error.strerror}")
                 except DamagedError as error:
                     yield error
 
@@ -471,8 +447,10 @@ class Partial:
     def _write(self, path: Path, body: bytes) -> None:
         write_whole(path, self._sealed(path, body))
 
-    def _open(self, path: Path) -> bytes:
-        data = read_regular(path, MOST_CHECKPOINT_BYTES)
+    def _open(self, path: Path) -> bytes | None:
+        data = _read_file(path, MOST_CHECKPOINT_BYTES)
+        if data is None:
+            return None
         body = data.partition(b"\n")[2]
         if self._sealed(path, body) != data:
             reason = "it does not have the length and the SHA-256 that it states"
@@ -481,11 +459,10 @@ class Partial:
 
     def _read(self, path: Path) -> bytes | None:
         try:
-            with explained("read", path), suppress(FileNotFoundError):
-                return self._open(path)
+            return self._open(path)
         except DamagedError as error:
             aside = set_aside(path)
             _log.warning(
                 "%s is damaged: %s. Moved to %s; its phase starts anew.", path, error.reason, aside
             )
-        return None
+            return None

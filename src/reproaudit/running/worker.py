@@ -105,11 +105,8 @@ def compute(
 ) -> JobOutcome:
     """Runs a job in this process; whatever its experiment raises becomes its record's error.
 
-    Args:
-        job: the job.
-        on_event: is called with its progress.
-        is_ending: whether this process was asked to end; what is raised then is not the
-            experiment's, and leaves this function. The last checkpoint stays.
+    Where this process was asked to end, what is raised is not the experiment's, and leaves this
+    function. The last checkpoint stays.
     """
     use_threads(CELL_THREADS)
     folder = os.getcwd()
