@@ -22,7 +22,7 @@ PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 
 
 @dataclass(frozen=True)
-class ProblemSettings:
+class TrainingSettings:
     """Settings of all experiments; the audit documents every field."""
 
     dimension: int
@@ -31,6 +31,9 @@ class ProblemSettings:
     initial_scale: float
     prompts: int
     redraw_every: int
+    steps: int
+    learning_rate: float
+    halve_every: int
     betas: tuple[float, ...]
     epsilon: float
     clip: float
@@ -39,15 +42,6 @@ class ProblemSettings:
     b_matrices: Literal["free", "zero"]
     targets: Literal["own", "shuffled"]
     weights: Literal["trained", "constructed"]
-
-
-@dataclass(frozen=True)
-class TrainingSettings(ProblemSettings):
-    """Settings of what is trained with Adam."""
-
-    steps: int
-    learning_rate: float
-    halve_every: int
 
 
 class Covariance:
