@@ -54,7 +54,7 @@ def test_a_guess_that_flips_is_named_by_its_phrase() -> None:
     settings = {"level": {**level, "phrases": {"0.5": "a high level"}}}
     card = make_scorecard(claims=[claim("mini", "one", main=True)], settings=settings)
     said = " ".join(" ".join(report_lines(card)).split())
-    assert "but in 0 of 5 with a high level, which nobody states" in said
+    assert "but in 0 of 5 with a high level; nobody states it" in said
     assert "0.02 (guessed); also a high level" in markdown(card)
 
 

@@ -164,14 +164,13 @@ class Panel:
         return tuple(found)
 
     def alternatives(self, records: Records, tier: TierName) -> list[Alternative]:
-        """Put the headline to every alternative that has runs, each against the claim's own."""
+        """Put the headline to every alternative that has runs; none where own runs disagree."""
         panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
-        own = panel.headline(panel.base)
-        found = []
-        for arm in alternatives_of(self.bundles.audit, self.bundles.claim):
-            if panel.bundles.count(arm):
-                found.append(_alternative(own, panel.headline(arm), tier))
-        return found
+        own, ran = panel.headline(panel.base), panel.bundles.count
+        if own.decision is not self.headline(self.base).decision:
+            return []
+        arms = alternatives_of(self.bundles.audit, self.bundles.claim)
+        return [_alternative(own, panel.headline(arm), tier) for arm in arms if ran(arm)]
 
 
 def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Note, ...]]:

@@ -32,7 +32,6 @@ from reproaudit.report.model import (
 from reproaudit.report.numbers import apart, at_words, number
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import (
-    AT_REDUCED_SCALE,
     SOURCES,
     Context,
     Namer,
@@ -186,7 +185,6 @@ class _Arms:
         said = self._namer.arm(arm.name)
         if setting is not None and value is not None:
             said = self._namer.varied(self._claim.experiment, setting, value)
-            said += AT_REDUCED_SCALE if more.get("tier") else ""
         primary = self._grade is None or answer.at is None or answer.at in self._grade.primary
         source = None
         if setting is not None and value is not None and arm.role is not Role.ALTERNATIVE:

@@ -16,11 +16,12 @@ def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[C
     for experiment, name, setting in _open_settings(audit, claims):
         mine = [one for one in claims if experiment in (None, one.experiment)]
         arms = [(one, arm) for one in mine for arm in _varied(one, name)]
+        lower = any(arm.tier for _, arm in arms)
         found.append(
             ChoiceModel(
                 setting=name if experiment is None else f"{experiment}.{name}",
                 words=namer.setting(experiment or mine[0].experiment, name),
-                said=_said(setting),
+                said=_said(setting) + (f",{AT_REDUCED_SCALE}" if lower else ""),
                 value=setting.value,
                 source=setting.source.value,
                 others=setting.others,
@@ -62,13 +63,12 @@ def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:
 
 def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]], setting: Setting) -> Iterator[str]:
     """For each value the claims whose answer changes with it, or that none does."""
-    by_value: dict[tuple[str, str], list[tuple[ClaimModel, ArmModel]]] = {}
+    same: list[str] = []
+    by_value: dict[str, list[tuple[ClaimModel, ArmModel]]] = {}
     for claim, arm in arms:
         if arm.value is not None and arm.n:
-            scale = AT_REDUCED_SCALE if arm.tier else ""
-            by_value.setdefault((value_words(setting, arm.value), scale), []).append((claim, arm))
-    same: dict[str, list[str]] = {}
-    for (value, scale), pairs in by_value.items():
+            by_value.setdefault(value_words(setting, arm.value), []).append((claim, arm))
+    for value, pairs in by_value.items():
         turned = [
             f"{claim.name} {of(arm.yes, arm.n)} (as run {of(claim.runs.yes, claim.runs.n)})"
             for claim, arm in pairs
@@ -77,10 +77,10 @@ def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]], setting: Setting) -> I
         late = sum(arm.unfinished for _, arm in pairs)
         turned += [f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in pairs if arm.opens]
         if turned:
-            yield f"{value}{scale}: {', '.join(turned)}"
+            yield f"{value}: {', '.join(turned)}"
         elif late:
-            yield f"{value}{scale}: training had not come half as far"
+            yield f"{value}: training had not come half as far"
         else:
-            same.setdefault(scale, []).append(value)
-    for scale, values in same.items():
-        yield f"{listed(values)}{scale}: no answer changes"
+            same.append(value)
+    if same:
+        yield f"{listed(same)}: no answer changes"

@@ -24,7 +24,7 @@ from reproaudit.report.numbers import (
 )
 from reproaudit.report.paragraph import choice_name
 from reproaudit.report.printable import clean
-from reproaudit.report.words import COMMON, OUTCOMES
+from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES
 
 LEGEND = (
     (
@@ -204,7 +204,8 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     if claim.ablations:
         yield Fact("Without", "; ".join(_ablation(one) for one in claim.ablations) + ".")
     if flips := [one for one in claim.alternatives if one.flips]:
-        yield Fact("Hangs on", "; ".join(_arm(one) for one in flips) + ".")
+        scale = f",{AT_REDUCED_SCALE}" if any(one.tier for one in flips) else ""
+        yield Fact("Hangs on", "; ".join(_arm(one) for one in flips) + f"{scale}.")
     if claim.support:
         yield Fact("Also said", "; ".join(_arm(one) for one in claim.support) + ".")
     if claim.notes:

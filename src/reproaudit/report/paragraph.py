@@ -14,6 +14,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.judge import Level, Outcome
 from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
 from reproaudit.report.numbers import at_words, counted, listed, number, of, several
+from reproaudit.report.words import AT_REDUCED_SCALE
 
 MOST_CLAIMS = 4
 """The most claims that the paragraph names; the others are counted."""
@@ -108,11 +109,11 @@ def _holds(claim: ClaimModel, name: str) -> str:
 
 
 def _fails(claim: ClaimModel, name: str) -> str:
-    built = claim.constructed
+    built, flipping = claim.constructed, [one for one in claim.alternatives if one.flips]
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
     return (
         f"{name} is not supported: {claim.short} in {_runs(claim)} "
-        f"({_short_effect(claim)}){by_hand}."
+        f"({_short_effect(claim)}){by_hand}{_hangs(flipping)}."
     )
 
 
@@ -127,7 +128,7 @@ def _reading(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
     own = f" with {_value(claim.base)}" if claim.base.setting is not None else ""
     each = [
         f"{of(one.yes, one.n)}{'' if place else ' do'} with {_value(one)}"
-        f"{' (too few to tell)' if one.decision == 'open' else ''}"
+        f"{' (open)' if one.decision == 'open' else ''}"
         for place, one in enumerate(others)
     ]
     return f"{name}: {claim.short} in {_runs(claim)}{own}; {listed(each)}{_tail(claim)}."
@@ -139,13 +140,21 @@ def _value(arm: ArmModel) -> str:
 
 
 def _flips(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
-    first = {one.setting: one for one in reversed(others)}  # of each setting the first value
-    each = [f"in {of(one.yes, one.n)} with {one.words}" for one in reversed(first.values())]
-    stated = "which nobody states" if len(each) == 1 else "none of which anybody states"
-    return (
-        f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}), but "
-        f"{several(each, MOST_FLIPS)}, {stated}."
-    )
+    return f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}){_hangs(others)}."
+
+
+def _hangs(others: Sequence[ArmModel]) -> str:
+    """On which guesses an answer hangs, each setting by its first value that changes it."""
+    if not others:
+        return ""
+    first = {one.setting: one for one in reversed(others)}
+    alike: dict[str, list[str]] = {}
+    for one in reversed(first.values()):
+        alike.setdefault(of(one.yes, one.n), []).append(one.words)
+    each = [f"in {count} with {' or '.join(words)}" for count, words in alike.items()]
+    scale = f",{AT_REDUCED_SCALE}" if any(one.tier for one in others) else ""
+    them = "it" if len(first) == 1 else "these"
+    return f", but {several(each, MOST_FLIPS)}{scale}; nobody states {them}"
 
 
 def _range(claim: ClaimModel, name: str) -> str:
@@ -218,7 +227,7 @@ def _tail(claim: ClaimModel) -> str:
         if one.specificity == "smaller" and one.effects:
             said.append(f"without {one.lacks} by less, {number(one.effects[0])}-fold")
         elif one.specificity != "open":
-            said.append(f"without {one.lacks} {of(one.yes, one.n)} do")
+            said.append(f"{of(one.yes, one.n)} without {one.lacks}")
     return f"; {listed(said)}" if said else ""
 
 
@@ -242,7 +251,7 @@ def _ours(
         if reason.brief
     ]
     if turned:
-        yield f"Another bound of ours would change an answer: {listed(turned)}."
+        yield f"Another bound of ours changes {listed(turned)}."
     elif any(one.origin == "ours" for claim in claims for one in claim.headline):
         yield "Our bounds, halved or doubled, change no answer."
     graded: dict[str, list[str]] = {}
@@ -250,7 +259,10 @@ def _ours(
         if source.grade is not None and source.grade.origin == "ours":
             place = f"{claim.symbol} = {listed(_primary(claim))}"
             graded.setdefault(place, []).append(claim.name)
-    chosen = [f"{listed(names)} at {place}" for place, names in graded.items()]
+    chosen = [
+        f"{listed(names) if len(names) < 3 else counted(len(names), 'claim')} at {place}"
+        for place, names in graded.items()
+    ]
     if chosen:
         yield f"We judged {listed(chosen)}."
     for wording, said in (("recalled", "We worded from memory"), ("derived", "We derived")):
@@ -263,7 +275,7 @@ def _ours(
         also = "; none was varied" if len(unvaried) == len(guessed) else few
         yield f"We guessed {counted(len(guessed), 'setting')}, listed below{also}."
     if earlier:
-        yield "We had seen earlier results when we set the bounds."
+        yield "We set the bounds knowing earlier results."
 
 
 def _primary(claim: ClaimModel) -> list[str]:

@@ -71,7 +71,6 @@ def _report(
         whole = plain or claim.outcome != Outcome.SUPPORTED
         if whole:
             yield from fitted(claim.effect, width, "      ")
-        if whole or claim.phrase:
             more = [claim.phrase, _why(claim, said)]
             yield from fitted("; ".join(filter(None, more)), width, "      ")
     if choices := [one for one in card.unstated if one.changes]:

@@ -322,7 +322,7 @@ def brief(note: Note) -> str:
     """Return the other bound of ours that changes an answer; '' for any other note."""
     if note.kind != "our bound":
         return ""
-    return f"{stated(note.values['bound'])} instead of {stated(note.values['stated'])}"
+    return f"{stated(note.values['bound'])} for {stated(note.values['stated'])}"
 
 
 def _straddles(values: Mapping[str, Any], _context: Context) -> str:
@@ -376,7 +376,9 @@ _WORDS: Mapping[str, Phrase] = {
         f"{of(v['n'] - v['disagree'], v['n'])} agree" if v["disagree"] else f"{v['n']} runs are few"
     ),
     "weak null": lambda v, c: f"weak null: {c.namer.arm(v['null'])}",
-    "our bound": lambda v, _: f"our bound at {brief(Note('our bound', v))} changes the answer",
+    "our bound": lambda v, _: (
+        f"our bound at {stated(v['bound'])} instead of {stated(v['stated'])} changes the answer"
+    ),
     "rule": lambda v, _: (
         "a bound was changed after results" if v["changed"] else "audit not committed before runs"
     ),
