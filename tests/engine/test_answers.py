@@ -34,6 +34,15 @@ OTHERWISE = {
 }
 """Claims on which engine and referee differ: the engine's outcome."""
 
+COUNTED = {
+    # In two runs the ceiling, training from the best blocks, diverged. The referee leaves them out;
+    # the engine holds them against its last finite loss.
+    "wang2024.convergence-query-attended": (10, 10),
+    # The referee counts at 1.5 T alone, the engine at 1.5 T and 2 T together.
+    "wang2024.length-loss-tokens": (0, 10),
+}
+"""Claims on which they count otherwise: the engine's count."""
+
 SINCE_THEN = {
     "ahn2023.raw-distance": "ahn2023.A7-raw-distance",
     "ahn2023.correction": "ahn2023.A4-correction-by-depth",
@@ -58,4 +67,4 @@ def test_the_engine_answers_as_the_referee(name: str) -> None:
     referee, found = ANSWERS[SINCE_THEN.get(name, name)], claims_of(name.partition(".")[0])[name]
     assert found.outcome == OTHERWISE.get(name, referee["outcome"])
     runs = referee["runs"][True], referee["runs"]["n"]  # YAML reads `yes` as true
-    assert (found.base.yes, found.base.n) == runs
+    assert (found.base.yes, found.base.n) == COUNTED.get(name, runs)

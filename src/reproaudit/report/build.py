@@ -275,18 +275,18 @@ class _Arms:
         Where it is read in another arm, the arm is named.
         """
         measured = one.condition.noun
-        noun, factor_of = self._namer.compared(self._claim.experiment, check, measured)
+        noun, reference = self._namer.compared(self._claim.experiment, check, measured)
         if len([other for other in among if _places(other, measured) is not None]) > 1:
             places = _places(check, measured)
             noun += f" [{', '.join(map(at_words, places))}]" if places else ""
         arms = {read.arm for read in check.quantities()}
         arm = next(iter(arms)) if len(arms) == 1 else None
-        return f"{noun} with {self._namer.arm(arm)}" if arm is not None else noun, factor_of
+        return f"{noun} with {self._namer.arm(arm)}" if arm is not None else noun, reference
 
     def _estimate(
         self, one: Estimate, check: Kind, among: Sequence[Kind], cannot_fail: bool
     ) -> EstimateModel:
-        limit, (noun, factor_of) = one.limit, self._noun(one, check, among)
+        limit, (noun, reference) = one.limit, self._noun(one, check, among)
         within = limit.side.value == "within"
         return EstimateModel(
             name=one.condition.name,
@@ -305,7 +305,7 @@ class _Arms:
             cannot_fail=cannot_fail,
             met=limit.met_by(one.median),
             values=one.values,
-            words=against(typical_words(one, noun, factor_of), one),
+            words=against(typical_words(one, noun, reference), one),
         )
 
 
