@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from factories import make_scorecard
-from miniatures import claim
+from factories import card_of, make_audit, make_record, make_records, make_scorecard
+from miniatures import audit_data, claim, setting
+from reproaudit.cell import Cell
 from reproaudit.report.chart import chart, chart_label, legend
 from reproaudit.report.model import ClaimModel
 
@@ -28,6 +29,23 @@ def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
     assert counts["null"] == len(found.nulls[0].estimates[0].values)
     ends = sorted(run[-1] for one in found.figure.lines if one.role == "run" for run in one.runs)
     assert ends == pytest.approx(sorted(found.base.estimates[0].values), rel=1e-3)
+
+
+def test_the_null_of_a_reading_that_ran_alone_has_its_lines() -> None:
+    read = [{"value": 20, "source": "authors_code", "locator": "Line 1"}]
+    one = claim("mini", "read", main=True, readings=["steps"])
+    settings = {**audit_data()["settings"], "steps": setting(40, readings=read)}
+    audit = make_audit(claims=[one], settings=settings)
+    under = [
+        make_record(Cell("mini", "paper", "descent", {**of.settings, "steps": 20}, of.seed))
+        for of in make_records(audit)
+        if of.settings["level"] != 0.02 or of.settings["steps"] == 20
+    ]
+    found = card_of(audit, under).claims[0]
+    assert found.base.setting == "steps"
+    assert found.figure is not None
+    lines = {one.role: len(one.runs) for one in found.figure.lines}
+    assert lines["null"] == found.nulls[0].n == 5
 
 
 def test_a_line_ends_where_its_number_is() -> None:

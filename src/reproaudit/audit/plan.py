@@ -102,7 +102,7 @@ def has_contrast(claim: Claim) -> bool:
     """Tell whether a headline check compares two quantities without a margin."""
     return any(
         (one.kind == "beats" and one.by is None)
-        or (one.kind == "reaches" and one.grown_from is not None and 0.0 in (one.above, one.below))
+        or (one.kind == "reaches" and one.grown_from is not None and one.limit().at == 0)
         or one.kind in ("stages", "grows_like")
         for one in claim.headline
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
 from reproaudit.checks.run import Run
@@ -31,6 +31,12 @@ class Beats(Kind, Sourced):
     """Whether the two are subtracted, since they may have either sign."""
     by: float | None = Field(default=None, gt=1)
     """The factor by which the larger must exceed the smaller; left out, any excess counts."""
+
+    @model_validator(mode="after")
+    def _difference_has_no_factor(self) -> Self:
+        if self.difference and self.by is not None:
+            raise ValueError("'by' is a factor; a difference has none")
+        return self
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""

@@ -83,7 +83,8 @@ class Limit:
     def worst(self, values: Sequence[float]) -> float:
         """Return the number farthest from meeting the bound, of at least one."""
         if self.side is Side.WITHIN:
-            return max(values, key=lambda one: abs(one - self.target))
+            low, high = (abs(end - self.target) or math.ulp(0.0) for end in self.accepted)
+            return max(values, key=lambda x: max((self.target - x) / low, (x - self.target) / high))
         return max(values) if self.side in (Side.AT_MOST, Side.BELOW) else min(values)
 
     def scaled(self, by: float) -> Limit:
@@ -137,12 +138,8 @@ class Sourced(StrictModel):
 
     @model_validator(mode="after")
     def _with_reason(self) -> Self:
-        if self.origin is Provenance.OURS and self.why is None:
-            raise PydanticCustomError(
-                "bound", "a bound from 'ours' needs 'why': the reason for it, in one line"
-            )
-        if self.origin is not Provenance.OURS and self.why is not None:
-            raise PydanticCustomError("bound", "'why' belongs to a bound from 'ours' alone")
+        if (self.origin is Provenance.OURS) != (self.why is not None):
+            raise PydanticCustomError("bound", "a bound from 'ours', and no other, needs 'why'")
         return self
 
 
@@ -154,9 +151,9 @@ class Bound(Sourced):
     at_least: float | None = None
     """The smallest number that meets it."""
     below: float | None = None
-    """The number that must not be reached from below."""
+    """The number that it must stay below."""
     above: float | None = None
-    """The number that must be exceeded."""
+    """The number that it must exceed."""
 
     @model_validator(mode="after")
     def _one_side(self) -> Self:

@@ -16,8 +16,7 @@ class Reaches(OneBound):
     """A quantity ends on one side of a bound: as it is, as a multiple, as a growth, or as a place.
 
     With `relative_to` the number is a ratio; with `grown_from` a difference; with `between` it is
-    the place s = (x − null) / (ceiling − null), 0 where the null ends and 1 at the ceiling. Halving
-    and doubling act on the distance of the bound from `zero`.
+    the place s = (x − null) / (ceiling − null), 0 where the null ends and 1 at the ceiling.
     """
 
     kind: Literal["reaches"]
@@ -31,8 +30,8 @@ class Reaches(OneBound):
     between: tuple[Quantity, Quantity] | None = Field(default=None)
     """The null and the ceiling between which the quantity has its place."""
     zero: float | None = None
-    """The number at which nothing is allowed, if it is not 0, or 1 of a ratio or a place: 1 for a
-    share near 1, what a guess gives for one that must stay near it."""
+    """The bound that would allow nothing; left out, 1 for a ratio or a place, else 0. Halving and
+    doubling act on the distance from it: state 1 for a share that must come near 1."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -85,8 +85,7 @@ LEAST_SHARE = 1e-4
 """A share of a change below this counts as this: observations lie no denser."""
 
 LEAST_CLOCK = 0.005
-"""One clock gives at least this share: less than half a per cent is not told from nothing, which
-the slower of two sudden changes would give, too."""
+"""The least share that one clock gives; with less, two sudden changes would look like waiting."""
 
 
 def _onset(run: Run, change: Onset) -> float | None:

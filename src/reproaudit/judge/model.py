@@ -58,7 +58,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """A reason, a clause or a phrase as data: which of its renderer's table, and about what."""
+    """A reason, a clause or a phrase as data: its kind, and the values that its words need."""
 
     kind: str
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind
+from reproaudit.checks.beats import Beats
 from reproaudit.declarations import Coordinate
 from reproaudit.judge import ArmAnswer, ClaimAnswer, Note, Records, index_records
 from reproaudit.judge.model import Estimate
@@ -29,15 +30,15 @@ from reproaudit.report.model import (
     RunsModel,
     Scorecard,
 )
-from reproaudit.report.numbers import apart, at_words, number
+from reproaudit.report.numbers import at_words, listed, number
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.words import (
     SOURCES,
     Context,
     Namer,
     against,
-    bound_of,
     brief,
+    figure_of,
     leading,
     typical_words,
     words,
@@ -108,7 +109,8 @@ def claim_model(
     context = Context(namer, claim.experiment, symbol, tier)
     make = _Arms(audit, claim, namer, tier)
     low, high = share_interval(found.base.yes, found.base.n)
-    arms = {one.name: one for one in arms_of(audit, claim)}
+    judged = [*found.nulls, *filter(None, [found.constructed])]  # perhaps under a reading
+    arms = {one.name: one for one in (*arms_of(audit, claim), *(one.arm for one in judged))}
     bundles = Bundles(audit, claim, tier, arms, records)
     return ClaimModel(
         id=found.id,
@@ -152,13 +154,12 @@ def _row(claim: Claim, found: ClaimAnswer, bundles: Bundles, context: Context) -
     """What the claim's row shows: one condition in words, and its figure."""
     shown = leading(found)
     if shown is None:
-        nothing = {"effect": "no numbers", "typical": "", "bound": ""}
+        nothing = {"effect": "no numbers", "typical": "no numbers"}
         return {**nothing, "figure": None, "shown": None}
-    typical = _typical(claim, found, shown, context)
+    whole, typical = (_typical(claim, found, shown, context, with_worst=w) for w in (True, False))
     return {
-        "effect": against(typical, shown),
-        "typical": typical,
-        "bound": bound_of(shown),
+        "effect": against(whole, shown),
+        "typical": against(typical, shown),
         "figure": chart_of(bundles, found, shown, context.namer),
         "shown": found.base.estimates.index(shown),
     }
@@ -276,6 +277,8 @@ class _Arms:
         """
         measured = one.condition.noun
         noun, reference = self._namer.compared(self._claim.experiment, check, measured)
+        if isinstance(check, Beats):
+            return noun, reference
         if len([other for other in among if _places(other, measured) is not None]) > 1:
             places = _places(check, measured)
             noun += f" [{', '.join(map(at_words, places))}]" if places else ""
@@ -305,6 +308,7 @@ class _Arms:
             cannot_fail=cannot_fail,
             met=limit.met_by(one.median),
             values=one.values,
+            figure=figure_of(one),
             words=against(typical_words(one, noun, reference), one),
         )
 
@@ -329,21 +333,22 @@ def _reasons(notes: Sequence[Note], context: Context) -> tuple[ReasonModel, ...]
     )
 
 
-def _typical(claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context) -> str:
+def _typical(
+    claim: Claim, found: ClaimAnswer, shown: Estimate, context: Context, *, with_worst: bool
+) -> str:
     """The row's numbers; of a graded claim at the first and the last primary coordinate."""
+    check = claim.headline[shown.condition.check]
+    noun, against_what = context.namer.compared(claim.experiment, check, shown.condition.noun)
     primary = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
     estimates = [one.estimates[0] for one in primary if one.estimates]
     if len(primary) < 2 or any(one.median is None or one.worst is None for one in estimates):
-        check = claim.headline[shown.condition.check]
-        named = context.namer.compared(claim.experiment, check, shown.condition.noun)
-        return typical_words(shown, *named)
-    unit = "-fold" if shown.condition.unit == "factor" else ""
+        return typical_words(shown, noun, against_what, with_worst=with_worst)
     ends = [
-        f"{apart(one.median or 0.0, one.limit.at)}{unit} at "
-        f"{context.symbol} = {at_words(part.at or 0)}, worst run {number(one.worst or 0.0)}"
+        f"{figure_of(one)} at {context.symbol} = {at_words(part.at or 0)}"
+        f"{f', worst run {number(one.worst or 0.0)}' if with_worst else ''}"
         for part, one in ((primary[0], estimates[0]), (primary[-1], estimates[-1]))
     ]
-    return "; ".join(ends)
+    return f"{noun} {'; '.join(ends) if with_worst else listed(ends)}"
 
 
 # --- what a page has apart from its answers ------------------------------------------------------
