@@ -21,7 +21,7 @@ def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[C
             ChoiceModel(
                 setting=name if experiment is None else f"{experiment}.{name}",
                 words=namer.setting(experiment or mine[0].experiment, name),
-                said=_said(setting) + (f",{AT_REDUCED_SCALE}" if lower else ""),
+                said=_said(setting) + (AT_REDUCED_SCALE if lower else ""),
                 value=setting.value,
                 source=setting.source.value,
                 others=setting.others,

@@ -22,7 +22,6 @@ from reproaudit.report.outline import (
     records_words,
     reviewers_words,
     runs_words,
-    scale_words,
 )
 from reproaudit.report.printable import clean
 from reproaudit.report.words import look
@@ -45,7 +44,7 @@ def markdown(card: Scorecard) -> str:
 def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     yield f"# {plain(card.paper['title'])}"
     yield ""
-    yield f"{plain(byline(card))} · {card.paper['slug']}, {scale_words(card)}"
+    yield f"{plain(byline(card))} · {card.paper['slug']}"
     if card.origin is not None:
         yield ""
         who, source = card.origin["who"], card.origin["source"]
@@ -56,9 +55,9 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     yield ""
     yield plain(" ".join(card.summary))
     yield ""
-    yield f"**Ours, not the paper's.** {plain(card.ours)}"
-    yield ""
     yield f"**The authors should state:** {plain(card.authors)}"
+    yield ""
+    yield f"**Ours, not the paper's.** {plain(card.ours)}"
     yield from _answers(card)
     yield from _choices(card)
     yield from _claims(card, most)

@@ -53,6 +53,8 @@ class EstimateModel(ReportModel):
     """Whether the typical run meets the bound."""
     values: tuple[float, ...] = ()
     """The number of each run that has one."""
+    figure: str = ""
+    """The typical run's number alone, in words."""
     words: str
     """The number against its bound, in words."""
 
@@ -226,11 +228,9 @@ class ClaimModel(ClaimBase):
     runs: RunsModel
     """The runs of the headline."""
     effect: str
-    """The typical run against the bound, in words."""
+    """The typical and the worst run against the bound, in words."""
     typical: str
-    """The typical run alone."""
-    bound: str
-    """The bound alone."""
+    """The same without the worst run."""
     figure: ChartModel | None
     """The figure."""
     shown: int | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from reproaudit.judge import Specificity
 from reproaudit.report.chart import chart, legend, picture, strip
 from reproaudit.report.model import (
     ArmModel,
@@ -18,13 +19,12 @@ from reproaudit.report.numbers import (
     listed,
     number,
     of,
-    percent,
     setting_value,
     share_range,
 )
 from reproaudit.report.paragraph import choice_name
 from reproaudit.report.printable import clean
-from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES
+from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES, WITHOUT
 
 LEGEND = (
     (
@@ -44,8 +44,7 @@ LEGEND = (
     (
         "Effect",
         "The typical run (median) and the worst run against the bound, or a mean with its 90 % "
-        "interval where the claim gives a number. A factor (8.3-fold) is the quantity that should "
-        "be larger over the one that should be smaller.",
+        "interval where the claim gives a number.",
     ),
     (
         "Null",
@@ -204,7 +203,7 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     if claim.ablations:
         yield Fact("Without", "; ".join(_ablation(one) for one in claim.ablations) + ".")
     if flips := [one for one in claim.alternatives if one.flips]:
-        scale = f",{AT_REDUCED_SCALE}" if any(one.tier for one in flips) else ""
+        scale = AT_REDUCED_SCALE if any(one.tier for one in flips) else ""
         yield Fact("Hangs on", "; ".join(_arm(one) for one in flips) + f"{scale}.")
     if claim.support:
         yield Fact("Also said", "; ".join(_arm(one) for one in claim.support) + ".")
@@ -234,11 +233,12 @@ def _arm(arm: ArmModel) -> str:
 
 def _number(one: EstimateModel) -> str:
     """The typical run's number in a few words."""
-    median = one.median or 0.0
-    if one.name in ("place", "rest"):
-        return f"{percent(median)} of the way"
+    if one.name == "place":
+        return f"{one.figure} of the gap"
+    if one.name == "law":
+        return f"law's fit over its best rival's {number(one.median or 0.0)}"
     noun = {"beats": "", "exponent": "exponent "}.get(one.name, f"{one.noun} ")
-    return f"{noun}{number(median)}{'-fold' if one.unit == 'factor' else ''}"
+    return f"{noun}{one.figure}"
 
 
 def counts_of(arm: ArmModel) -> str:
@@ -252,16 +252,11 @@ def counts_of(arm: ArmModel) -> str:
 
 
 def _ablation(arm: ArmModel) -> str:
-    said = {
-        "specific": f"fails without {arm.lacks}",
-        "smaller": f"smaller without {arm.lacks}",
-        "not specific": f"holds also without {arm.lacks}",
-        "open": f"open without {arm.lacks}",
-    }[arm.specificity or "open"]
+    said = WITHOUT[Specificity(arm.specificity or "open")]
     pair = ""
     if arm.effects is not None:
-        pair = f", {number(arm.effects[0])}-fold against {number(arm.effects[1])}-fold"
-    return f"{said} ({counts_of(arm)}{pair})"
+        pair = f", {number(arm.effects[0])} against {number(arm.effects[1])}"
+    return f"{said} {arm.lacks} ({counts_of(arm)}{pair})"
 
 
 def grade_rows(claim: ClaimModel) -> list[tuple[str, str, str, str, str]]:

@@ -95,7 +95,7 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
     runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
     outcomes = Counter(one.outcome for one in claims)
     said = [
-        f"{outcomes[one]} {'is' if outcomes[one] == 1 else 'are'} {one.value}"
+        f"{outcomes[one]} {one.value}"
         for one in Outcome
         if outcomes[one] and one is not Outcome.NOT_TESTED
     ]
@@ -105,15 +105,17 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
 
 
 def _holds(claim: ClaimModel, name: str) -> str:
-    return f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}){_tail(claim)}."
+    return f"{name}: {claim.short} in {_runs(claim)} ({claim.typical}){_tail(claim)}."
 
 
 def _fails(claim: ClaimModel, name: str) -> str:
     built, flipping = claim.constructed, [one for one in claim.alternatives if one.flips]
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
+    met = [f"{one.noun} ({one.figure})" for one in claim.headline if one.met and one.figure]
+    as_asked = f"; {listed(met)} {'is' if len(met) == 1 else 'are'} as asked" if met else ""
     return (
         f"{name} is not supported: {claim.short} in {_runs(claim)} "
-        f"({_short_effect(claim)}){by_hand}{_hangs(flipping)}."
+        f"({claim.typical}){as_asked}{by_hand}{_hangs(flipping)}."
     )
 
 
@@ -127,11 +129,22 @@ def _open(claim: ClaimModel, name: str) -> str:
 def _reading(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
     own = f" with {_value(claim.base)}" if claim.base.setting is not None else ""
     each = [
-        f"{of(one.yes, one.n)}{'' if place else ' do'} with {_value(one)}"
-        f"{' (open)' if one.decision == 'open' else ''}"
-        for place, one in enumerate(others)
+        f"{of(one.yes, one.n)} with {_value(one)}{_figure(claim, one)}"
+        f"{', which leaves it open' if one.decision == 'open' else ''}"
+        for one in others
     ]
-    return f"{name}: {claim.short} in {_runs(claim)}{own}; {listed(each)}{_tail(claim)}."
+    return (
+        f"{name}: {claim.short} in {_runs(claim)}{own} ({claim.typical}), "
+        f"but in {listed(each)}{_tail(claim)}."
+    )
+
+
+def _figure(claim: ClaimModel, arm: ArmModel) -> str:
+    """The number of another arm that answers to the claim's own in the row."""
+    if claim.shown is None or not arm.estimates or arm.decision == "open":
+        return ""
+    found = arm.estimates[claim.shown].figure
+    return f" ({found})" if found else ""
 
 
 def _value(arm: ArmModel) -> str:
@@ -140,7 +153,7 @@ def _value(arm: ArmModel) -> str:
 
 
 def _flips(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
-    return f"{name}: {claim.short} in {_runs(claim)} ({_short_effect(claim)}){_hangs(others)}."
+    return f"{name}: {claim.short} in {_runs(claim)} ({claim.typical}){_hangs(others)}."
 
 
 def _hangs(others: Sequence[ArmModel]) -> str:
@@ -152,9 +165,8 @@ def _hangs(others: Sequence[ArmModel]) -> str:
     for one in reversed(first.values()):
         alike.setdefault(of(one.yes, one.n), []).append(one.words)
     each = [f"in {count} with {' or '.join(words)}" for count, words in alike.items()]
-    scale = f",{AT_REDUCED_SCALE}" if any(one.tier for one in others) else ""
-    them = "it" if len(first) == 1 else "these"
-    return f", but {several(each, MOST_FLIPS)}{scale}; nobody states {them}"
+    scale = AT_REDUCED_SCALE if any(one.tier for one in others) else ""
+    return f", but {several(each, MOST_FLIPS)} (unstated{scale})"
 
 
 def _range(claim: ClaimModel, name: str) -> str:
@@ -172,14 +184,17 @@ def _range(claim: ClaimModel, name: str) -> str:
 
 def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
     supported = [one for one in others if one.outcome == Outcome.SUPPORTED]
-    whole = [one for one in supported if one.runs.yes == one.runs.n and _weakest(one) is None]
+    whole = [one for one in supported if one.runs.yes == one.runs.n]
     left = [one for one in others if one.outcome != Outcome.SUPPORTED]
     if whole:
+        plain = [one for one in whole if not _exception(one)]
+        each = [_by_level(plain, sure)] if plain else []
+        each += [f"{_by_level([one], sure)}{_exception(one)}" for one in whole if one not in plain]
         its = "its" if len(whole) == 1 else "their"
-        yield f"Also supported in all {its} runs: {_by_level(whole, sure)}."
+        yield f"Also supported in all {its} runs: {'; '.join(each)}."
     if rest := [one for one in supported if one not in whole]:
-        each = [f"{_by_level([one], sure)}{_weakest(one) or ''}" for one in rest]
-        yield f"{'Also supported' if not whole else 'Supported'}: {'; '.join(each)}."
+        each = [f"{_by_level([one], sure)}, {of(one.runs.yes, one.runs.n)}" for one in rest]
+        yield f"{'Supported' if whole else 'Also supported'}: {'; '.join(each)}."
     if left:
         yield f"See below for {listed([_name(one).lower() for one in left])}."
 
@@ -196,13 +211,15 @@ def _by_level(claims: Sequence[ClaimModel], sure: bool) -> str:
     )
 
 
-def _weakest(claim: ClaimModel) -> str | None:
-    """Where a graded claim holds in the fewest runs; None if it holds in all of them."""
+def _exception(claim: ClaimModel) -> str:
+    """Where a claim that is supported does not hold: with a guess, at a coordinate; else ''."""
+    flips = [one for one in claim.alternatives if one.flips]
+    if flips:
+        return f", but {of(flips[0].yes, flips[0].n)} with {flips[0].words}"
     found = min(claim.grades, key=lambda one: one.yes - one.n, default=None)
     if found is None or found.yes == found.n or found.at is None:
-        return None
-    place, count = f"at {claim.symbol} = {at_words(found.at)}", of(found.yes, found.n)
-    return f", but not {place} ({count})" if found.decision == "missed" else f", {place} in {count}"
+        return ""
+    return f", but {of(found.yes, found.n)} at {claim.symbol} = {at_words(found.at)}"
 
 
 def _name(claim: ClaimModel) -> str:
@@ -212,10 +229,6 @@ def _name(claim: ClaimModel) -> str:
 
 def _runs(claim: ClaimModel) -> str:
     return f"{of(claim.runs.yes, claim.runs.n)} runs"
-
-
-def _short_effect(claim: ClaimModel) -> str:
-    return f"{claim.typical}; {claim.bound}" if claim.bound else claim.effect
 
 
 def _tail(claim: ClaimModel) -> str:
@@ -251,7 +264,7 @@ def _ours(
         if reason.brief
     ]
     if turned:
-        yield f"Another bound of ours changes {listed(turned)}."
+        yield f"Another bound of ours would change {listed(turned)}."
     elif any(one.origin == "ours" for claim in claims for one in claim.headline):
         yield "Our bounds, halved or doubled, change no answer."
     graded: dict[str, list[str]] = {}
@@ -271,9 +284,9 @@ def _ours(
     guessed = _names(one for one in unstated if not one.reading)
     unvaried = _names(one for one in unstated if not one.reading and not one.answers)
     if guessed:
-        few = f"; {len(unvaried)} ran at one value only" if unvaried else ""
-        also = "; none was varied" if len(unvaried) == len(guessed) else few
-        yield f"We guessed {counted(len(guessed), 'setting')}, listed below{also}."
+        left = f"all but {len(unvaried)}" if unvaried else "it" if len(guessed) == 1 else "each"
+        varied = "none" if len(unvaried) == len(guessed) else left
+        yield f"We guessed {counted(len(guessed), 'setting')} and varied {varied}."
     if earlier:
         yield "We set the bounds knowing earlier results."
 
@@ -296,8 +309,8 @@ def authors_should_state(audit: Audit, unstated: Sequence[ChoiceModel]) -> str:
         if not one.reading
     )
     read = listed(audit.paper.read) or "what we read"
-    parts = [f"which value holds: {listed(differ)}"] if differ else []
-    parts += [f"not found in {read}: {several(missing, MOST_NAMES)}"] if missing else []
+    parts = [f"which value holds of {listed(differ)}"] if differ else []
+    parts += [f"{several(missing, MOST_NAMES)}, not found in {read}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
 
 

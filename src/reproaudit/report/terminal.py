@@ -54,8 +54,8 @@ def _report(
         yield ""
     yield from _wrapped(" ".join(card.summary), width)
     yield ""
-    yield from _wrapped(f"Ours: {card.ours}", width)
     yield from _wrapped(f"The authors should state: {card.authors}", width)
+    yield from _wrapped(f"Ours: {card.ours}", width)
     yield ""
     said = common_reasons(card)
     yield from _wrapped(common_words(card), width)

@@ -9,7 +9,9 @@ from typing import Any
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind, Side
+from reproaudit.checks.beats import Beats
 from reproaudit.checks.equals import Equals
+from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.reaches import Reaches
 from reproaudit.declarations import Quantity
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
@@ -146,10 +148,33 @@ class Namer:
             return noun, self._read(experiment, check.relative_to)
         if isinstance(check, Reaches) and check.between is not None:
             ends = [self._read(experiment, one) for one in check.between]
-            return noun, f" from {ends[0]} to {ends[1]}"
+            return noun, f" between {ends[0]} and {ends[1]}"
         if isinstance(check, Equals) and isinstance(check.to, Quantity) and not check.relative:
-            return f"difference of {noun} and {self._read(experiment, check.to)}", ""
+            return f"{noun} minus {self._read(experiment, check.to)}", ""
+        if isinstance(check, Beats):
+            return self._larger_over_smaller(experiment, check), ""
+        if isinstance(check, GrowsLike):
+            return noun, "log t" if check.exponent is None else f"t^{stated(check.exponent)}"
         return noun, ""
+
+    def _larger_over_smaller(self, experiment: str, check: Beats) -> str:
+        """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
+        upper, lower = check.upper, check.lower
+        sides = [self.noun(experiment, one.measurement) for one in (upper, lower)]
+        over = "minus" if check.difference else "over"
+        if upper.measurement != lower.measurement:
+            return f" {over} ".join(sides)
+        where = [
+            " ".join(
+                [
+                    *map(at_words, [*one.at.values(), *one.coordinates]),
+                    *([self.arm(one.arm)] if one.arm is not None else []),
+                    *(["at the start"] if one.step == "first" else []),
+                ]
+            )
+            for one in (upper, lower)
+        ]
+        return f"{sides[0]}, {where[0]} {over} {where[1] or 'as run'}:"
 
     def _read(self, experiment: str, read: Quantity) -> str:
         return self.noun(experiment, read.measurement) if read.arm is None else self.arm(read.arm)
@@ -181,36 +206,42 @@ def bound_of(one: Estimate) -> str:
         return "a better fit"
     if one.condition.name in ("place", "rest") or (unit == "share" and limit.at < 0.1):
         at = percent(limit.at)
-    elif unit == "factor" and limit.at != 1:
-        at += "-fold"
     return f"{limit.side.value.replace('_', ' ')} {at}"
 
 
-def typical_words(one: Estimate, noun: str, reference: str = "") -> str:
-    """Return a condition's typical and worst run, or its mean, in words.
+def typical_words(one: Estimate, noun: str, reference: str = "", *, with_worst: bool = True) -> str:
+    """Return a condition's typical run, and the worst if wanted, or its mean, in words.
 
     A reference is what the number is held against, where that is another quantity.
     """
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
-        noun = _MEAN.get(one.condition.name, noun)
-        return f"mean {noun} {mean} [{low}, {high}]"
+        noun = "exponent" if one.condition.name == "exponent" else noun
+        return f"{noun} {mean} on average{f' [{low}, {high}]' if with_worst else ''}"
     if one.median is None or one.worst is None:
         return _NEVER.get(one.condition.name, f"{noun} has no number")
     template, text = _SAID.get(one.condition.name, _PLAIN)
     text, numbers = text or _text(one), (one.median, one.worst)
     if one.condition.name == "law" and 0 < min(numbers) <= max(numbers) < 1:
-        template = "a rival law fits {typical} times as well{worst}"
+        template = "another law fits {typical} times as well as {reference}{worst}"
         numbers = (1 / one.median, 1 / one.worst)
     typical, worst = map(text, numbers)
-    aside = "" if typical == worst else f", worst run {worst}"
+    aside = f", worst run {worst}" if with_worst and typical != worst else ""
     return template.format(noun=noun, typical=typical, worst=aside, reference=reference)
+
+
+def figure_of(one: Estimate) -> str:
+    """Return the typical run's number alone, in words; '' without such a number."""
+    if one.median is None or one.condition.name == "law":
+        return ""
+    return (_SAID.get(one.condition.name, _PLAIN)[1] or _text(one))(one.median)
 
 
 def _text(one: Estimate) -> Callable[[float], str]:
     bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
     if one.condition.unit == "factor":
-        return lambda value: f"{apart(value, bound, 3 if abs(value - 1) < 0.1 else 2)}-fold"
+        after = {"ratio": " times", "beats": ""}.get(one.condition.name, "-fold")
+        return lambda value: f"{apart(value, bound, 3 if abs(value - 1) < 0.1 else 2)}{after}"
     if one.condition.name in ("place", "rest") or (
         one.condition.unit == "share" and abs(bound) < 0.1
     ):
@@ -223,7 +254,6 @@ _PLAIN: _Said = ("{noun} {typical}{worst}", None)
 _ENDS: _Said = ("{noun} ends at {typical}{worst}", None)
 _GROWS: _Said = ("{noun} grows by {typical}{worst}", None)
 _SAID: Mapping[str, _Said] = {
-    "beats": ("{typical}{worst}", None),
     "falls": ("{noun} falls {typical}{worst}", None),
     "flattens": ("{noun} changes by {typical} at the end{worst}", percent),
     "ends": _ENDS,
@@ -231,12 +261,12 @@ _SAID: Mapping[str, _Said] = {
     "slope": ("slope of log {noun} {typical}{worst}", None),
     "order": ("{noun} comes {typical} times as late{worst}", number),
     "wait": ("{noun} has changed {typical} times less than one clock gives{worst}", number),
-    "law": ("fits {typical} times as well as the best rival{worst}", number),
+    "law": ("{reference} fits {typical} times as well as any rival law{worst}", number),
     "grown": _GROWS,
     "growth": _GROWS,
     "rest": ("{noun} covers {typical} of the way left{worst}", percent),
-    "place": ("{noun} comes {typical} of the way{reference}{worst}", percent),
-    "ratio": ("{noun} ends at {typical}{worst} against {reference}", None),
+    "place": ("{noun} closes {typical} of the gap{reference}{worst}", percent),
+    "ratio": ("{noun} {typical} {reference}{worst}", None),
     "kept": ("{noun} ends at {typical}{worst} of its start", None),
     "start": ("{noun} starts at {typical}{worst}", None),
     "exponent": ("exponent {typical}{worst}", None),
@@ -244,7 +274,6 @@ _SAID: Mapping[str, _Said] = {
 }
 """What is said of a condition, and how its numbers are written where it is not as usual."""
 
-_MEAN: Mapping[str, str] = {"exponent": "exponent", "difference": "difference"}
 _NEVER: Mapping[str, str] = {
     "order": "a change never comes",
     "wait": "a change never comes",
@@ -298,7 +327,7 @@ class Context:
         return self.namer.noun(self.experiment, name)
 
 
-AT_REDUCED_SCALE = " at reduced scale"
+AT_REDUCED_SCALE = ", reduced scale"
 """What is said of an alternative of a lower tier than the page's."""
 
 COMMON: Mapping[str, str] = {
@@ -322,7 +351,7 @@ def brief(note: Note) -> str:
     """Return the other bound of ours that changes an answer; '' for any other note."""
     if note.kind != "our bound":
         return ""
-    return f"{stated(note.values['bound'])} for {stated(note.values['stated'])}"
+    return f"{stated(note.values['bound'])}, not {stated(note.values['stated'])}"
 
 
 def _straddles(values: Mapping[str, Any], _context: Context) -> str:
@@ -337,6 +366,14 @@ def _ratio(values: Mapping[str, Any]) -> str:
     without, with_ = values["effects"]
     return f" ({number(without)} against {number(with_)})"
 
+
+WITHOUT: Mapping[Specificity, str] = {
+    Specificity.SPECIFIC: "fails without",
+    Specificity.SMALLER: "smaller without",
+    Specificity.NOT_SPECIFIC: "holds also without",
+    Specificity.OPEN: "open without",
+}
+"""What is left of a claim without a part of the mechanism."""
 
 _HOLDS = {"met": "holds", "missed": "does not hold", "open": "open"}
 
@@ -397,8 +434,6 @@ _WORDS: Mapping[str, Phrase] = {
     "under reading": lambda v, c: f"{_HOLDS[v['decision']]} with {c.varied(v['varied'])}",
     "given": lambda v, c: f"run with {c.varied(v['varied'])}",
     "elsewhere": lambda v, _: f"the other {v['runs']} {v['says']}",
-    Specificity.NOT_SPECIFIC: lambda v, _: f"holds also without {v['lacks']}",
-    Specificity.SMALLER: lambda v, _: f"smaller without {v['lacks']}{_ratio(v)}",
-    Specificity.SPECIFIC: lambda v, _: f"fails without {v['lacks']}",
-    Specificity.OPEN: lambda v, _: f"open without {v['lacks']}",
+    Specificity.NOT_SPECIFIC: lambda v, _: f"{WITHOUT[Specificity.NOT_SPECIFIC]} {v['lacks']}",
+    Specificity.SMALLER: lambda v, _: f"{WITHOUT[Specificity.SMALLER]} {v['lacks']}{_ratio(v)}",
 }

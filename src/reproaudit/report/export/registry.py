@@ -89,12 +89,6 @@ EXPORTS: Mapping[str, ExportFormat] = {
 }
 
 
-def export_names() -> str:
-    """Return the formats of ``--to`` for a help text."""
-    *first, last = EXPORTS
-    return f"{', '.join(first)} or {last}."
-
-
 def exported(name: str, request: ExportRequest) -> Exported:
     """Return the files of a format.
 
