@@ -66,3 +66,12 @@ def test_the_paragraph_has_the_rows_numbers_without_the_worst_run() -> None:
     assert f"({first.typical})" in said
     assert "worst run" in first.effect
     assert first.typical == re.sub(", worst run [^;,]*", "", first.effect)
+
+
+def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
+    for names in (("one", "other"), ("one",)):
+        card = make_scorecard(claims=[claim("mini", name) for name in names])
+        write_report(card, tmp_path)
+        write_register([card], tmp_path)
+        badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
+        assert {one.stem for one in badges} == {f"mini.{name}" for name in names}

@@ -113,8 +113,12 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     ordered = sorted(found, key=lambda one: (str(found[one].paper["slug"]), len(one.parts)))
     for place in (one for one in ordered if found[one].origin is None):
         _update(place / "badge.svg", paper_badge(found[place]))
-        for claim in found[place].claims:
-            _update(place / "badges" / f"{claim.id}.svg", claim_badge(claim))
+        claims, badges = found[place].claims, place / "badges"
+        for claim in claims:
+            _update(badges / f"{claim.id}.svg", claim_badge(claim))
+        for old in badges.glob(f"{found[place].paper['slug']}.*.svg"):
+            if old.stem not in {one.id for one in claims}:
+                old.unlink()
     register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
