@@ -31,7 +31,7 @@ class Cell:
 
     Attributes:
         paper: the audit's slug.
-        tier: smoke, quick, paper or custom.
+        tier: its folder: smoke, quick, paper, custom, paper-WORD, or multiverse-TIER.
         experiment: the experiment's name in the audit.
         settings: every setting by name; no defaults are filled in later.
         seed: at least 0.

@@ -246,7 +246,7 @@ def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
 
 
 def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
-    """The headline conditions that no null misses in most of its runs.
+    """The headline conditions that every null meets in at least half of its runs.
 
     Contrasts are held against the null's, and what reads other arms only is the same in every arm.
     """
