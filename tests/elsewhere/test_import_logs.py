@@ -572,8 +572,8 @@ def test_what_is_left_out_is_printed_with_the_reason(
     command = ["import", "soudry2018", str(logs), "--audits", str(tutorial), "--tier", "quick"]
     assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [one for one in lines if one.startswith("left out")] == [
-        f"left out, not whole: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 "
-        "of 20000"
+    assert [one for one in lines if one.startswith("Left out")] == [
+        f"Left out, not whole: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 "
+        "of 20000."
         for name in ("cosine", "norm")
     ]

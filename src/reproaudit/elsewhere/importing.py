@@ -1,12 +1,10 @@
 """Somebody else's logs into a folder that `reproaudit judge` reads.
 
-What became of every log is told in the manifest, in sentences, and in a file of data beside it.
+What became of every log is told in the manifest, in sentences, and in the terminal.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -37,14 +35,13 @@ from reproaudit.elsewhere.roles import (
     scope_of,
     some,
 )
-from reproaudit.elsewhere.submission import PROTOCOL
 from reproaudit.elsewhere.writing import MeasuredRuns, fill_folder, manifest_head
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
 
 MAX_LISTED = 12
-"""Tags that the terminal lists; the protocol has all of them."""
+"""Tags that the terminal lists; `--json` has all of them."""
 
 
 def import_logs(
@@ -88,25 +85,25 @@ def import_logs(
         roles = _measured_roles(audit, scope, placed, stated, mapping)
         runs = [one.run for role in placed.values() for one in role.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
-        notes = tuple(_notes(mapping, ignored, skipped))
-        protocol: dict[str, Any] = {
-            "paper": audit.paper.slug,
-            "roles": [_of_role(role) for role in roles],
-            "ignored_runs": ignored,
-            "skipped": skipped,
-            "settings": compare_settings(audit, placed),
-            "notes": list(notes),
-        }
+        notes = [on_one_line(one) for one in _notes(mapping, roles, ignored, skipped)]
+        compared = compare_settings(audit, placed)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
         fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], head)
-        text = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / PROTOCOL).write_text(text + "\n", encoding="utf-8")
+    data = {
+        "folder": str(out),
+        "paper": audit.paper.slug,
+        "roles": [_of_role(role) for role in roles],
+        "ignored_runs": ignored,
+        "skipped": skipped,
+        "settings": compared,
+        "notes": notes,
+    }
     lines = [
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
-        for line in _lines(scope, mapping, roles, notes)
+        for line in _lines(scope, mapping, roles)
     ]
-    return {"folder": str(out), **protocol}, lines, _settings_table(protocol["settings"])
+    return data, [*lines, *notes], _settings_table(compared)
 
 
 def _seeds(written: Iterable[str]) -> dict[str, int]:
@@ -291,8 +288,14 @@ def _refuse_unlogged(audit: Audit, roles: Sequence[_Role], mapping: MappingFile)
 # --- what became of the logs ----------------------------------------------------------------------
 
 
-def _notes(mapping: MappingFile, ignored: Sequence[str], skipped: Sequence[str]) -> Iterator[str]:
+def _notes(
+    mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Sequence[str]
+) -> Iterator[str]:
     """Yield what a reader of the measurements is to know, in sentences for the manifest."""
+    for role in roles:
+        for name, reasons in role.withheld.items():
+            which = role_words(role.batch)
+            yield f"Left out, not whole: '{name}' of {which}: {'; '.join(reasons)}."
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
     if skipped:
@@ -313,34 +316,20 @@ def _within(run: str) -> str:
 
 
 def _of_role(role: _Role) -> dict[str, Any]:
-    runs = [
-        {
-            "name": one.run.name,
-            "logger": one.run.source,
-            "seed": seed,
-            "step": one.run.step,
-            "status": "diverged" if one.diverged else "completed",
-            "files": {file.name: _digest(file) for file in one.run.files},
-            "configurations": [file.name for file in one.run.configurations],
-        }
-        for seed, one in role.runs.items()
-    ]
-    lists = {name: list(getattr(role, name)) for name in ("measured", "absent", "ignored")}
-    withheld = {name: list(reasons) for name, reasons in role.withheld.items()}
-    return {"role": role_words(role.batch), "runs": runs, "withheld": withheld, **lists}
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+    return {
+        "role": role_words(role.batch),
+        "seeds": list(role.runs),
+        "measured": list(role.measured),
+        "withheld": {name: list(reasons) for name, reasons in role.withheld.items()},
+        "absent": list(role.absent),
+        "ignored": list(role.ignored),
+    }
 
 
 # --- the terminal ---------------------------------------------------------------------------------
 
 
-def _lines(
-    scope: Scope, mapping: MappingFile, roles: Sequence[_Role], notes: Sequence[str]
-) -> Iterator[str]:
+def _lines(scope: Scope, mapping: MappingFile, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         which = role_words(role.batch)
         runs = [one.run for one in role.runs.values()]
@@ -353,8 +342,6 @@ def _lines(
             source = "" if quantity is None else f" = {quantity.words}"
             points = max(1 if one.steps is None else len(one.steps) for one in by_seed.values())
             yield f"  {name}{source}: {points} points in each run"
-        for name, reasons in role.withheld.items():
-            yield f"left out, not whole: '{name}' of {which}: {'; '.join(reasons)}"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
     for batch in scope.batches:
@@ -362,7 +349,6 @@ def _lines(
             yield f"no run of {role_words(batch)}; claims that need it will be not tested"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         yield f"ignored tags: {some(ignored, MAX_LISTED)}"
-    yield from notes
 
 
 def _settings_table(compared: Sequence[Mapping[str, Any]]) -> Table:

@@ -75,8 +75,6 @@ MOST_ARRAY_BYTES = 2**26
 # --- the manifest ---------------------------------------------------------------------------------
 
 NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
-PROTOCOL = "import.json"
-"""The file in which `import` says what became of every log; no measurements stand in it."""
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -404,7 +402,7 @@ class _Reader:
         unread = [
             one.relative_to(self.folder).as_posix()
             for one in sorted(self.folder.rglob("*"))
-            if not one.is_dir() and one.name not in (*NAMES, PROTOCOL) and one not in self.taken
+            if not one.is_dir() and one.name not in NAMES and one not in self.taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
