@@ -44,20 +44,6 @@ def tensorboardx(folder: Path, seed: int) -> dict[str, Points]:
     return {"loss": curve}
 
 
-def wandb(folder: Path, seed: int) -> dict[str, Points]:
-    import wandb
-
-    curve = counted(seed, 700)  # more than an exported history has
-    folder.mkdir(parents=True, exist_ok=True)
-    run = wandb.init(
-        project="test", dir=str(folder), config={"seed": seed, "optimiser": {"lr": 0.1}}
-    )
-    for _, value in curve:
-        run.log({"loss": value, "nested": {"twice": 2 * value}})
-    run.finish()
-    return {"loss": curve, "nested.twice": [(s, 2 * v) for s, v in curve]}
-
-
 def _mlflow(address: str, seed: int) -> dict[str, Points]:
     import mlflow
 

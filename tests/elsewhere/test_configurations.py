@@ -31,7 +31,6 @@ def found(folder: Path, **changes: Any) -> dict[str, Any]:
             "wandb_version: 1\nlr: {desc: null, value: 0.1}\n_wandb: {value: {t: {1: [1]}}}\n",
             {"lr": 0.1},
         ),
-        ("files/config.yaml", "wandb_version: 1\nm: {value: {a: 1}}\n", {"m.a": 1}),
         ("args.json", '{"seed": 3, "sizes": [1, 2], "none": null}',
          {"seed": 3, "sizes": (1, 2), "none": None}),
         ("hparams.yaml", "date: 2024-01-02\nnested: [[1, 2]]\n",

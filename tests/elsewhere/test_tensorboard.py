@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere import binary
+from reproaudit.elsewhere import tensorboard
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
 
 FILE = "events.out.tfevents.1700000000.host"
@@ -21,7 +21,7 @@ logged = st.lists(st.tuples(st.integers(-(2**53), 2**53), singles), min_size=1, 
 
 
 def read(file: Path, *more: Path) -> LoggedRun:
-    return binary.read_event_files(LogSource(file.parent, "run", ("run",)), (file, *more))
+    return tensorboard.read_event_files(LogSource(file.parent, "run", ("run",)), (file, *more))
 
 
 @SHARED

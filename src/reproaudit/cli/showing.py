@@ -196,9 +196,9 @@ def import_runs(
 ) -> int:
     """Turn logs of training runs into a folder that judge reads.
 
-    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
-    trainer_state.json and loose tables. Configurations beside them are set against the audit's
-    settings. See docs/import.md.
+    TensorBoard event files, MLflow stores, W&B's exports, Lightning's metrics.csv, Hugging
+    Face's trainer_state.json and loose tables. Configurations beside them are set against the
+    audit's settings. See docs/import.md.
     """
     from reproaudit.elsewhere.importing import import_logs
 

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from reproaudit.elsewhere import binary, mlflow, tables
+from reproaudit.elsewhere import mlflow, tables, tensorboard
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource, open_log
 from reproaudit.elsewhere.roles import configured
 
@@ -26,7 +26,7 @@ _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_UNPACKED_BYTES = 2**31
 _STATE = "trainer_state.json"
 LOG_KINDS = (
-    "event files, MLflow's folders or database, .wandb, metrics.csv, trainer_state.json, CSV, TSV, "
+    "event files, MLflow's folders or database, metrics.csv, trainer_state.json, CSV, TSV, "
     "JSON lines, or an archive of these"
 )
 _OTHER = "no log"
@@ -134,14 +134,13 @@ class _Finder:
                 yield from mlflow.read_store_run(self._source(folder))
             else:
                 yield from self._folder(folder, files)
-                if not any(file.suffix == ".wandb" for file in files):
-                    waiting += reversed(below)
+                waiting += reversed(below)
 
     def _folder(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""
-        events = [file for file in files if binary.is_event_file(file.name)]
+        events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
-            yield binary.read_event_files(self._source(folder), events)
+            yield tensorboard.read_event_files(self._source(folder), events)
         state = folder / _STATE if folder / _STATE in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
@@ -153,12 +152,11 @@ class _Finder:
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
         source, suffix = self._source(file), file.suffix.lower()
-        if binary.is_event_file(file.name):
+        if tensorboard.is_event_file(file.name):
             shown = source.name.rpartition("/")[0] or source.name
-            yield binary.read_event_files(replace(source, name=shown), [file])
+            yield tensorboard.read_event_files(replace(source, name=shown), [file])
         elif suffix == ".wandb":
-            home = self._name(file.parent)
-            yield binary.read_offline_run(replace(source, name=home, parts=source.parts[:-1]))
+            self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         elif file.name == _STATE:
             yield self._trainer_state(file, file.parent)
         elif suffix in (".db", ".sqlite", ".sqlite3") and (

@@ -23,7 +23,7 @@ MAX_TEXT_BYTES = 2**27
 MAX_CONFIG_BYTES = 2**22
 """Of one configuration."""
 MAX_LOG_BYTES = 2**32
-"""Of an event file, a W&B log or a database; these are read piece by piece."""
+"""Of an event file or a database; these are read piece by piece."""
 
 LoggedCoordinates = frozenset[tuple[str, float | str]]
 """Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
@@ -96,7 +96,7 @@ class LoggedRun:
 
     Attributes:
         name: what messages and the mapping call it: its path, or its name in the store.
-        source: the logger: TensorBoard, MLflow, W&B, Lightning, Hugging Face, table.
+        source: the logger: TensorBoard, MLflow, Hugging Face, W&B export, table.
         folder: where it lies; configurations are looked for here and above.
         parts: the names in which a seed may be written, from the outermost to the run's own.
         files: what was read.

@@ -51,7 +51,6 @@ CONFIG_FILES = (
     "arguments.json",
     "training_args.json",
     "params.json",
-    "files/config.yaml",
 )
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments."""
 SEED_NAMES = (

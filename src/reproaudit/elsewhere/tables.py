@@ -236,7 +236,7 @@ def _sampled(columns: list[str], groups: Iterable[Curves]) -> tuple[str, ...]:
     if any(column.endswith(("__MIN", "__MAX")) for column in columns):
         return (
             "exported from W&B's page, which sums several steps up in one row (columns __MIN, "
-            "__MAX): export run.scan_history(), or import the run's own .wandb file",
+            "__MAX): export run.scan_history()",
         )
     if "Wall time" not in columns and "_step" not in columns:
         return ()
@@ -250,8 +250,7 @@ def _sampled(columns: list[str], groups: Iterable[Curves]) -> tuple[str, ...]:
     if "_step" in columns and (len(gaps) > 1 or (len(longest) == WANDB_SAMPLES and gaps != [1])):
         return (
             f"its {len(longest)} rows up to step {max(longest)} have gaps in _step, as the "
-            "sample has that W&B's run.history() draws: export run.scan_history(), or import "
-            "the run's own .wandb file",
+            "sample has that W&B's run.history() draws: export run.scan_history()",
         )
     return ()
 

@@ -1,21 +1,17 @@
-"""TensorBoard's event files and W&B's offline logs: framed protocol-buffer messages.
+"""TensorBoard's event files: framed protocol-buffer messages.
 
-Both hold every point, where TensorBoard shows a random sample of a long series and W&B draws one
-for an export. An event file is a row of TFRecords (length, its checksum, an ``Event``, its
-checksum). A ``run-<id>.wandb`` is framed like a LevelDB log (blocks of 32 KiB; fragments with
-checksum, length and type) after a header of its own; each record is a ``Record``. Field numbers are
-those of tensorboard's event.proto, summary.proto, tensor.proto and plugin_data.proto, and of
-wandb_internal.proto; the encoding: https://protobuf.dev/programming-guides/encoding. Lengths are
-held against what is there, so that no damaged message reads beyond its end.
+They hold every point, where TensorBoard shows a random sample of a long series. A file is a row of
+TFRecords (length, its checksum, an ``Event``, its checksum). Field numbers are those of
+tensorboard's event.proto, summary.proto, tensor.proto and plugin_data.proto; the encoding:
+https://protobuf.dev/programming-guides/encoding. Lengths are held against what is there, so that no
+damaged message reads beyond its end.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +24,13 @@ from reproaudit.elsewhere.logged import (
     LogSource,
     day_of,
     open_log,
-    parse_json,
 )
-from reproaudit.elsewhere.tables import TableForm, take_row
 
 _MAX_RECORD_BYTES = 2**28
 MAX_SCALAR_BYTES = 2**16
 """An event beyond this size holds a picture, a graph or a histogram, and is passed over."""
 _VARINT, _BYTES = 0, 2
 _FIXED = {1: 8, 5: 4}
-
-_Records = Iterator[tuple[int, bytes]]
-"""Where each record begins in its file, and its bytes."""
 
 
 class _Message:
@@ -125,16 +116,6 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _take_all(records: _Records, place: str, take: Callable[[_Message], None]) -> None:
-    for at, record in records:
-        try:
-            take(_Message(record))
-        except ValueError as error:
-            raise LogError(
-                f"{place} at byte {at}", f"found a record that cannot be read ({error})."
-            ) from None
-
-
 _CUT_OFF = (
     "found the file's end inside a record; expected whole records. The run was killed, or the "
     "file is truncated: copy it again, or leave it out."
@@ -142,7 +123,7 @@ _CUT_OFF = (
 _DAMAGED = "found a damaged record; expected its checksum to fit. Copy the file again."
 
 
-# --- TensorBoard ----------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 _FORMS = {1: ("<f4", 5), 2: ("<f8", 6)}
 """By a tensor's dtype: the form of the bytes, and the field that lists numbers one by one."""
@@ -159,7 +140,12 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
     reader = _EventReader(source.name)
     for file in in_order:
         place = f"{source.name}/{file.name}"
-        _take_all(_tf_records(file, place), place, reader.take)
+        for at, record in _tf_records(file, place):
+            try:
+                reader.take(_Message(record))
+            except ValueError as error:
+                text = f"found a record that cannot be read ({error})."
+                raise LogError(f"{place} at byte {at}", text) from None
     return source.run(
         "TensorBoard",
         reader.builder.curves(),
@@ -169,7 +155,8 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
     )
 
 
-def _tf_records(file: Path, place: str) -> _Records:
+def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
+    """Yield where each record begins in its file, and its bytes."""
     with open_log(file, place) as handle:
         at = 0
         while head := handle.read(12):
@@ -265,137 +252,3 @@ def _setting(value: _Message) -> Any:
     if value.raw(3) is not None:
         return value.text(3)
     return None if value.raw(4) is None else bool(value.whole(4))
-
-
-# --- W&B ------------------------------------------------------------------------------------------
-
-_LOG_BLOCK = 2**15
-_HEADER = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
-_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
-
-
-def read_offline_run(source: LogSource) -> LoggedRun:
-    """Read the run of one ``.wandb`` file."""
-    file, place = source.path, f"{source.name}/{source.path.name}"
-    run = _OfflineRun(place, source.step)
-    _take_all(_log_records(file, place), place, run.take)
-    title = run.title or file.stem.removeprefix("run-")
-    return replace(source, parts=(*source.parts, title)).run(
-        "W&B",
-        run.builder.curves(),
-        config=run.config,
-        not_whole=run.not_whole(),
-        made=day_of(run.seconds),
-    )
-
-
-def _log_records(file: Path, place: str) -> _Records:
-    with open_log(file, place) as handle:
-        if handle.read(len(_HEADER)) != _HEADER:
-            raise LogError(
-                place,
-                "found no W&B header; expected the log of an offline run. Was the run finished?",
-            )
-        at, begun = len(_HEADER), 0
-        parts: list[bytes] = []
-        while True:
-            left = _LOG_BLOCK - at % _LOG_BLOCK
-            if left < 7:
-                at += len(handle.read(left))
-                continue
-            head = handle.read(7)
-            if not head:
-                break
-            checksum, length, kind = struct.unpack("<IHB", head.ljust(7, b"\0"))
-            body = handle.read(length)
-            if len(head) < 7 or len(body) < length:
-                raise LogError(f"{place} at byte {at}", _CUT_OFF)
-            starts = kind in (_FULL, _FIRST)
-            if (
-                zlib.crc32(body, zlib.crc32(bytes([kind]))) != checksum
-                or kind not in (_FULL, _FIRST, _MIDDLE, _LAST)
-                or starts == bool(parts)
-                or length > left - 7
-            ):
-                raise LogError(f"{place} at byte {at}", _DAMAGED)
-            begun = at if starts else begun
-            parts.append(body)
-            at += 7 + length
-            if at - begun > _MAX_RECORD_BYTES:
-                raise LogError(f"{place} at byte {begun}", "found a record of more than 256 MiB.")
-            if kind in (_FULL, _LAST):
-                yield begun, b"".join(parts)
-                parts = []
-        if parts:
-            raise LogError(f"{place} at byte {begun}", _CUT_OFF)
-
-
-class _OfflineRun:
-    """The records of one file of an offline run."""
-
-    def __init__(self, place: str, step_name: str | None) -> None:
-        self.place = place
-        self.builder = CurveBuilder(place)
-        self.form = TableForm(step_name or "_step")
-        self.config: dict[str, Any] = {}
-        self.title = ""
-        self.seconds = 0.0
-        self.exit_code: int | None = None
-        self._row = 0
-
-    def take(self, record: _Message) -> None:
-        """Take one Record: history 2, config 5, run 17 (config 4, display_name 8), exit 18."""
-        for history in record.messages(2):
-            self._history(history)
-        for config in record.messages(5):
-            self._config(config)
-        for run in record.messages(17):
-            self._config(run.message(4))
-            self.title = run.text(8) or self.title
-        for end in record.messages(18):
-            self.exit_code = end.whole(1)
-
-    def not_whole(self) -> tuple[str, ...]:
-        """Why the log may miss the run's end."""
-        if self.exit_code is None:
-            return ("the log ends before the run did: it was killed, or still runs",)
-        return (f"the run ended with exit code {self.exit_code}",) if self.exit_code else ()
-
-    def _history(self, history: _Message) -> None:
-        """Take a HistoryRecord: item 1; step 2 with num 1, which the item _step repeats."""
-        row: dict[str, Any] = {}
-        if history.raw(2) is not None:
-            row["_step"] = history.message(2).whole(1)
-        row |= self._items(history.messages(1))
-        self._row += 1
-        time = row.get("_timestamp")
-        self.seconds = max(self.seconds, time if isinstance(time, float | int) else 0.0)
-        take_row(self.builder, self.form, f"{self.place}, row {self._row}", row)
-
-    def _items(self, items: Iterable[_Message]) -> dict[str, Any]:
-        """Return names and values of the items of a history or a configuration.
-
-        The fields of an item: key 1, nested_key 2, value_json 16; of a history also integer 4,
-        boolean 5 and number 6.
-        """
-        found: dict[str, Any] = {}
-        for item in items:
-            keys = [*item.parts(1), *item.parts(2)]
-            name = ".".join(one.decode("utf-8", errors="replace") for one in keys)
-            if item.raw(16) is not None:
-                found[name] = parse_json(item.text(16), self.place)
-            elif item.raw(4) is not None:
-                found[name] = item.whole(4)
-            elif item.raw(5) is not None:
-                found[name] = bool(item.whole(5))
-            else:
-                found[name] = None if item.raw(6) is None else item.real(6)
-        return found
-
-    def _config(self, config: _Message) -> None:
-        """Take a ConfigRecord: update 1, remove 2."""
-        for name, value in self._items(config.messages(1)).items():
-            if not name.startswith("_wandb"):
-                self.config[name] = value
-        for name in self._items(config.messages(2)):
-            self.config.pop(name, None)
