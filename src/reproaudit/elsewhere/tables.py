@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.elsewhere.logged import (
-    MAX_TEXT_BYTES,
     CurveBuilder,
     Curves,
     LogError,
@@ -99,10 +98,10 @@ class TableForm:
         )
 
 
-def read_table(source: LogSource, most: int = MAX_TEXT_BYTES) -> list[LoggedRun]:
+def read_table(source: LogSource) -> list[LoggedRun]:
     """Read CSV, TSV or JSON lines: a run for each seed and run that columns tell apart."""
     file, name = source.path, source.name
-    text = read_log_text(file, name, most)
+    text = read_log_text(file, name)
     if file.suffix.lower() == ".jsonl":
         columns, rows = _json_lines(text, name)
     else:
