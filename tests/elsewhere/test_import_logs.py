@@ -289,27 +289,6 @@ def trainer_states(logs: Path, name: str, seeds: Any, **state: Any) -> Path:
     return logs
 
 
-def test_a_trainers_state_is_a_configuration(tmp_path: Path) -> None:
-    logs = trainer_states(tmp_path / "logs", "bert", SEEDS, train_batch_size=8, num_train_epochs=3)
-    mapping = "configuration: {steps: max_steps, width: train_batch_size}"
-    out = run_import(tmp_path, [logs], mapping)
-    found = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
-    assert (found["steps"], found["width"], found["step_size"]) == (
-        "equal", "contradicting", "absent",
-    )  # fmt: skip
-    assert contradicting(out) == {"width": 8}
-
-
-def test_what_a_trainer_settles_itself_contradicts_no_argument(tmp_path: Path) -> None:
-    logs = trainer_states(tmp_path / "logs", "bert", (0,), num_train_epochs=3)
-    arguments = logs / "bert-seed0" / "training_args.json"
-    arguments.write_text('{"max_steps": -1, "num_train_epochs": 2.5}')
-    run_import(tmp_path, [logs], "configuration: {steps: max_steps}")
-    arguments.write_text('{"max_steps": 50}')
-    (tmp_path / "again").mkdir()
-    assert "max_steps = 50" in refused(tmp_path / "again", logs)
-
-
 def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> None:
     logs = trainer_states(tmp_path / "logs", "bert", (0,))
     file = logs / "bert-seed0" / "checkpoint-100" / "trainer_state.json"
@@ -406,7 +385,7 @@ def test_runs_that_mix_configurations_are_told(tmp_path: Path, key: str, values:
 
 def test_what_is_each_runs_own_affair_may_differ(tmp_path: Path) -> None:
     for seed in (1, 2):
-        own = {"run_name": f"x{seed * 7}", "output_dir": f"/o/{seed * 5}", "note": f"seed {seed}"}
+        own = {"run_name": f"x{seed * 7}", "output_dir": f"/o/{seed * 5}"}
         csv_run(tmp_path / "logs", seed, {"loss": falling(seed)}, {"seed": seed, **own})
     run_import(tmp_path, [tmp_path / "logs"])
 
@@ -415,7 +394,7 @@ def test_one_seed_twice_is_told(tmp_path: Path) -> None:
     csv_run(tmp_path / "logs", 1, {"loss": falling(1)}, {"seed": 7})
     csv_run(tmp_path / "logs", 2, {"loss": falling(2)}, {"seed": 7})
     assert "seed 7 of 'training' a second time" in refused(tmp_path, tmp_path / "logs")
-    run_import(tmp_path, [tmp_path / "logs"], seeds=("*run2*=8",))
+    run_import(tmp_path, [tmp_path / "logs"], "runs: [{match: '*run2*', seed: 8}]")
 
 
 def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
@@ -449,7 +428,6 @@ def test_logs_that_are_none_are_told(tmp_path: Path) -> None:
     assert "no such file" in refused(tmp_path, tmp_path / "missing")
     (tmp_path / "model.pt").write_bytes(b"")
     assert "model.pt (no log)" in refused(tmp_path, tmp_path / "model.pt")
-    assert "expected NAME=NUMBER" in refused(tmp_path, tmp_path / "logs", seeds=("a=b",))
 
 
 def test_a_folder_that_holds_something_is_never_written_to(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ What became of every log is told in the manifest, in sentences, and in the termi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path, PurePath
@@ -51,7 +51,6 @@ def import_logs(
     mapping_file: Path | None = None,
     *,
     claims: Sequence[str] = (),
-    seeds: Sequence[str] = (),
     **said: str | None,
 ) -> tuple[dict[str, Any], list[str], Table]:
     """Read the logs and write the folder; return what became of what: data, lines, settings.
@@ -61,7 +60,6 @@ def import_logs(
         logs: files and folders; `out` is the folder to write.
         mapping_file: the mapping file; None if there is none.
         claims: the claims to import for; all if none.
-        seeds: NAME=NUMBER, as written.
         said: `tier`, `who` and `source`; those of the mapping file where they are None.
 
     Raises:
@@ -74,11 +72,11 @@ def import_logs(
     tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    scope, numbers = scope_of(audit, tier, claims), _seeds(seeds)
+    scope = scope_of(audit, tier, claims)
     remedy = "Name another with --out, or remove it."
     with new_folder(out, remedy) as folder, scratch_folder() as scratch:
         found, skipped = find_runs(logs, axes_of(audit), mapping.step, scratch)
-        placed = place_runs(audit, scope, found, mapping, numbers)
+        placed = place_runs(audit, scope, found, mapping)
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
@@ -104,16 +102,6 @@ def import_logs(
         for line in _lines(scope, mapping, roles)
     ]
     return data, [*lines, *notes], _settings_table(compared)
-
-
-def _seeds(written: Iterable[str]) -> dict[str, int]:
-    seeds = {}
-    for one in written:
-        name, _, number = one.rpartition("=")
-        if not name or not number.isdecimal() or int(number) >= 2**32:
-            raise UsageError(f"--seed: found '{one}'; expected NAME=NUMBER, such as logs/run_a=3.")
-        seeds[name] = int(number)
-    return seeds
 
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:

@@ -45,8 +45,6 @@ _TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quan
 _SEED_COLUMNS = ("seed", "random_seed")
 _RUN_COLUMNS = ("run", "run_name", "run_id")
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
-STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
-"""Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
 WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
 RESERVOIR = 1000
@@ -281,6 +279,5 @@ def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
     return source.run(
         "Hugging Face",
         builder.curves(),
-        config={one: state[one] for one in STATED_BY_TRAINER if state.get(one) is not None},
         not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
     )
