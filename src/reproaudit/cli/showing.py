@@ -169,6 +169,7 @@ def _show_template(slug: str, folder: Path, texts: Mapping[str, str], as_json: b
     """Write a manifest and empty tables into a new folder, and name them."""
     with new_folder(folder, "Name another with --template, or remove it.") as new:
         for name, text in texts.items():
+            (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(text, encoding="utf-8")
     files = [str(folder / name) for name in texts]
     lines = (

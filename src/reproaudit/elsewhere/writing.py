@@ -11,7 +11,7 @@ import io
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, claim_batches
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import Axis, MeasurementKind
+from reproaudit.declarations import MeasurementKind
 from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission, open_submission, read_submission
 from reproaudit.errors import SpecError, UsageError, did_you_mean
@@ -33,6 +32,8 @@ from reproaudit.folders import new_folder
 from reproaudit.records import Origin, Series
 
 MANIFEST = "manifest.yaml"
+_OPEN = object()
+"""Stands for the numbers of a measurement in a template."""
 
 BySeed = Mapping[int, Mapping[str, Any]]
 """Seed -> measurement -> numbers: a number, an array, or a series (see `MeasuredRuns`)."""
@@ -180,15 +181,22 @@ def _table(
     head = ["seed", *(["step"] if is_series else []), *(axis.name for axis in declared.axes)]
     rows: list[Sequence[Any]] = [[*head, "value"]]
     for seed, measured in run.seeds.items():
-        if name in measured:
-            place = f"runs[{index}] ({run.experiment}), seed {seed}: '{name}'"
-            steps, values = _parts(measured[name], is_series, place)
-            expected = (*map(len, steps), *map(len, coordinates))
-            if values.shape != expected:
-                raise SpecError(f"{place}: found shape {values.shape}; expected {expected}.")
-            places = itertools.product(*steps, *coordinates)
-            rows += ([seed, *at, one] for at, one in zip(places, values.flat, strict=True))
-    return _csv(rows)
+        if name not in measured:
+            continue
+        if measured[name] is _OPEN:
+            steps: list[Any] = [[""]] if is_series else []
+            rows += ([seed, *at, ""] for at in itertools.product(*steps, *coordinates))
+            continue
+        place = f"runs[{index}] ({run.experiment}), seed {seed}: '{name}'"
+        steps, values = _parts(measured[name], is_series, place)
+        expected = (*map(len, steps), *map(len, coordinates))
+        if values.shape != expected:
+            raise SpecError(f"{place}: found shape {values.shape}; expected {expected}.")
+        places = itertools.product(*steps, *coordinates)
+        rows += ([seed, *at, one] for at, one in zip(places, values.flat, strict=True))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _parts(
@@ -220,12 +228,6 @@ def _numbers(value: Any, place: str) -> NDArray[np.float64]:
         raise UsageError(f"{place}: found no plain numbers ({reason}); expected them.") from error
 
 
-def _csv(rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
 # --- a template -----------------------------------------------------------------------------------
 
 _HEAD = """\
@@ -248,8 +250,8 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
     """Return the files of a submission that is still to be filled in, by name.
 
     One run for each experiment and arm that the claims (none: all) rest on, with the seeds of the
-    tier; one table for each shape of measurement, with a row for each seed and coordinate. Of a
-    series the step is open: repeat its rows for each observed step.
+    tier; one table for each measurement, with a row for each seed and coordinate. Of a series the
+    step is open: repeat its rows for each observed step.
 
     Raises:
         UsageError: if a claim is unknown.
@@ -261,21 +263,13 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
             manifest += f"#   {_yaml({f'{experiment}.{name}': value})}"
     manifest += "runs:\n"
     tables: dict[str, str] = {}
-    for number, batch in enumerate(scope.batches, start=1):
-        own = dict(_tables(audit, batch, scope.measurements[batch.experiment]))
-        names = [f"{number}-{batch.experiment}-{first}.csv" for first in own]
-        tables.update(zip(names, own.values(), strict=True))
-        run: dict[str, Any] = {"experiment": batch.experiment, "seeds": list(batch.seeds)}
-        if batch.overrides:
-            run["settings"] = plain_settings(dict(batch.overrides))
-        said = {
-            f"# {claim.id}: {role}\n"
-            for claim in scope.claims
-            for role, one in claim_batches(audit, claim, tier)
-            if one.experiment == batch.experiment and one.settings(audit) == batch.settings(audit)
-        }
-        comments = "".join(sorted(said))
-        manifest += textwrap.indent(comments + _yaml([{**run, "files": names}]), "  ")
+    for index, batch in enumerate(scope.batches):
+        names = scope.measurements[batch.experiment]
+        seeds = {seed: dict.fromkeys(names, _OPEN) for seed in batch.seeds}
+        run = MeasuredRuns(batch.experiment, seeds, dict(batch.overrides))
+        manifest += textwrap.indent(_yaml([*_entries(run, index)]), "  ")
+        for name in names:
+            tables[_file(run, index, name)] = _table(audit, run, index, name, batch.settings(audit))
     return {MANIFEST: manifest, **tables}
 
 
@@ -284,19 +278,3 @@ def _yaml(data: Any) -> str:
         data, sort_keys=False, allow_unicode=True, width=96, default_flow_style=None
     )
     return text.strip("{}\n") + "\n" if isinstance(data, dict) else text
-
-
-def _tables(audit: Audit, batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each table's first measurement and text; measurements of one shape share a table."""
-    settings = batch.settings(audit)
-    shapes: dict[tuple[bool, tuple[Axis, ...]], list[str]] = {}
-    for name in names:
-        one = audit.measurements_of(batch.experiment)[name]
-        shapes.setdefault((one.kind is MeasurementKind.SERIES, one.axes), []).append(name)
-    for (is_series, axes), columns in shapes.items():
-        coordinates = [axis.coordinates(settings) for axis in axes]
-        head = ["seed", *(["step"] if is_series else []), *(axis.name for axis in axes)]
-        rows: list[Sequence[Any]] = [[*head, *columns]]
-        for seed, *at in itertools.product(batch.seeds, *coordinates):
-            rows.append([seed, *([""] if is_series else []), *at, *("" for _ in columns)])
-        yield columns[0], _csv(rows)
