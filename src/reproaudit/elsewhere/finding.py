@@ -1,33 +1,30 @@
 """Finds the logs below the given paths, and reads each by the reader of its kind.
 
-What is seen and not read is named, with the reason. An archive may name files outside its folder,
-hold links and devices, or unpack to far more than it is; so each member is looked at before it is
+What is seen and not read is named, with the reason. A zip archive may name files outside its
+folder, hold links, or unpack to far more than it is; so each member is looked at before it is
 unpacked into a folder of our own.
 """
 
 from __future__ import annotations
 
 import stat
-import tarfile
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from reproaudit.elsewhere import mlflow, tables, tensorboard
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource, open_log
 from reproaudit.elsewhere.roles import configured
 
-_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 MAX_UNPACKED_BYTES = 2**31
 _STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, metrics.csv, trainer_state.json, CSV, TSV, "
-    "JSON lines, or an archive of these"
+    "JSON lines, or a zip archive of these"
 )
 _OTHER = "no log"
 _HIDDEN = "hidden"
@@ -69,7 +66,7 @@ class _Finder:
         self.folder = self._root if self._root.is_dir() else self._root.parent
         if root != path:
             for name in _unpack(path, asked.name, root):
-                self._skip(self._root / name, "a link or device")
+                self._skip(self._root / name, "a link")
 
     def left_out(self, runs: Sequence[LoggedRun]) -> list[str]:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
@@ -165,8 +162,8 @@ class _Finder:
             yield from mlflow.read_database(source)
         elif suffix in (".csv", ".tsv", ".jsonl"):
             yield from tables.read_table(source)
-        elif _is_archive(file) or suffix in (".gz", ".bz2", ".xz"):
-            self._skip(file, "packed inside a folder; unpack it")
+        elif suffix in _PACKED:
+            self._skip(file, "packed; unpack it")
         else:
             self._skip(file, _OTHER)
 
@@ -199,53 +196,33 @@ def _last_checkpoint(folder: Path) -> Path | None:
 
 # --- archives -------------------------------------------------------------------------------------
 
-_Member = tuple[str, int, Callable[[], object] | None]
-"""Name, size, and what unpacks it; None for a link or a device."""
-
 
 def _is_archive(file: Path) -> bool:
-    return file.name.lower().endswith(_ARCHIVES)
+    return file.suffix.lower() == ".zip"
 
 
 def _unpack(file: Path, place: str, into: Path) -> list[str]:
-    """Unpack an archive's regular files; return the names of links and devices in it."""
-    left_out, size = [], 0
+    """Unpack an archive's regular files; return the names of the links in it."""
+    links, size = [], 0
     try:
-        with open_log(file, place) as handle:
-            read = _zipped if file.name.lower().endswith(".zip") else _tarred
-            for name, own, extract in read(handle, into):
-                size += own
-                path = PurePosixPath(name.replace("\\", "/"))
+        with open_log(file, place) as handle, zipfile.ZipFile(handle) as archive:
+            for one in archive.infolist():
+                size += one.file_size
+                path = PurePosixPath(one.filename.replace("\\", "/"))
                 if path.is_absolute() or ".." in path.parts:
-                    fault = f"the path '{name[:200]}', which leads out of it; expected none"
+                    fault = f"the path '{one.filename[:200]}', which leads out of it; expected none"
                     raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
                 if size > MAX_UNPACKED_BYTES:
                     fault = f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
                     raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
-                if extract is None:
-                    left_out.append(name)
+                if stat.S_ISLNK(one.external_attr >> 16):
+                    links.append(one.filename)
                 else:
-                    extract()
+                    archive.extract(one, into)
     except LogError:
         raise
-    except Exception as error:  # what the libraries raise over damaged archives has no end
+    except Exception as error:  # what the library raises over damaged archives has no end
         raise LogError(
             place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
         ) from None
-    return left_out
-
-
-def _zipped(handle: IO[bytes], into: Path) -> Iterator[_Member]:
-    with zipfile.ZipFile(handle) as archive:
-        for one in archive.infolist():
-            is_link = stat.S_ISLNK(one.external_attr >> 16)
-            extract = None if is_link else partial(archive.extract, one, into)
-            yield one.filename, one.file_size, extract
-
-
-def _tarred(handle: IO[bytes], into: Path) -> Iterator[_Member]:
-    with tarfile.open(fileobj=handle, mode="r:*") as archive:
-        for one in archive:
-            if not one.isdir():
-                extract = partial(archive.extract, one, into, filter="data")
-                yield one.name, one.size, extract if one.isreg() else None
+    return links

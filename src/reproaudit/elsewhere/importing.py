@@ -35,7 +35,7 @@ from reproaudit.elsewhere.roles import (
     scope_of,
     some,
 )
-from reproaudit.elsewhere.writing import MeasuredRuns, fill_folder, manifest_head
+from reproaudit.elsewhere.writing import MeasuredRuns, manifest_head, write_submission
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
@@ -87,7 +87,7 @@ def import_logs(
         compared = compare_settings(audit, placed)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
-        fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], head)
+        write_submission(folder, audit, [_measured(role) for role in roles if role.measured], head)
     data = {
         "folder": str(out),
         "paper": audit.paper.slug,

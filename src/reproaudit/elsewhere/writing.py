@@ -28,7 +28,6 @@ from reproaudit.declarations import MeasurementKind
 from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission, open_submission, read_submission
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.folders import new_folder
 from reproaudit.records import Origin, Series
 
 MANIFEST = "manifest.yaml"
@@ -85,31 +84,15 @@ def manifest_head(
 
 
 def write_submission(
-    folder: Path,
-    audit: Audit,
-    runs: Sequence[MeasuredRuns],
-    head: Mapping[str, Any],
-    *,
-    replace: bool = False,
-) -> Submission:
-    """Write a new folder of measurements, whole or not at all; return what is read from it.
-
-    A folder of measurements that is there already is replaced if `replace` says so.
-
-    Raises:
-        UsageError: if the folder exists, or something is no number.
-        SpecError: listing everything that does not fit the audit; nothing is written then.
-        StoreError: if the folder cannot be written.
-    """
-    remedy = "Name another folder, or pass replace=True."
-    with new_folder(folder, remedy, MANIFEST if replace else None) as new:
-        return fill_folder(new, audit, runs, head)
-
-
-def fill_folder(
     folder: Path, audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]
 ) -> Submission:
-    """Write a manifest and a table for each run and measurement; return what is read from them.
+    """Write a manifest, and a table for each run and measurement; return what is read from them.
+
+    Args:
+        folder: an empty folder.
+        audit: the audit.
+        runs: the measurements.
+        head: what the manifest says of all runs, as `manifest_head` returns it.
 
     Raises:
         UsageError: if something is no number.
