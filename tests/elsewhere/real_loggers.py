@@ -28,7 +28,7 @@ def tensorboard(folder: Path, seed: int) -> dict[str, Points]:
         if step % 1000 == 0:
             writer.add_scalar("new/style", value, step, new_style=True)
             writer.add_histogram("weights", np.full(5, value), step)
-    writer.add_hparams({"seed": seed, "lr": 0.1}, {"final": curve[-1][1]})
+    writer.add_hparams({"seed": seed, "lr": 0.1}, {"final": curve[-1][1]})  # passed over
     writer.close()
     return {"loss": curve, "new/style": curve[::1000]}
 

@@ -37,7 +37,6 @@ SEEDS = (3, 4)
 
 
 CONFIGURED = {
-    "tensorboard": ("lr", 0.1),
     "mlflow_files": ("lr", "0.1"),
     "mlflow_database": ("lr", "0.1"),
     "lightning": ("lr", 0.1),

@@ -82,29 +82,7 @@ class _Finder:
 
     def runs(self) -> list[LoggedRun]:
         """Return every run, in the order of the paths."""
-        every = list(self._walk() if self._root.is_dir() else self._file(self._root))
-        return self._with_hyperparameters(every)
-
-    def _with_hyperparameters(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
-        """Give the hyperparameters that PyTorch's writer puts below a run's folder to the run.
-
-        Its ``add_hparams`` writes an event file with the hyperparameters and single numbers to a
-        folder of its own, which is the only one of that kind below the run.
-        """
-        by_folder = {run.folder: run for run in runs if run.source == "TensorBoard"}
-        below: dict[Path, list[LoggedRun]] = {}
-        for run in by_folder.values():
-            single = all(len(c.values) <= 1 for at in run.curves.values() for c in at.values())
-            if run.folder.parent in by_folder and run.config and single:
-                below.setdefault(run.folder.parent, []).append(run)
-        kept = {id(run): run for run in runs}
-        for home, given in below.items():
-            if len(given) == 1:
-                run = by_folder[home]
-                kept[id(run)] = replace(run, config={**given[0].config, **run.config})
-                del kept[id(given[0])]
-                self._skip(given[0].folder, "hyperparameters of the run above it")
-        return list(kept.values())
+        return list(self._walk() if self._root.is_dir() else self._file(self._root))
 
     def _walk(self) -> Iterator[LoggedRun]:
         """Yield the runs of every folder; links and what is hidden are passed over."""
@@ -137,7 +115,7 @@ class _Finder:
         """Yield the runs that the files of one folder hold together, then those of each file."""
         events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
-            yield tensorboard.read_event_files(self._source(folder), events)
+            yield from tensorboard.read_event_files(self._source(folder), events)
         state = folder / _STATE if folder / _STATE in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
@@ -151,7 +129,7 @@ class _Finder:
         source, suffix = self._source(file), file.suffix.lower()
         if tensorboard.is_event_file(file.name):
             shown = source.name.rpartition("/")[0] or source.name
-            yield tensorboard.read_event_files(replace(source, name=shown), [file])
+            yield from tensorboard.read_event_files(replace(source, name=shown), [file])
         elif suffix == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         elif file.name == _STATE:

@@ -13,7 +13,6 @@ import math
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -134,8 +133,11 @@ def is_event_file(name: str) -> bool:
     return ".tfevents." in name and not name.endswith(".profile-empty")
 
 
-def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
-    """Read the run that one folder's event files hold together."""
+def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[LoggedRun]:
+    """Read the run that one folder's event files hold together.
+
+    PyTorch's ``add_hparams`` writes hyperparameters, with single numbers, to a folder of their own.
+    """
     in_order = tuple(sorted(files))  # their names hold the second in which each was begun
     reader = _EventReader(source.name)
     for file in in_order:
@@ -146,13 +148,12 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> LoggedRun:
             except ValueError as error:
                 text = f"found a record that cannot be read ({error})."
                 raise LogError(f"{place} at byte {at}", text) from None
-    return source.run(
-        "TensorBoard",
-        reader.builder.curves(),
-        files=in_order,
-        config=reader.config,
-        made=day_of(reader.last),
-    )
+    curves = reader.builder.curves()
+    single = all(len(one.values) <= 1 for at in curves.values() for one in at.values())
+    if reader.has_hyperparameters and single:
+        source.skipped[source.name] = "hyperparameters of add_hparams; log them in a config.json"
+    else:
+        yield source.run("TensorBoard", curves, files=in_order, made=day_of(reader.last))
 
 
 def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
@@ -195,11 +196,11 @@ def crc32c(data: bytes) -> int:
 
 
 class _EventReader:
-    """Takes numbers and hyperparameters out of events; `last` is the latest time of one."""
+    """Takes numbers out of events; `last` is the latest time of one."""
 
     def __init__(self, place: str) -> None:
         self.builder = CurveBuilder(place)
-        self.config: dict[str, Any] = {}
+        self.has_hyperparameters = False
         self.last = 0.0
 
     def take(self, event: _Message) -> None:
@@ -213,23 +214,16 @@ class _EventReader:
     def _value(self, value: _Message, step: int) -> None:
         """Take one Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9.
 
-        The metadata has plugin_data 1, with plugin_name 1 and content 2.
+        The metadata has plugin_data 1, with plugin_name 1.
         """
-        tag, plugin = value.text(1), value.message(9).message(1)
-        if plugin.text(1) == "hparams":
-            self._hparams(plugin.message(2))
-        elif value.raw(2) is not None:
+        tag, plugin = value.text(1), value.message(9).message(1).text(1)
+        self.has_hyperparameters |= plugin == "hparams"
+        if value.raw(2) is not None:
             self.builder.add(tag, step, value.real(2, "<f"))
-        elif plugin.text(1) in ("scalars", ""):
+        elif plugin in ("scalars", ""):
             number = _scalar_tensor(value.message(8))
             if number is not None:
                 self.builder.add(tag, step, number)
-
-    def _hparams(self, content: _Message) -> None:
-        """Take HParamsPluginData: session_start_info 3 with hparams 1."""
-        for start in content.messages(3):
-            for pair in start.messages(1):
-                self.config[pair.text(1)] = _setting(pair.message(2))
 
 
 def _scalar_tensor(tensor: _Message) -> float | None:
@@ -242,13 +236,3 @@ def _scalar_tensor(tensor: _Message) -> float | None:
     if not form or not isinstance(data, bytes) or len(data) != np.dtype(form).itemsize:
         return None
     return float(np.frombuffer(data, dtype=form)[0])
-
-
-def _setting(value: _Message) -> Any:
-    """Return a google.protobuf.Value: number 2, string 3, bool 4; None for anything else."""
-    if value.raw(2) is not None:
-        decimal = value.real(2)
-        return int(decimal) if decimal.is_integer() else decimal
-    if value.raw(3) is not None:
-        return value.text(3)
-    return None if value.raw(4) is None else bool(value.whole(4))
