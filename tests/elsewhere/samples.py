@@ -102,12 +102,6 @@ def protocol(out: Path) -> dict[str, Any]:
     return found
 
 
-def role(out: Path, name: str = "'training'") -> dict[str, Any]:
-    """What the protocol says of one role."""
-    found: dict[str, Any] = next(one for one in protocol(out)["roles"] if one["role"] == name)
-    return found
-
-
 def contradicting(out: Path) -> dict[str, Any]:
     """The settings that the logs state otherwise than the audit."""
     settings = protocol(out)["settings"]

@@ -13,7 +13,7 @@ from typing import Any
 import encoders
 import pytest
 import yaml
-from samples import SEEDS, STEPS, contradicting, falling, protocol, role, run_import, submitted
+from samples import SEEDS, STEPS, contradicting, falling, protocol, run_import, submitted
 
 from reproaudit.cli import run_command
 from reproaudit.elsewhere import finding
@@ -119,7 +119,8 @@ def test_every_logger_leads_to_the_same_measurements(tmp_path: Path, logger: Log
     out = run_import(tmp_path, [write(tmp_path / "logs", logger, width=64)])
     found = records(out)
     assert {seed: loss(one) for seed, one in found.items()} == {s: falling(s) for s in SEEDS}
-    assert role(out)["ignored"] in (["lr"], ["epoch", "lr"])
+    ignored = ("ignored tags: lr", "ignored tags: epoch, lr")
+    assert any(line in ignored for line in protocol(out)["lines"])
     by_name = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
     assert (by_name["width"], by_name["step_size"]) == ("equal", "absent")
     assert contradicting(out) == {}
@@ -224,7 +225,7 @@ def test_only_what_a_claim_rests_on(tmp_path: Path) -> None:
     csv_run(tmp_path / "logs", 0, {"loss": falling(0), "accuracy": [(1, 1.0)]}, {"seed": 0})
     out = run_import(tmp_path, [tmp_path / "logs"], claims=("mini.converges",))
     assert records(out)[0].measurements.names == {"loss"}
-    assert "accuracy" in role(out)["ignored"]
+    assert "ignored tags: accuracy" in protocol(out)["lines"]
     text = refused(tmp_path / "x", tmp_path / "logs", claims=("mini.nothing",)) if (
         tmp_path / "x").mkdir() is None else ""  # fmt: skip
     assert "no claim 'mini.nothing'" in text
@@ -318,7 +319,9 @@ def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
         csv_run(logs, seed, {"loss": falling(seed), "accuracy": [(100, 1.0)]}, {"seed": seed})
     out = run_import(tmp_path, [logs])
     assert all("loss" not in one.measurements.names for one in records(out).values())
-    assert any(said in reason for reason in role(out)["withheld"]["loss"])
+    (line,) = (one for one in protocol(out)["lines"] if one.startswith("Left out, not whole"))
+    assert said in line
+    assert line in submitted(out).remarks
 
 
 def test_an_end_before_the_configured_one_is_named(tmp_path: Path) -> None:

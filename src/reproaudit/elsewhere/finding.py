@@ -7,8 +7,10 @@ unpacked into a folder of our own.
 
 from __future__ import annotations
 
+import os
 import stat
 import tempfile
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -196,7 +198,8 @@ def _unpack(file: Path, place: str, into: Path) -> list[str]:
                 if stat.S_ISLNK(one.external_attr >> 16):
                     links.append(one.filename)
                 else:
-                    archive.extract(one, into)
+                    made = time.mktime((*one.date_time, 0, 0, -1))
+                    os.utime(archive.extract(one, into), (made, made))
     except LogError:
         raise
     except Exception as error:  # what the library raises over damaged archives has no end

@@ -25,7 +25,6 @@ from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile, read_mappi
 from reproaudit.elsewhere.measuring import Measured, measure
 from reproaudit.elsewhere.roles import (
     PlacedRun,
-    Roles,
     Scope,
     axes_of,
     compare_settings,
@@ -80,7 +79,11 @@ def import_logs(
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
-        roles = _measured_roles(audit, scope, placed, stated, mapping)
+        roles = [
+            _role(audit, scope, batch, of_batch, stated[batch.experiment], mapping)
+            for batch, of_batch in placed.items()
+        ]
+        _refuse_unlogged(audit, roles, mapping)
         runs = [one.run for role in placed.values() for one in role.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = [on_one_line(one) for one in _notes(mapping, roles, ignored, skipped)]
@@ -88,19 +91,17 @@ def import_logs(
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
         write_submission(folder, audit, [_measured(role) for role in roles if role.measured], head)
-    data = {
-        "folder": str(out),
-        "paper": audit.paper.slug,
-        "roles": [_of_role(role) for role in roles],
-        "ignored_runs": ignored,
-        "skipped": skipped,
-        "settings": compared,
-        "notes": notes,
-    }
     lines = [
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
         for line in _lines(scope, mapping, roles)
     ]
+    data = {
+        "folder": str(out),
+        "ignored_runs": ignored,
+        "skipped": skipped,
+        "settings": compared,
+        "lines": [*lines, *notes],
+    }
     return data, [*lines, *notes], _settings_table(compared)
 
 
@@ -111,7 +112,7 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
         who=mapping.who or "not stated",
         source=on_one_line(mapping.source or f"{loggers} logs: {names}", 300),
         framework=mapping.framework or f"not stated; logged by {loggers}",
-        made=mapping.date or max(run.made or _changed(run) for run in runs),
+        made=mapping.date or max(map(_changed, runs)),
     )
 
 
@@ -150,21 +151,6 @@ class _Role:
     withheld: Mapping[str, tuple[str, ...]]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
-
-
-def _measured_roles(
-    audit: Audit,
-    scope: Scope,
-    placed: Roles,
-    stated: Mapping[str, Mapping[str, SettingValue]],
-    mapping: MappingFile,
-) -> list[_Role]:
-    roles = [
-        _role(audit, scope, batch, runs, stated[batch.experiment], mapping)
-        for batch, runs in placed.items()
-    ]
-    _refuse_unlogged(audit, roles, mapping)
-    return roles
 
 
 def _role(
@@ -301,17 +287,6 @@ def _notes(
 def _within(run: str) -> str:
     """Return a run's file and its folder: where that folder lies is nobody else's affair."""
     return "/".join(PurePath(run).parts[-2:])
-
-
-def _of_role(role: _Role) -> dict[str, Any]:
-    return {
-        "role": role_words(role.batch),
-        "seeds": list(role.runs),
-        "measured": list(role.measured),
-        "withheld": {name: list(reasons) for name, reasons in role.withheld.items()},
-        "absent": list(role.absent),
-        "ignored": list(role.ignored),
-    }
 
 
 # --- the terminal ---------------------------------------------------------------------------------

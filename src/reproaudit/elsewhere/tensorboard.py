@@ -9,7 +9,6 @@ damaged message reads beyond its end.
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ from reproaudit.elsewhere.logged import (
     LogError,
     LoggedRun,
     LogSource,
-    day_of,
     open_log,
 )
 
@@ -153,7 +151,7 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
     if reader.has_hyperparameters and single:
         source.skipped[source.name] = "hyperparameters of add_hparams; log them in a config.json"
     else:
-        yield source.run("TensorBoard", curves, files=in_order, made=day_of(reader.last))
+        yield source.run("TensorBoard", curves, files=in_order)
 
 
 def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
@@ -196,17 +194,14 @@ def crc32c(data: bytes) -> int:
 
 
 class _EventReader:
-    """Takes numbers out of events; `last` is the latest time of one."""
+    """Takes numbers out of events."""
 
     def __init__(self, place: str) -> None:
         self.builder = CurveBuilder(place)
         self.has_hyperparameters = False
-        self.last = 0.0
 
     def take(self, event: _Message) -> None:
-        """Take one Event: wall_time 1, step 2, summary 5 with values 1."""
-        seconds = event.real(1)
-        self.last = max(self.last, seconds if math.isfinite(seconds) else 0.0)
+        """Take one Event: step 2, summary 5 with values 1."""
         for summary in event.messages(5):
             for value in summary.messages(1):
                 self._value(value, event.whole(2))
