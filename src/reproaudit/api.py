@@ -21,9 +21,8 @@ from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cell import SettingValue
 from reproaudit.consent import ConsentError, require_consent
-from reproaudit.elsewhere.submission import read_submission
+from reproaudit.elsewhere.submission import MANIFEST, read_submission
 from reproaudit.elsewhere.writing import (
-    MANIFEST,
     BySeed,
     MeasuredRuns,
     manifest_head,

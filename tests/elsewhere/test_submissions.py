@@ -56,7 +56,7 @@ STATED = {"schema_version": 1, "who": "A", "source": "B", "framework": "C", "dat
 def write(folder: Path, name: str | None = None, data: bytes = b"", **changes: Any) -> Path:
     """A submission of one run, with one file."""
     one = {"experiment": "good", "seeds": [7], "files": [name or "a.csv"]}
-    (folder / "manifest.json").write_text(json.dumps({**STATED, "runs": [one], **changes}))
+    (folder / "manifest.yaml").write_text(json.dumps({**STATED, "runs": [one], **changes}))
     if name is not None:
         (folder / name).write_bytes(data)
     return folder
@@ -71,8 +71,8 @@ def faults(folder: Path) -> list[str]:
 def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "a.jsonl", b'{"accuracy": 1, "accuracy": 2}')
     assert "the name 'accuracy' stands twice in one object" in faults(tmp_path)[0]
-    text = (tmp_path / "manifest.json").read_text()
-    (tmp_path / "manifest.json").write_text(text.replace("{", '{"who": "me", ', 1))
+    text = (tmp_path / "manifest.yaml").read_text()
+    (tmp_path / "manifest.yaml").write_text(text.replace("{", '{"who": "me", ', 1))
     assert "found 'who' again (first on line 1)" in faults(tmp_path)[0]
 
 
@@ -179,9 +179,9 @@ def test_a_table_holds_the_numbers_of_each_seed(
 # --- kinds of file, paths and sizes -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "manifest.json"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "manifest.yaml"])
 def test_a_pipe_is_refused_without_waiting(name: str, tmp_path: Path) -> None:
-    write(tmp_path, None if name == "manifest.json" else name)
+    write(tmp_path, None if name == "manifest.yaml" else name)
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
     (line,) = faults(tmp_path)
@@ -193,13 +193,13 @@ def test_a_device_or_folder_is_no_file(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "a.csv").mkdir()
     assert faults(tmp_path)[0].startswith("a.csv: cannot be read: Is a directory")
-    (tmp_path / "manifest.json").unlink()
-    (tmp_path / "manifest.json").symlink_to("/dev/zero")
+    (tmp_path / "manifest.yaml").unlink()
+    (tmp_path / "manifest.yaml").symlink_to("/dev/zero")
     assert "a pipe or a device" in faults(tmp_path)[0]
 
 
 def test_a_manifest_of_3_gb_is_refused_unread(tmp_path: Path) -> None:
-    for name in ("manifest.json", "a.csv"):
+    for name in ("manifest.yaml", "a.csv"):
         write(tmp_path, "a.csv")
         with (tmp_path / name).open("r+b") as file:
             file.truncate(3 * 10**9)
@@ -225,7 +225,7 @@ def test_a_path_that_cannot_be_looked_up_is_told(name: str, says: str, tmp_path:
     one = {"experiment": "good", "seeds": [7], "files": [name]}
     (tmp_path / "loop.csv").symlink_to("loop.csv")
     (line,) = faults(write(tmp_path, runs=[one]))
-    assert re.match(r"manifest.json:1:\d+: runs\[0\].files\[0\]: found ", line)
+    assert re.match(r"manifest.yaml:1:\d+: runs\[0\].files\[0\]: found ", line)
     assert says in line
     assert len(line) < 300
 

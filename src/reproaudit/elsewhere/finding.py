@@ -12,7 +12,6 @@ import stat
 import tempfile
 import time
 import zipfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -38,7 +37,6 @@ def find_runs(
     """Return every run below the paths, and what was passed over, with the reason in brackets."""
     found: list[LoggedRun] = []
     skipped: list[str] = []
-    names: Counter[str] = Counter()
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), axes=axes, step=step), scratch)
         runs = [configured(run, finder.folder) for run in finder.runs()]
@@ -46,10 +44,7 @@ def find_runs(
         if not runs:
             words = f" Passed over: {', '.join(left_out[:5])}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
-        for run in runs:
-            names[run.name] += 1  # a mapping tells runs apart by name
-            name = run.name if names[run.name] == 1 else f"{run.name} #{names[run.name]}"
-            found.append(replace(run, name=name))
+        found += runs
         skipped += left_out
     return found, skipped
 

@@ -39,9 +39,6 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
 
-MAX_LISTED = 12
-"""Tags that the terminal lists; `--json` has all of them."""
-
 
 def import_logs(
     audit: Audit,
@@ -86,7 +83,7 @@ def import_logs(
         _refuse_unlogged(audit, roles, mapping)
         runs = [one.run for role in placed.values() for one in role.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
-        notes = [on_one_line(one) for one in _notes(mapping, roles, ignored, skipped)]
+        notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
         compared = compare_settings(audit, placed)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
@@ -311,7 +308,7 @@ def _lines(scope: Scope, mapping: MappingFile, roles: Sequence[_Role]) -> Iterat
         if batch not in {role.batch for role in roles}:
             yield f"no run of {role_words(batch)}; claims that need it will be not tested"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
-        yield f"ignored tags: {some(ignored, MAX_LISTED)}"
+        yield f"ignored tags: {some(ignored)}"
 
 
 def _settings_table(compared: Sequence[Mapping[str, Any]]) -> Table:

@@ -157,7 +157,7 @@ def _refuse_unusable(curve: Curve, place: str) -> None:
     if curve.fault is not None:
         raise LogError(place, f"found that {curve.fault}; expected numbers with their steps.")
     if curve.steps is not None:
-        refuse_disorder(curve.steps, place)
+        _refuse_disorder(curve.steps, place)
     elif len(curve.values) > 1:
         raise LogError(
             place,
@@ -166,7 +166,7 @@ def _refuse_unusable(curve: Curve, place: str) -> None:
         )
 
 
-def refuse_disorder(steps: NDArray[np.int64], place: str) -> None:
+def _refuse_disorder(steps: NDArray[np.int64], place: str) -> None:
     """Refuse steps below 0, that come twice, or out of order."""
     if len(steps) and steps[0] < 0:
         raise LogError(place, f"found the step {steps[0]}; expected none below 0.")

@@ -59,7 +59,7 @@ TABLES = (".csv", ".tsv", ".jsonl")
 
 # --- the manifest ---------------------------------------------------------------------------------
 
-NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
+MANIFEST = "manifest.yaml"
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -128,19 +128,16 @@ def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
-    found = _manifests(folder)
-    if len(found) != 1:
-        what = f"{len(found)} manifests" if found else "no manifest"
-        raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
-    file = found[0].name
-    manifest, document, faults = read_as(Manifest, found[0], "a manifest")
+    if not (folder / MANIFEST).exists():
+        raise UsageError(f"{folder}: holds no {MANIFEST}; expected one.")
+    manifest, document, faults = read_as(Manifest, folder / MANIFEST, "a manifest")
     if manifest is None or document is None:
-        raise SpecError("\n".join(str(replace(one, file=file)) for one in faults))
+        raise SpecError("\n".join(str(replace(one, file=MANIFEST)) for one in faults))
 
     def placed(*loc: str | int) -> str:
         line, column = document.place(loc)
         path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc).lstrip(".")
-        return f"{file}:{line}:{column}: {path}"
+        return f"{MANIFEST}:{line}:{column}: {path}"
 
     if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
         text = f"found {manifest.date}, which is in the future; expected the day of the runs."
@@ -161,13 +158,13 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
     """
     found = {}
     for folder in folders:
-        own = _manifests(folder)
-        below = {one.name: one for one in sorted(folder.iterdir()) if _manifests(one)}
+        own = (folder / MANIFEST).exists()
+        below = {one.name: one for one in sorted(folder.iterdir()) if (one / MANIFEST).exists()}
         paper = read_manifest(folder)[0].paper if own else None
         if not own and not below:
             raise UsageError(
-                f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
-                "a subfolder named after the paper."
+                f"{folder}: holds no {MANIFEST}; expected one in it, or in a subfolder named "
+                "after the paper."
             )
         if own and paper is None and len(slugs) != 1:
             raise UsageError(
@@ -176,10 +173,6 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
             )
         found.update({paper or slugs[0]: folder} if own else below)
     return found
-
-
-def _manifests(folder: Path) -> list[Path]:
-    return [folder / name for name in NAMES if (folder / name).exists()]
 
 
 # --- measurements ---------------------------------------------------------------------------------
@@ -394,7 +387,7 @@ class _Reader:
         unread = [
             one.relative_to(self.folder).as_posix()
             for one in sorted(self.folder.rglob("*"))
-            if not one.is_dir() and one.name not in NAMES and one not in self.taken
+            if not one.is_dir() and one.name != MANIFEST and one not in self.taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
@@ -506,9 +499,6 @@ class _Reader:
             source = LogSource(path, place, axes=axes_of(self.audit), step="step")
             self._tables[path] = read_table(source)
         by_seed = {run.seed: run for run in self._tables[path]}
-        if len(by_seed) < len(self._tables[path]):
-            text = "found several runs of one seed; expected a file for each, or no column of runs."
-            raise LogError(f"{place}:1", text)
         if not alone and None in by_seed:
             raise LogError(
                 f"{place}:1",

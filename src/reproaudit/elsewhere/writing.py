@@ -26,11 +26,10 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import MeasurementKind
 from reproaudit.elsewhere.roles import scope_of
-from reproaudit.elsewhere.submission import Submission, open_submission, read_submission
+from reproaudit.elsewhere.submission import MANIFEST, Submission, open_submission, read_submission
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.records import Origin, Series
 
-MANIFEST = "manifest.yaml"
 _OPEN = object()
 """Stands for the numbers of a measurement in a template."""
 
