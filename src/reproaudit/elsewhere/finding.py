@@ -57,7 +57,7 @@ class _Finder:
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
         self._last, root = path.resolve().name, path
-        if path.is_file() and _is_archive(path):
+        if path.is_file() and path.suffix.lower() == ".zip":
             root = Path(tempfile.mkdtemp(dir=scratch))
         self._root = root.resolve()
         self.folder = self._root if self._root.is_dir() else self._root.parent
@@ -77,12 +77,11 @@ class _Finder:
     def _skip(self, path: Path, why: str) -> None:
         self._asked.skipped[self._name(path)] = why
 
-    def runs(self) -> list[LoggedRun]:
-        """Return every run, in the order of the paths."""
-        return list(self._walk() if self._root.is_dir() else self._file(self._root))
-
-    def _walk(self) -> Iterator[LoggedRun]:
-        """Yield the runs of every folder; links and what is hidden are passed over."""
+    def runs(self) -> Iterator[LoggedRun]:
+        """Yield every run, in the order of the paths; links and what is hidden are passed over."""
+        if not self._root.is_dir():
+            yield from self._file(self._root)
+            return
         waiting = [self._root]
         while waiting:
             folder = waiting.pop()
@@ -172,10 +171,6 @@ def _last_checkpoint(folder: Path) -> Path | None:
 # --- archives -------------------------------------------------------------------------------------
 
 
-def _is_archive(file: Path) -> bool:
-    return file.suffix.lower() == ".zip"
-
-
 def _unpack(file: Path, place: str, into: Path) -> list[str]:
     """Unpack an archive's regular files; return the names of the links in it."""
     links, size = [], 0
@@ -184,11 +179,12 @@ def _unpack(file: Path, place: str, into: Path) -> list[str]:
             for one in archive.infolist():
                 size += one.file_size
                 path = PurePosixPath(one.filename.replace("\\", "/"))
+                fault = None
                 if path.is_absolute() or ".." in path.parts:
                     fault = f"the path '{one.filename[:200]}', which leads out of it; expected none"
-                    raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
-                if size > MAX_UNPACKED_BYTES:
+                elif size > MAX_UNPACKED_BYTES:
                     fault = f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
+                if fault is not None:
                     raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
                 if stat.S_ISLNK(one.external_attr >> 16):
                     links.append(one.filename)

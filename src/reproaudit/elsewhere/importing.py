@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -105,17 +105,13 @@ def import_logs(
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
     loggers = ", ".join(sorted({run.source for run in runs}))
     names = ", ".join(path.name or str(path.resolve().name) for path in logs)
+    youngest = max(file.stat().st_mtime for run in runs for file in run.files)
     return Origin(
         who=mapping.who or "not stated",
         source=on_one_line(mapping.source or f"{loggers} logs: {names}", 300),
         framework=mapping.framework or f"not stated; logged by {loggers}",
-        made=mapping.date or max(map(_changed, runs)),
+        made=mapping.date or datetime.fromtimestamp(youngest, UTC).date(),
     )
-
-
-def _changed(run: LoggedRun) -> date:
-    """Return the day of a run's youngest file."""
-    return datetime.fromtimestamp(max(file.stat().st_mtime for file in run.files), UTC).date()
 
 
 def _measured(role: _Role) -> MeasuredRuns:

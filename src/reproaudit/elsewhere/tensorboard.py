@@ -68,13 +68,12 @@ class _Message:
             raise ValueError("found bytes; expected a whole number")
         return value - (1 << 64) if value >= 1 << 63 else value
 
-    def real(self, number: int, form: str = "<d") -> float:
-        """A double, or a float with the form "<f"; 0 if absent."""
-        size = struct.calcsize(form)
-        data = self.last(number, bytes(size))
-        if len(data) != size:
-            raise ValueError(f"found {len(data)} bytes; expected {size}")
-        return float(struct.unpack(form, data)[0])
+    def real(self, number: int) -> float:
+        """A float; 0 if absent."""
+        data = self.last(number, bytes(4))
+        if len(data) != 4:
+            raise ValueError(f"found {len(data)} bytes; expected 4")
+        return float(struct.unpack("<f", data)[0])
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -214,7 +213,7 @@ class _EventReader:
         tag, plugin = value.text(1), value.message(9).message(1).text(1)
         self.has_hyperparameters |= plugin == "hparams"
         if value.raw(2) is not None:
-            self.builder.add(tag, step, value.real(2, "<f"))
+            self.builder.add(tag, step, value.real(2))
         elif plugin in ("scalars", ""):
             number = _scalar_tensor(value.message(8))
             if number is not None:
