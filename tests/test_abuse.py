@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from encoders import event_file, wandb_log, wandb_records
+from encoders import event_file
 from samples import AUDIT
 
 from miniatures import run_program, write_paper
@@ -153,7 +153,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
         ],
         "table": [TABLE],
         "tensorboard": [events.read_bytes()],
-        "wandb": [wandb_log(wandb_records([{"loss": 0.5}, {"loss": 0.25}], {"lr": 0.1}))],
         "lightning": [b"step,epoch,loss\n0,0,1.0\n10,0,0.5\n"],
         "hugging face": [json.dumps({"log_history": [{"step": 1, "loss": 0.5}]}).encode()],
     }
@@ -166,7 +165,6 @@ READERS: dict[str, Callable[[Path, bytes], None]] = {
     "manifest": read_a_manifest,
     "table": read_a_table,
     "tensorboard": log_of("events.out.tfevents.1"),
-    "wandb": log_of("run-1.wandb"),
     "lightning": log_of("metrics.csv"),
     "hugging face": log_of("trainer_state.json"),
 }

@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_an_error_and_never_green(author: pytest.Pytester) 
     (author.path / "empty").mkdir()
     for folder, says in (
         ("measured", "manifest.yaml:*'descend'. Did you mean 'descent'*"),
-        ("empty", "*empty: holds no manifest; *"),
+        ("empty", "*empty: holds no manifest.yaml; *"),
     ):
         found = judge(author, "--measurements", folder)
         found.assert_outcomes(passed=1, errors=4)

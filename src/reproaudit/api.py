@@ -21,8 +21,13 @@ from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cell import SettingValue
 from reproaudit.consent import ConsentError, require_consent
-from reproaudit.elsewhere.submission import read_submission
-from reproaudit.elsewhere.writing import BySeed, MeasuredRuns, manifest_head, write_submission
+from reproaudit.elsewhere.submission import MANIFEST, read_submission
+from reproaudit.elsewhere.writing import (
+    BySeed,
+    MeasuredRuns,
+    manifest_head,
+    write_submission,
+)
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -31,7 +36,7 @@ from reproaudit.errors import (
     TechnicalError,
     UsageError,
 )
-from reproaudit.folders import report_folder
+from reproaudit.folders import new_folder, report_folder
 from reproaudit.judge import Level, Outcome
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submission
@@ -178,8 +183,7 @@ def judge_measurements(
     else:
         head = manifest_head(origin, known_tier(tier), settings or {}, proxy)
         with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch) / audit.paper.slug
-            submission = write_submission(folder, audit, _as_runs(measurements), head)
+            submission = write_submission(Path(scratch), audit, _as_runs(measurements), head)
     return PaperScorecard.of(scorecard_of_submission(submission, claims))
 
 
@@ -216,7 +220,9 @@ def write_measurements(
     """
     head = manifest_head(origin, known_tier(tier), settings or {}, proxy)
     audit = open_audit(paper, audits)
-    write_submission(Path(folder), audit, _as_runs(runs), head, replace=replace)
+    remedy = "Name another folder, or pass replace=True."
+    with new_folder(Path(folder), remedy, MANIFEST if replace else None) as new:
+        write_submission(new, audit, _as_runs(runs), head)
     return Path(folder)
 
 

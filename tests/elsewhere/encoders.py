@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sqlite3
 import struct
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -109,49 +107,6 @@ def event_file(
     records += [event(s, simple(tag, v)) for tag, points in curves.items() for s, v in points]
     path.write_bytes(b"".join(map(tf_record, records)))
     return path
-
-
-# --- W&B ------------------------------------------------------------------------------------------
-
-
-def item(name: str, value: Any, nested: bool = True) -> bytes:
-    keys = b"".join(part(2, one) for one in name.split("|")) if nested else part(1, name)
-    return keys + part(16, json.dumps(value))
-
-
-def wandb_log(records: Sequence[bytes]) -> bytes:
-    """Records in a LevelDB log of 32 KiB blocks, split where a block ends."""
-    out = bytearray(struct.pack("<4sHB", b":W&B", 0xBEE1, 0))
-    for record in records:
-        left, first = record, True
-        while True:
-            room = 32768 - len(out) % 32768
-            if room < 7:
-                out += bytes(room)
-                room = 32768
-            piece, left = left[: room - 7], left[room - 7 :]
-            kind = (1 if first else 4) if not left else 2 if first else 3
-            checksum = zlib.crc32(piece, zlib.crc32(bytes([kind])))
-            out += struct.pack("<IHB", checksum, len(piece), kind) + piece
-            first = False
-            if not left:
-                break
-    return bytes(out)
-
-
-def wandb_records(
-    rows: Iterable[Mapping[str, Any]], config: Mapping[str, Any], exit_code: int | None = 0
-) -> list[bytes]:
-    stated = b"".join(part(1, item(name, value, nested=False)) for name, value in config.items())
-    records = [number(1, 1) + part(17, part(1, "abc") + part(4, stated) + part(8, "happy-run-1"))]
-    for step, row in enumerate(rows):
-        logged = {"_step": step, "_timestamp": 1.7e9 + step, **row}
-        items = b"".join(part(1, item(name, value)) for name, value in logged.items())
-        history = items + part(2, number(1, logged["_step"]))
-        records.append(number(1, step + 2) + part(2, history))
-    if exit_code is not None:
-        records.append(part(18, number(1, exit_code) if exit_code else b""))
-    return records
 
 
 # --- MLflow ---------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def tensorboard(folder: Path, seed: int) -> dict[str, Points]:
         if step % 1000 == 0:
             writer.add_scalar("new/style", value, step, new_style=True)
             writer.add_histogram("weights", np.full(5, value), step)
-    writer.add_hparams({"seed": seed, "lr": 0.1}, {"final": curve[-1][1]})
+    writer.add_hparams({"seed": seed, "lr": 0.1}, {"final": curve[-1][1]})  # passed over
     writer.close()
     return {"loss": curve, "new/style": curve[::1000]}
 
@@ -42,20 +42,6 @@ def tensorboardx(folder: Path, seed: int) -> dict[str, Points]:
         writer.add_scalar("loss", value, step)
     writer.close()
     return {"loss": curve}
-
-
-def wandb(folder: Path, seed: int) -> dict[str, Points]:
-    import wandb
-
-    curve = counted(seed, 700)  # more than an exported history has
-    folder.mkdir(parents=True, exist_ok=True)
-    run = wandb.init(
-        project="test", dir=str(folder), config={"seed": seed, "optimiser": {"lr": 0.1}}
-    )
-    for _, value in curve:
-        run.log({"loss": value, "nested": {"twice": 2 * value}})
-    run.finish()
-    return {"loss": curve, "nested.twice": [(s, 2 * v) for s, v in curve]}
 
 
 def _mlflow(address: str, seed: int) -> dict[str, Points]:

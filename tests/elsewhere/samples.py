@@ -87,7 +87,8 @@ def run_import(folder: Path, logs: Iterable[Path], mapping: str | None = None, *
     if mapping is not None:
         file = folder / "mapping.yaml"
         file.write_text(mapping)
-    import_logs(AUDIT, list(logs), out, file, **more)
+    data, _, _ = import_logs(AUDIT, list(logs), out, file, **more)
+    out.with_suffix(".json").write_text(json.dumps(data))
     return out
 
 
@@ -96,13 +97,8 @@ def submitted(out: Path) -> Submission:
 
 
 def protocol(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "import.json").read_text())
-    return found
-
-
-def role(out: Path, name: str = "'training'") -> dict[str, Any]:
-    """What the protocol says of one role."""
-    found: dict[str, Any] = next(one for one in protocol(out)["roles"] if one["role"] == name)
+    """What `import --json` prints."""
+    found: dict[str, Any] = json.loads(out.with_suffix(".json").read_text())
     return found
 
 

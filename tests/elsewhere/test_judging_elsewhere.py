@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ LEVELS = {"own": 0.02, "stays": 0.8, "built": 0.001, "low": 0.03}
 
 def run(arm: str = "own", experiment: str = "descent", **changes: Any) -> dict[str, Any]:
     own = {} if arm == "own" else {"level": LEVELS[arm]}
-    files = [f"{arm}-{{seed}}.json"]
+    files = [f"{arm}-{{seed}}-{name}.csv" for name in ("distance", "final")]
     stated = {"experiment": experiment, "seeds": list(SEEDS), "settings": own, "files": files}
     return {**stated, **changes}
 
@@ -49,11 +48,10 @@ def write(folder: Path, *runs: dict[str, Any], **changes: Any) -> Path:
         for seed in SEEDS:
             found = factories.falls_to(level, seed)
             course = found.series["distance"]
-            data = {
-                "final": found.scalars["final"],
-                "distance": {"steps": list(course.steps), "values": course.values.tolist()},
-            }
-            (folder / f"{arm}-{seed}.json").write_text(json.dumps(data))
+            points = zip(course.steps, course.values.tolist(), strict=True)
+            rows = "".join(f"{step},{value!r}\n" for step, value in points)
+            (folder / f"{arm}-{seed}-distance.csv").write_text(f"step,distance\n{rows}")
+            (folder / f"{arm}-{seed}-final.csv").write_text(f"final\n{found.scalars['final']!r}\n")
     return folder
 
 

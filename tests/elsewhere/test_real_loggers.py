@@ -23,14 +23,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 LOGGERS = (
-    "tensorboard", "tensorboardx", "wandb", "mlflow_files", "mlflow_database", "lightning",
-    "transformers",
+    "tensorboard", "tensorboardx", "mlflow_files", "mlflow_database", "lightning", "transformers",
 )  # fmt: skip
 SINGLE = ("tensorboard", "tensorboardx")
 """Loggers that keep numbers in single precision."""
 OFFLINE = {
-    "WANDB_MODE": "offline",
-    "WANDB_SILENT": "true",
     "MLFLOW_ALLOW_FILE_STORE": "true",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "1",
@@ -40,8 +37,6 @@ SEEDS = (3, 4)
 
 
 CONFIGURED = {
-    "tensorboard": ("lr", 0.1),
-    "wandb": ("optimiser.lr", 0.1),
     "mlflow_files": ("lr", "0.1"),
     "mlflow_database": ("lr", "0.1"),
     "lightning": ("lr", 0.1),

@@ -42,6 +42,7 @@ def filled(name: str, text: str) -> str:
 def test_a_filled_template_has_everything_that_the_audit_wants(paper: str, tmp_path: Path) -> None:
     audit = open_audit(paper)
     for name, text in template_files(audit, "quick", ()).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(filled(name, text), encoding="utf-8")
     submission = read_submission(audit, tmp_path)
     for _, batch in plan(audit, "quick"):
@@ -66,7 +67,7 @@ def test_from_template_to_junit_and_exit_code(
     assert "to be filled in" in capsys.readouterr().out
     assert command("--template", str(folder)) == 2, "nothing is written over"
     capsys.readouterr()
-    for file in folder.iterdir():
+    for file in [one for one in folder.rglob("*") if one.is_file()]:
         file.write_text(filled(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
     judged = ("--measurements", str(folder), "--claim", claim, "--json")
     assert command(*judged, "--junit", str(junit), "--fail-on", "not-tested") == 1

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere import binary
+from reproaudit.elsewhere import tensorboard
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
 
 FILE = "events.out.tfevents.1700000000.host"
@@ -21,7 +21,8 @@ logged = st.lists(st.tuples(st.integers(-(2**53), 2**53), singles), min_size=1, 
 
 
 def read(file: Path, *more: Path) -> LoggedRun:
-    return binary.read_event_files(LogSource(file.parent, "run", ("run",)), (file, *more))
+    (run,) = tensorboard.read_event_files(LogSource(file.parent, "run", ("run",)), (file, *more))
+    return run
 
 
 @SHARED
@@ -37,21 +38,18 @@ def test_every_point_of_a_long_series_is_read_not_a_sample(tmp_path: Path) -> No
     curve = [(step, float(step)) for step in range(3000)]
     run = read(encoders.event_file(tmp_path / FILE, {"loss": curve}))
     assert points(run, "loss") == curve
-    assert run.made is not None
-    assert run.made.isoformat() == "2023-11-14"
 
 
-def test_scalars_as_tensors_and_hyperparameters_are_read(tmp_path: Path) -> None:
-    config = {"lr": 0.1, "width": 64.0, "name": "adam", "flag": True}
+def test_scalars_as_tensors_are_read(tmp_path: Path) -> None:
     records = [
-        encoders.event(0, encoders.hparams(config)),
+        encoders.event(0, encoders.hparams({"lr": 0.1})),
+        encoders.event(2, encoders.tensor("double", 0.2)),
         encoders.event(3, encoders.tensor("double", 0.1), encoders.tensor("single", 0.5, dtype=1)),
         encoders.event(4, encoders.part(1, "text") + encoders.part(8, encoders.number(1, 7))),
     ]
     (tmp_path / FILE).write_bytes(b"".join(map(encoders.tf_record, records)))
     run = read(tmp_path / FILE)
-    assert run.config == {"lr": 0.1, "width": 64, "name": "adam", "flag": True}
-    assert (points(run, "double"), points(run, "single")) == ([(3, 0.1)], [(3, 0.5)])
+    assert (points(run, "double"), points(run, "single")) == ([(2, 0.2), (3, 0.1)], [(3, 0.5)])
     assert "text" not in run.curves
 
 

@@ -169,6 +169,7 @@ def _show_template(slug: str, folder: Path, texts: Mapping[str, str], as_json: b
     """Write a manifest and empty tables into a new folder, and name them."""
     with new_folder(folder, "Name another with --template, or remove it.") as new:
         for name, text in texts.items():
+            (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(text, encoding="utf-8")
     files = [str(folder / name) for name in texts]
     lines = (
@@ -188,7 +189,6 @@ def import_runs(
     mapping: Annotated[Path | None, Option(help="What is which measurement; YAML.")] = None,
     claims: options.Claims = None,
     tier: options.Tier = None,
-    seeds: Annotated[list[str] | None, Option("--seed", help="NAME=NUMBER, a run's seed.")] = None,
     who: Annotated[str | None, Option(help="Who submits them.")] = None,
     source: Annotated[str | None, Option(help="From where they are.")] = None,
     audits: options.Audits = None,
@@ -196,9 +196,9 @@ def import_runs(
 ) -> int:
     """Turn logs of training runs into a folder that judge reads.
 
-    TensorBoard event files, MLflow stores, W&B runs, Lightning's metrics.csv, Hugging Face's
-    trainer_state.json and loose tables. Configurations beside them are set against the audit's
-    settings. See docs/import.md.
+    TensorBoard event files, MLflow stores, W&B's exports, Lightning's metrics.csv, Hugging
+    Face's trainer_state.json and loose tables. Configurations beside them are set against the
+    audit's settings. See docs/import.md.
     """
     from reproaudit.elsewhere.importing import import_logs
 
@@ -209,7 +209,6 @@ def import_runs(
         out,
         mapping,
         claims=claims or (),
-        seeds=seeds or (),
         tier=tier,
         who=who,
         source=source,

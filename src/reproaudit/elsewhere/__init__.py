@@ -1,7 +1,7 @@
 """Others' measurements: their logs, and folders of measurements that `reproaudit judge` reads.
 
-Logs: `finding` looks for them; a reader of each kind (`binary`: TensorBoard and W&B, `mlflow`,
-`tables`: with Lightning and Hugging Face) takes a `LogSource` and returns `LoggedRun`s. From there
+Logs: `finding` looks for them; a reader of each kind (`tensorboard`, `mlflow`, `tables`: with
+Lightning, Hugging Face and W&B's exports) takes a `LogSource` and returns `LoggedRun`s. From there
 on the source makes no difference: `roles` finds what a run was started with, settles its seed and
 its role (an experiment or a control) and holds its settings against the audit's, `measuring` makes
 declared measurements from curves, `writing` writes a folder, as a whole or not at all, and

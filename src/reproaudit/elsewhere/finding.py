@@ -1,33 +1,31 @@
 """Finds the logs below the given paths, and reads each by the reader of its kind.
 
-What is seen and not read is named, with the reason. An archive may name files outside its folder,
-hold links and devices, or unpack to far more than it is; so each member is looked at before it is
+What is seen and not read is named, with the reason. A zip archive may name files outside its
+folder, hold links, or unpack to far more than it is; so each member is looked at before it is
 unpacked into a folder of our own.
 """
 
 from __future__ import annotations
 
+import os
 import stat
-import tarfile
 import tempfile
+import time
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO
 
-from reproaudit.elsewhere import binary, mlflow, tables
+from reproaudit.elsewhere import mlflow, tables, tensorboard
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource, open_log
 from reproaudit.elsewhere.roles import configured
 
-_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 MAX_UNPACKED_BYTES = 2**31
 _STATE = "trainer_state.json"
 LOG_KINDS = (
-    "event files, MLflow's folders or database, .wandb, metrics.csv, trainer_state.json, CSV, TSV, "
-    "JSON lines, or an archive of these"
+    "event files, MLflow's folders or database, metrics.csv, trainer_state.json, CSV, TSV, "
+    "JSON lines, or a zip archive of these"
 )
 _OTHER = "no log"
 _HIDDEN = "hidden"
@@ -39,7 +37,6 @@ def find_runs(
     """Return every run below the paths, and what was passed over, with the reason in brackets."""
     found: list[LoggedRun] = []
     skipped: list[str] = []
-    names: Counter[str] = Counter()
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), axes=axes, step=step), scratch)
         runs = [configured(run, finder.folder) for run in finder.runs()]
@@ -47,10 +44,7 @@ def find_runs(
         if not runs:
             words = f" Passed over: {', '.join(left_out[:5])}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
-        for run in runs:
-            names[run.name] += 1  # a mapping tells runs apart by name
-            name = run.name if names[run.name] == 1 else f"{run.name} #{names[run.name]}"
-            found.append(replace(run, name=name))
+        found += runs
         skipped += left_out
     return found, skipped
 
@@ -63,13 +57,13 @@ class _Finder:
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
         self._last, root = path.resolve().name, path
-        if path.is_file() and _is_archive(path):
+        if path.is_file() and path.suffix.lower() == ".zip":
             root = Path(tempfile.mkdtemp(dir=scratch))
         self._root = root.resolve()
         self.folder = self._root if self._root.is_dir() else self._root.parent
         if root != path:
             for name in _unpack(path, asked.name, root):
-                self._skip(self._root / name, "a link or device")
+                self._skip(self._root / name, "a link")
 
     def left_out(self, runs: Sequence[LoggedRun]) -> list[str]:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
@@ -83,34 +77,11 @@ class _Finder:
     def _skip(self, path: Path, why: str) -> None:
         self._asked.skipped[self._name(path)] = why
 
-    def runs(self) -> list[LoggedRun]:
-        """Return every run, in the order of the paths."""
-        every = list(self._walk() if self._root.is_dir() else self._file(self._root))
-        return self._with_hyperparameters(every)
-
-    def _with_hyperparameters(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
-        """Give the hyperparameters that PyTorch's writer puts below a run's folder to the run.
-
-        Its ``add_hparams`` writes an event file with the hyperparameters and single numbers to a
-        folder of its own, which is the only one of that kind below the run.
-        """
-        by_folder = {run.folder: run for run in runs if run.source == "TensorBoard"}
-        below: dict[Path, list[LoggedRun]] = {}
-        for run in by_folder.values():
-            single = all(len(c.values) <= 1 for at in run.curves.values() for c in at.values())
-            if run.folder.parent in by_folder and run.config and single:
-                below.setdefault(run.folder.parent, []).append(run)
-        kept = {id(run): run for run in runs}
-        for home, given in below.items():
-            if len(given) == 1:
-                run = by_folder[home]
-                kept[id(run)] = replace(run, config={**given[0].config, **run.config})
-                del kept[id(given[0])]
-                self._skip(given[0].folder, "hyperparameters of the run above it")
-        return list(kept.values())
-
-    def _walk(self) -> Iterator[LoggedRun]:
-        """Yield the runs of every folder; links and what is hidden are passed over."""
+    def runs(self) -> Iterator[LoggedRun]:
+        """Yield every run, in the order of the paths; links and what is hidden are passed over."""
+        if not self._root.is_dir():
+            yield from self._file(self._root)
+            return
         waiting = [self._root]
         while waiting:
             folder = waiting.pop()
@@ -134,14 +105,13 @@ class _Finder:
                 yield from mlflow.read_store_run(self._source(folder))
             else:
                 yield from self._folder(folder, files)
-                if not any(file.suffix == ".wandb" for file in files):
-                    waiting += reversed(below)
+                waiting += reversed(below)
 
     def _folder(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""
-        events = [file for file in files if binary.is_event_file(file.name)]
+        events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
-            yield binary.read_event_files(self._source(folder), events)
+            yield from tensorboard.read_event_files(self._source(folder), events)
         state = folder / _STATE if folder / _STATE in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
@@ -153,12 +123,11 @@ class _Finder:
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
         source, suffix = self._source(file), file.suffix.lower()
-        if binary.is_event_file(file.name):
+        if tensorboard.is_event_file(file.name):
             shown = source.name.rpartition("/")[0] or source.name
-            yield binary.read_event_files(replace(source, name=shown), [file])
+            yield from tensorboard.read_event_files(replace(source, name=shown), [file])
         elif suffix == ".wandb":
-            home = self._name(file.parent)
-            yield binary.read_offline_run(replace(source, name=home, parts=source.parts[:-1]))
+            self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         elif file.name == _STATE:
             yield self._trainer_state(file, file.parent)
         elif suffix in (".db", ".sqlite", ".sqlite3") and (
@@ -167,8 +136,8 @@ class _Finder:
             yield from mlflow.read_database(source)
         elif suffix in (".csv", ".tsv", ".jsonl"):
             yield from tables.read_table(source)
-        elif _is_archive(file) or suffix in (".gz", ".bz2", ".xz"):
-            self._skip(file, "packed inside a folder; unpack it")
+        elif suffix in _PACKED:
+            self._skip(file, "packed; unpack it")
         else:
             self._skip(file, _OTHER)
 
@@ -201,53 +170,31 @@ def _last_checkpoint(folder: Path) -> Path | None:
 
 # --- archives -------------------------------------------------------------------------------------
 
-_Member = tuple[str, int, Callable[[], object] | None]
-"""Name, size, and what unpacks it; None for a link or a device."""
-
-
-def _is_archive(file: Path) -> bool:
-    return file.name.lower().endswith(_ARCHIVES)
-
 
 def _unpack(file: Path, place: str, into: Path) -> list[str]:
-    """Unpack an archive's regular files; return the names of links and devices in it."""
-    left_out, size = [], 0
+    """Unpack an archive's regular files; return the names of the links in it."""
+    links, size = [], 0
     try:
-        with open_log(file, place) as handle:
-            read = _zipped if file.name.lower().endswith(".zip") else _tarred
-            for name, own, extract in read(handle, into):
-                size += own
-                path = PurePosixPath(name.replace("\\", "/"))
+        with open_log(file, place) as handle, zipfile.ZipFile(handle) as archive:
+            for one in archive.infolist():
+                size += one.file_size
+                path = PurePosixPath(one.filename.replace("\\", "/"))
+                fault = None
                 if path.is_absolute() or ".." in path.parts:
-                    fault = f"the path '{name[:200]}', which leads out of it; expected none"
-                    raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
-                if size > MAX_UNPACKED_BYTES:
+                    fault = f"the path '{one.filename[:200]}', which leads out of it; expected none"
+                elif size > MAX_UNPACKED_BYTES:
                     fault = f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
+                if fault is not None:
                     raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
-                if extract is None:
-                    left_out.append(name)
+                if stat.S_ISLNK(one.external_attr >> 16):
+                    links.append(one.filename)
                 else:
-                    extract()
+                    made = time.mktime((*one.date_time, 0, 0, -1))
+                    os.utime(archive.extract(one, into), (made, made))
     except LogError:
         raise
-    except Exception as error:  # what the libraries raise over damaged archives has no end
+    except Exception as error:  # what the library raises over damaged archives has no end
         raise LogError(
             place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
         ) from None
-    return left_out
-
-
-def _zipped(handle: IO[bytes], into: Path) -> Iterator[_Member]:
-    with zipfile.ZipFile(handle) as archive:
-        for one in archive.infolist():
-            is_link = stat.S_ISLNK(one.external_attr >> 16)
-            extract = None if is_link else partial(archive.extract, one, into)
-            yield one.filename, one.file_size, extract
-
-
-def _tarred(handle: IO[bytes], into: Path) -> Iterator[_Member]:
-    with tarfile.open(fileobj=handle, mode="r:*") as archive:
-        for one in archive:
-            if not one.isdir():
-                extract = partial(archive.extract, one, into, filter="data")
-                yield one.name, one.size, extract if one.isreg() else None
+    return links

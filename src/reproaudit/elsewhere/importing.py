@@ -1,15 +1,13 @@
 """Somebody else's logs into a folder that `reproaudit judge` reads.
 
-What became of every log is told in the manifest, in sentences, and in a file of data beside it.
+What became of every log is told in the manifest, in sentences, and in the terminal.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -27,7 +25,6 @@ from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile, read_mappi
 from reproaudit.elsewhere.measuring import Measured, measure
 from reproaudit.elsewhere.roles import (
     PlacedRun,
-    Roles,
     Scope,
     axes_of,
     compare_settings,
@@ -37,14 +34,10 @@ from reproaudit.elsewhere.roles import (
     scope_of,
     some,
 )
-from reproaudit.elsewhere.submission import PROTOCOL
-from reproaudit.elsewhere.writing import MeasuredRuns, fill_folder, manifest_head
+from reproaudit.elsewhere.writing import MeasuredRuns, manifest_head, write_submission
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
-
-MAX_LISTED = 12
-"""Tags that the terminal lists; the protocol has all of them."""
 
 
 def import_logs(
@@ -54,7 +47,6 @@ def import_logs(
     mapping_file: Path | None = None,
     *,
     claims: Sequence[str] = (),
-    seeds: Sequence[str] = (),
     **said: str | None,
 ) -> tuple[dict[str, Any], list[str], Table]:
     """Read the logs and write the folder; return what became of what: data, lines, settings.
@@ -64,7 +56,6 @@ def import_logs(
         logs: files and folders; `out` is the folder to write.
         mapping_file: the mapping file; None if there is none.
         claims: the claims to import for; all if none.
-        seeds: NAME=NUMBER, as written.
         said: `tier`, `who` and `source`; those of the mapping file where they are None.
 
     Raises:
@@ -77,62 +68,50 @@ def import_logs(
     tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    scope, numbers = scope_of(audit, tier, claims), _seeds(seeds)
+    scope = scope_of(audit, tier, claims)
     remedy = "Name another with --out, or remove it."
     with new_folder(out, remedy) as folder, scratch_folder() as scratch:
         found, skipped = find_runs(logs, axes_of(audit), mapping.step, scratch)
-        placed = place_runs(audit, scope, found, mapping, numbers)
+        placed = place_runs(audit, scope, found, mapping)
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
-        roles = _measured_roles(audit, scope, placed, stated, mapping)
+        roles = [
+            _role(audit, scope, batch, of_batch, stated[batch.experiment], mapping)
+            for batch, of_batch in placed.items()
+        ]
+        _refuse_unlogged(audit, roles, mapping)
         runs = [one.run for role in placed.values() for one in role.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
-        notes = tuple(_notes(mapping, ignored, skipped))
-        protocol: dict[str, Any] = {
-            "paper": audit.paper.slug,
-            "roles": [_of_role(role) for role in roles],
-            "ignored_runs": ignored,
-            "skipped": skipped,
-            "settings": compare_settings(audit, placed),
-            "notes": list(notes),
-        }
+        notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
+        compared = compare_settings(audit, placed)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
-        fill_folder(folder, audit, [_measured(role) for role in roles if role.measured], head)
-        text = json.dumps(protocol, indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / PROTOCOL).write_text(text + "\n", encoding="utf-8")
+        write_submission(folder, audit, [_measured(role) for role in roles if role.measured], head)
     lines = [
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
-        for line in _lines(scope, mapping, roles, notes)
+        for line in _lines(scope, mapping, roles)
     ]
-    return {"folder": str(out), **protocol}, lines, _settings_table(protocol["settings"])
-
-
-def _seeds(written: Iterable[str]) -> dict[str, int]:
-    seeds = {}
-    for one in written:
-        name, _, number = one.rpartition("=")
-        if not name or not number.isdecimal() or int(number) >= 2**32:
-            raise UsageError(f"--seed: found '{one}'; expected NAME=NUMBER, such as logs/run_a=3.")
-        seeds[name] = int(number)
-    return seeds
+    data = {
+        "folder": str(out),
+        "ignored_runs": ignored,
+        "skipped": skipped,
+        "settings": compared,
+        "lines": [*lines, *notes],
+    }
+    return data, [*lines, *notes], _settings_table(compared)
 
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
     loggers = ", ".join(sorted({run.source for run in runs}))
     names = ", ".join(path.name or str(path.resolve().name) for path in logs)
+    youngest = max(file.stat().st_mtime for run in runs for file in run.files)
     return Origin(
         who=mapping.who or "not stated",
         source=on_one_line(mapping.source or f"{loggers} logs: {names}", 300),
         framework=mapping.framework or f"not stated; logged by {loggers}",
-        made=mapping.date or max(run.made or _changed(run) for run in runs),
+        made=mapping.date or datetime.fromtimestamp(youngest, UTC).date(),
     )
-
-
-def _changed(run: LoggedRun) -> date:
-    """Return the day of a run's youngest file."""
-    return datetime.fromtimestamp(max(file.stat().st_mtime for file in run.files), UTC).date()
 
 
 def _measured(role: _Role) -> MeasuredRuns:
@@ -165,21 +144,6 @@ class _Role:
     withheld: Mapping[str, tuple[str, ...]]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
-
-
-def _measured_roles(
-    audit: Audit,
-    scope: Scope,
-    placed: Roles,
-    stated: Mapping[str, Mapping[str, SettingValue]],
-    mapping: MappingFile,
-) -> list[_Role]:
-    roles = [
-        _role(audit, scope, batch, runs, stated[batch.experiment], mapping)
-        for batch, runs in placed.items()
-    ]
-    _refuse_unlogged(audit, roles, mapping)
-    return roles
 
 
 def _role(
@@ -291,8 +255,14 @@ def _refuse_unlogged(audit: Audit, roles: Sequence[_Role], mapping: MappingFile)
 # --- what became of the logs ----------------------------------------------------------------------
 
 
-def _notes(mapping: MappingFile, ignored: Sequence[str], skipped: Sequence[str]) -> Iterator[str]:
+def _notes(
+    mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Sequence[str]
+) -> Iterator[str]:
     """Yield what a reader of the measurements is to know, in sentences for the manifest."""
+    for role in roles:
+        for name, reasons in role.withheld.items():
+            which = role_words(role.batch)
+            yield f"Left out, not whole: '{name}' of {which}: {'; '.join(reasons)}."
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
     if skipped:
@@ -312,35 +282,10 @@ def _within(run: str) -> str:
     return "/".join(PurePath(run).parts[-2:])
 
 
-def _of_role(role: _Role) -> dict[str, Any]:
-    runs = [
-        {
-            "name": one.run.name,
-            "logger": one.run.source,
-            "seed": seed,
-            "step": one.run.step,
-            "status": "diverged" if one.diverged else "completed",
-            "files": {file.name: _digest(file) for file in one.run.files},
-            "configurations": [file.name for file in one.run.configurations],
-        }
-        for seed, one in role.runs.items()
-    ]
-    lists = {name: list(getattr(role, name)) for name in ("measured", "absent", "ignored")}
-    withheld = {name: list(reasons) for name, reasons in role.withheld.items()}
-    return {"role": role_words(role.batch), "runs": runs, "withheld": withheld, **lists}
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
 # --- the terminal ---------------------------------------------------------------------------------
 
 
-def _lines(
-    scope: Scope, mapping: MappingFile, roles: Sequence[_Role], notes: Sequence[str]
-) -> Iterator[str]:
+def _lines(scope: Scope, mapping: MappingFile, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         which = role_words(role.batch)
         runs = [one.run for one in role.runs.values()]
@@ -353,16 +298,13 @@ def _lines(
             source = "" if quantity is None else f" = {quantity.words}"
             points = max(1 if one.steps is None else len(one.steps) for one in by_seed.values())
             yield f"  {name}{source}: {points} points in each run"
-        for name, reasons in role.withheld.items():
-            yield f"left out, not whole: '{name}' of {which}: {'; '.join(reasons)}"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
     for batch in scope.batches:
         if batch not in {role.batch for role in roles}:
             yield f"no run of {role_words(batch)}; claims that need it will be not tested"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
-        yield f"ignored tags: {some(ignored, MAX_LISTED)}"
-    yield from notes
+        yield f"ignored tags: {some(ignored)}"
 
 
 def _settings_table(compared: Sequence[Mapping[str, Any]]) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +22,7 @@ MAX_TEXT_BYTES = 2**27
 MAX_CONFIG_BYTES = 2**22
 """Of one configuration."""
 MAX_LOG_BYTES = 2**32
-"""Of an event file, a W&B log or a database; these are read piece by piece."""
+"""Of an event file or a database; these are read piece by piece."""
 
 LoggedCoordinates = frozenset[tuple[str, float | str]]
 """Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
@@ -96,7 +95,7 @@ class LoggedRun:
 
     Attributes:
         name: what messages and the mapping call it: its path, or its name in the store.
-        source: the logger: TensorBoard, MLflow, W&B, Lightning, Hugging Face, table.
+        source: the logger: TensorBoard, MLflow, Hugging Face, W&B export, table.
         folder: where it lies; configurations are looked for here and above.
         parts: the names in which a seed may be written, from the outermost to the run's own.
         files: what was read.
@@ -105,7 +104,6 @@ class LoggedRun:
         seed: the seed, where the log has a column of seeds.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
-        made: when it was logged, if the log says so.
         configurations: the files that its configuration was read from.
     """
 
@@ -119,7 +117,6 @@ class LoggedRun:
     seed: int | None = None
     not_whole: tuple[str, ...] = ()
     step: str | None = None
-    made: date | None = None
     configurations: tuple[Path, ...] = ()
 
 
@@ -157,14 +154,6 @@ class CurveBuilder:
                 self._faults.get((tag, at)),
             )
         return found
-
-
-def day_of(seconds: float | None) -> date | None:
-    """Return the UTC day of a Unix time; None if there is none, or it is no time."""
-    try:
-        return None if not seconds else datetime.fromtimestamp(seconds, UTC).date()
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def number_of(value: Any) -> float | None:
@@ -210,16 +199,12 @@ def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
         raise LogError(place, text) from None
 
 
-def read_log(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> bytes:
-    """Read all of a file."""
-    with open_log(path, place, most) as handle:
-        return handle.read()
-
-
 def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
     """Read all of a text file in UTF-8, without the mark that may precede it."""
+    with open_log(path, place, most) as handle:
+        data = handle.read()
     try:
-        return read_log(path, place, most).decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LogError(
             place, f"found bytes that are no UTF-8 text at {error.start}; expected text."

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
@@ -156,18 +155,15 @@ def _refuse_unusable(curve: Curve, place: str) -> None:
     """Refuse what is no number, and steps that are lacking or out of order."""
     if curve.fault is not None:
         raise LogError(place, f"found that {curve.fault}; expected numbers with their steps.")
-    if curve.steps is not None:
-        refuse_disorder(curve.steps, place)
-    elif len(curve.values) > 1:
-        raise LogError(
-            place,
-            f"found {len(curve.values)} numbers and no column of steps; expected steps. Name "
-            "the column under 'step' in the mapping.",
-        )
-
-
-def refuse_disorder(steps: NDArray[np.int64], place: str) -> None:
-    """Refuse steps below 0, that come twice, or out of order."""
+    steps = curve.steps
+    if steps is None:
+        if len(curve.values) > 1:
+            raise LogError(
+                place,
+                f"found {len(curve.values)} numbers and no column of steps; expected steps. Name "
+                "the column under 'step' in the mapping.",
+            )
+        return
     if len(steps) and steps[0] < 0:
         raise LogError(place, f"found the step {steps[0]}; expected none below 0.")
     wrong = np.flatnonzero(np.diff(steps) <= 0)
@@ -251,9 +247,9 @@ def measurements_of(
     """Return measurements of one run as records hold them."""
     kinds: dict[MeasurementKind, dict[str, Any]] = {kind: {} for kind in MeasurementKind}
     for name, one in found.items():
-        steps = () if one.steps is None else tuple(one.steps.tolist())
-        is_series = declared[name].kind is MeasurementKind.SERIES
-        made = Series(steps=steps, values=one.values) if is_series else one.values
+        made: Any = one.values
+        if one.steps is not None:
+            made = Series(steps=tuple(one.steps.tolist()), values=made)
         kinds[declared[name].kind][name] = made
     return Measurements(
         scalars={name: float(value) for name, value in kinds[MeasurementKind.SCALAR].items()},

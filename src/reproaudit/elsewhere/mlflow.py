@@ -19,7 +19,6 @@ from reproaudit.elsewhere.logged import (
     LogError,
     LoggedRun,
     LogSource,
-    day_of,
     number_of,
     open_log,
     parse_yaml,
@@ -41,7 +40,6 @@ def _run(
     meta: Any,
 ) -> LoggedRun:
     """Return a run of either store; `meta` holds what MLflow keeps of it, the status in words."""
-    ended = number_of(meta.get("end_time")) or number_of(meta.get("start_time"))
     status = meta["status"]
     return source.run(
         "MLflow",
@@ -49,7 +47,6 @@ def _run(
         files=tuple(files),
         config=config,
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
-        made=day_of(None if ended is None else ended / 1000),
     )
 
 
@@ -154,7 +151,7 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
                 source.name,
                 f"found no table '{table}'; expected an MLflow store. Leave the file out.",
             )
-    columns = ("name", "status", "start_time", "end_time", "lifecycle_stage")
+    columns = ("name", "status", "lifecycle_stage")
     query = f"SELECT run_uuid, {', '.join(columns)} FROM runs ORDER BY start_time, run_uuid"
     found: dict[str, LoggedRun] = {}
     for run_id, *values in database.execute(query).fetchall():

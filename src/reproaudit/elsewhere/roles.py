@@ -36,7 +36,6 @@ from reproaudit.elsewhere.logged import (
     read_log_text,
 )
 from reproaudit.elsewhere.mapping import MappingFile, RunRule
-from reproaudit.elsewhere.tables import STATED_BY_TRAINER
 from reproaudit.errors import UsageError, did_you_mean
 
 CONFIG_FILES = (
@@ -51,7 +50,6 @@ CONFIG_FILES = (
     "arguments.json",
     "training_args.json",
     "params.json",
-    "files/config.yaml",
 )
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments."""
 SEED_NAMES = (
@@ -63,11 +61,7 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
-_SEED_IN_NAME = (
-    re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE),
-    re.compile(r"(?:^|[^a-z0-9])s[=_\-]?(\d{1,10})(?![0-9])", re.IGNORECASE),
-)
-"""A seed in a name: seed_3, and s3 where no part says seed."""
+_SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
@@ -189,11 +183,9 @@ def configured(run: LoggedRun, root: Path) -> LoggedRun:
             raise LogError(place, "found no names with values; expected a configuration.")
         for name, raw in flat("", _unwrapped(tree)):
             value = _plain(raw)
-            # a Trainer settles by itself what its arguments leave open: its state says what it did
-            is_open = name == "num_train_epochs" or (name, value) == ("max_steps", -1)
             if name not in config:
                 config[name], stated[name] = value, file.name
-            elif not (alike(config[name], value) or (run.source == "Hugging Face" and is_open)):
+            elif not alike(config[name], value):
                 raise LogError(
                     place,
                     f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}; expected "
@@ -249,7 +241,7 @@ def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
 
 def seed_of(run: LoggedRun) -> int:
     """Return a run's seed: a column of its table, its configuration, or its name."""
-    remedy = f"Say --seed '{run.name}=NUMBER'."
+    remedy = f'Say in a mapping file `runs: [{{match: "{run.name}", seed: NUMBER}}]`.'
     found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
     for name, value in seeds_in(run.config):
         text = str(value).strip()
@@ -260,12 +252,9 @@ def seed_of(run: LoggedRun) -> int:
                 f"number. {remedy}",
             )
         found.setdefault(int(text), f"its configuration ({name})")
-    for pattern in _SEED_IN_NAME:
-        named = [(part, one) for part in run.parts for one in pattern.finditer(part)]
-        for part, matched in named:
+    for part in run.parts:
+        for matched in _SEED_IN_NAME.finditer(part):
             found.setdefault(int(matched.group(1)), f"its name ('{part}')")
-        if named or found:
-            break
     if len(found) == 1:
         return next(iter(found))
     if not found:
@@ -300,14 +289,10 @@ Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 
 
 def place_runs(
-    audit: Audit,
-    scope: Scope,
-    runs: Sequence[LoggedRun],
-    mapping: MappingFile,
-    seeds: Mapping[str, int],
+    audit: Audit, scope: Scope, runs: Sequence[LoggedRun], mapping: MappingFile
 ) -> Roles:
     """Give every run that is not ignored its role and seed."""
-    _refuse_unmatched(audit, runs, mapping, seeds)
+    _refuse_unmatched(audit, runs, mapping)
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in scope.batches}
     for run in runs:
         rule = mapping.rule(run.name) or RunRule(match="*")
@@ -320,9 +305,7 @@ def place_runs(
             batch = _of_stated(audit, stated, batches, run)
         else:
             batch = _of_settings(rule.settings, batches, run)
-        told = [seed for pattern, seed in seeds.items() if fnmatchcase(run.name, pattern)]
-        seed = told[0] if told else rule.seed
-        seed = seed_of(run) if seed is None else seed
+        seed = seed_of(run) if rule.seed is None else rule.seed
         one, role = PlacedRun(run, seed, rule.status == "diverged", stated, names), roles[batch]
         if seed in role:
             raise LogError(
@@ -338,17 +321,14 @@ def place_runs(
     return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
 
-def _refuse_unmatched(
-    audit: Audit, runs: Sequence[LoggedRun], mapping: MappingFile, seeds: Mapping[str, int]
-) -> None:
-    """Refuse rules and seeds for runs that are not there, and settings that the audit lacks."""
+def _refuse_unmatched(audit: Audit, runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
+    """Refuse rules for runs that are not there, and settings that the audit lacks."""
     names = [run.name for run in runs]
-    patterns = {one.match: f"runs: match '{one.match}'" for one in mapping.runs}
-    for pattern, place in [*patterns.items(), *((one, f"--seed '{one}'") for one in seeds)]:
+    for pattern in (rule.match for rule in mapping.runs):
         if not any(fnmatchcase(name, pattern) for name in names):
             wider = any(pattern in name for name in names)
             hint = f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
-            raise UsageError(f"{place}: found no such run. {hint}")
+            raise UsageError(f"runs: match '{pattern}': found no such run. {hint}")
     known = {name for one in audit.experiments for name in audit.settings_of(one)}
     for name in mapping.configuration:
         if name not in known:
@@ -541,8 +521,7 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: Mapp
         left, right = a.get(key, "nothing"), b.get(key, "nothing")
         own = key not in one.names | other.names and _OWN.search(normal(key))
         varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
-        by_seed = alike(_unseeded(left, one), _unseeded(right, other))
-        if not (own or varies or by_seed or alike(left, right)):
+        if not (own or varies or alike(left, right)):
             raise LogError(
                 other.run.name,
                 f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same "
@@ -551,17 +530,10 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: Mapp
                 "under 'vary'.",
             )
     stems = {re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in (one, other)}
-    named_only = not (a.keys() | b.keys()) - set(STATED_BY_TRAINER)
-    if named_only and len(stems) > 1 and mapping.rule(other.run.name) is None:
+    if not (a or b) and len(stems) > 1 and mapping.rule(other.run.name) is None:
         raise LogError(
             other.run.name,
             f"found a run without configuration whose name differs from '{one.run.name}' in more "
             "than its seed; expected to be told that both are the same. Say in the mapping's "
             "'runs' what they are.",
         )
-
-
-def _unseeded(value: Any, placed: PlacedRun) -> Any:
-    """Return a value with the seed taken out of a text that is no number: "out/seed_3"."""
-    is_text = isinstance(value, str) and number_of(value) is None
-    return value.replace(str(placed.seed), "#") if is_text else value

@@ -1,9 +1,9 @@
 """Measurements made elsewhere: the authors' own logs, another framework's runs.
 
-A folder holds a manifest (their origin, and the files of each run) and the files: CSV, JSON or NPZ.
-Here they are held against the audit's declarations, and made into records that carry their origin,
-so that they are judged as ours are and never passed off as ours. All faults are told at once, each
-with its place; of a file the first one.
+A folder holds a manifest (their origin, and the files of each run) and tables. Here they are held
+against the audit's declarations, and made into records that carry their origin, so that they are
+judged as ours are and never passed off as ours. All faults of the manifest are told at once, then
+those of the tables, each with its place; of a table the first one.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
@@ -13,20 +13,17 @@ none of its own). Seeds of another program are mere labels.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import re
-import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from reproaudit.audit.loading import read_as
@@ -34,20 +31,10 @@ from reproaudit.audit.model import Audit, SettingName, Text, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.audit.values import fits, kind_of, shown
 from reproaudit.cell import SettingValue, canonical_settings
-from reproaudit.declarations import Declaration, MeasurementKind, Name, StrictModel, misfit
-from reproaudit.elsewhere.logged import (
-    MAX_STEP,
-    Curve,
-    LogError,
-    LoggedRun,
-    LogSource,
-    on_one_line,
-    parse_json,
-    read_log,
-    read_log_text,
-)
+from reproaudit.declarations import Declaration, Name, StrictModel, misfit
+from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, LogSource, on_one_line
 from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import measure, measurements_of, refuse_disorder
+from reproaudit.elsewhere.measuring import measure, measurements_of
 from reproaudit.elsewhere.roles import axes_of, end_beside, role_words, some, stated_length
 from reproaudit.elsewhere.tables import read_table
 from reproaudit.errors import SpecError, UsageError, did_you_mean
@@ -66,17 +53,13 @@ OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
 DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
-MOST_TEXT_BYTES = 2**23
-"""Of one CSV or JSON file. Larger measurements come as NPZ."""
-MOST_ARRAY_BYTES = 2**26
-"""Of one NPZ file, as it is and unpacked: curves and small matrices, not checkpoints."""
+TABLES = (".csv", ".tsv", ".jsonl")
+"""Of measurements: comma or tab between the columns, or a JSON object on each line."""
 
 
 # --- the manifest ---------------------------------------------------------------------------------
 
-NAMES = ("manifest.yaml", "manifest.yml", "manifest.json")
-PROTOCOL = "import.json"
-"""The file in which `import` says what became of every log; no measurements stand in it."""
+MANIFEST = "manifest.yaml"
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
@@ -93,7 +76,7 @@ class Run(StrictModel):
     status: Literal["completed", "diverged"] = "completed"
     """The end of the runs; diverged ones may hold numbers that are not finite."""
     files: tuple[Text, ...] = Field(min_length=1, max_length=1_000)
-    """CSV, JSON or NPZ files beside the manifest; ``{seed}`` in a name stands for each seed."""
+    """Tables beside the manifest; ``{seed}`` in a name stands for each seed."""
 
 
 class Manifest(StrictModel):
@@ -145,19 +128,16 @@ def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
-    found = _manifests(folder)
-    if len(found) != 1:
-        what = f"{len(found)} manifests" if found else "no manifest"
-        raise UsageError(f"{folder}: holds {what}; expected one of {', '.join(NAMES)}.")
-    file = found[0].name
-    manifest, document, faults = read_as(Manifest, found[0], "a manifest")
+    if not (folder / MANIFEST).exists():
+        raise UsageError(f"{folder}: holds no {MANIFEST}; expected one.")
+    manifest, document, faults = read_as(Manifest, folder / MANIFEST, "a manifest")
     if manifest is None or document is None:
-        raise SpecError("\n".join(str(replace(one, file=file)) for one in faults))
+        raise SpecError("\n".join(str(replace(one, file=MANIFEST)) for one in faults))
 
     def placed(*loc: str | int) -> str:
         line, column = document.place(loc)
         path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc).lstrip(".")
-        return f"{file}:{line}:{column}: {path}"
+        return f"{MANIFEST}:{line}:{column}: {path}"
 
     if manifest.date > datetime.now(UTC).date() + timedelta(days=1):  # tomorrow, east of here
         text = f"found {manifest.date}, which is in the future; expected the day of the runs."
@@ -178,13 +158,13 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
     """
     found = {}
     for folder in folders:
-        own = _manifests(folder)
-        below = {one.name: one for one in sorted(folder.iterdir()) if _manifests(one)}
+        own = (folder / MANIFEST).exists()
+        below = {one.name: one for one in sorted(folder.iterdir()) if (one / MANIFEST).exists()}
         paper = read_manifest(folder)[0].paper if own else None
         if not own and not below:
             raise UsageError(
-                f"{folder}: holds no manifest; expected one of {', '.join(NAMES)} in it, or in "
-                "a subfolder named after the paper."
+                f"{folder}: holds no {MANIFEST}; expected one in it, or in a subfolder named "
+                "after the paper."
             )
         if own and paper is None and len(slugs) != 1:
             raise UsageError(
@@ -193,10 +173,6 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
             )
         found.update({paper or slugs[0]: folder} if own else below)
     return found
-
-
-def _manifests(folder: Path) -> list[Path]:
-    return [folder / name for name in NAMES if (folder / name).exists()]
 
 
 # --- measurements ---------------------------------------------------------------------------------
@@ -228,42 +204,58 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         UsageError: if the folder or its manifest is missing.
         SpecError: listing everything that does not fit.
     """
+    reader = open_submission(audit, folder)
+    found: dict[tuple[str, str], dict[int, Record]] = {}
+    for index, run in enumerate(reader.manifest.runs):
+        role, batch = reader.roles[index]
+        records = found.setdefault(_key(audit, batch), {})
+        records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
+        if role is not Role.CONSTRUCTED:
+            reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
+    reader.raise_if_any()
+    remarks = [*reader.manifest.noted, *reader.unread(), *reader.absent(found.keys())]
+    for role, batch in dict.fromkeys(reader.roles):
+        if role is not Role.CONSTRUCTED:  # a constructed solution is one point
+            remarks += _ends(audit, batch, found[_key(audit, batch)])
+    return Submission(
+        audit=audit,
+        tier=reader.manifest.tier,
+        records=tuple(record for records in found.values() for record in records.values()),
+        remarks=tuple(remarks),
+        found=found,
+    )
+
+
+def open_submission(audit: Audit, folder: Path) -> _Reader:
+    """Read the manifest of a folder, and tell the role of each run; no table is read yet.
+
+    Raises:
+        UsageError: if the folder or its manifest is missing.
+        SpecError: listing everything in the manifest that does not fit.
+    """
     manifest, placed = read_manifest(folder)
     reader = _Reader(audit, folder.resolve(), manifest, placed)
     reader.check_manifest()
     planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for role, batch in plan(audit, manifest.tier):  # the experiments come first
         planned.setdefault(_key(audit, batch), (role, batch))
-    found: dict[tuple[str, str], dict[int, Record]] = {}
+    seen = set()
     for index, run in enumerate(manifest.runs):
         settings = tuple(run.settings.items())
         key = _key(audit, Batch(run.experiment, manifest.tier, settings, run.seeds))
         if key not in planned:
             reader.refuse_role(run, index, [batch for _, batch in planned.values()])
             continue
-        records = found.setdefault(key, {})
+        reader.roles.append(planned[key])
         for number, seed in enumerate(run.seeds):
-            if seed in records:
+            if (key, seed) in seen:
                 reader.fault(
                     placed("runs", index, "seeds", number),
                     f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
                 )
-            records[seed] = reader.record(run, index, seed)
-        role, batch = planned[key]
-        if role is not Role.CONSTRUCTED:
-            reader.refuse_copies(role_words(batch), records, placed("runs", index))
+            seen.add((key, seed))
     reader.raise_if_any()
-    remarks = [*manifest.noted, *reader.unread(), *reader.absent(found.keys())]
-    for key, records in found.items():
-        if planned[key][0] is not Role.CONSTRUCTED:  # a constructed solution is one point
-            remarks += _ends(audit, planned[key][1], records)
-    return Submission(
-        audit=audit,
-        tier=manifest.tier,
-        records=tuple(record for records in found.values() for record in records.values()),
-        remarks=tuple(remarks),
-        found=found,
-    )
+    return reader
 
 
 def _key(audit: Audit, batch: Batch) -> tuple[str, str]:
@@ -286,22 +278,12 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
         )
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """One seed of a run of the manifest, as the audit declares it; `alone`: in files of its own."""
-
-    declared: Mapping[str, Declaration]
-    settings: Mapping[str, SettingValue]
-    seed: int
-    alone: bool
-    diverged: bool
-
-
 @dataclass
 class _Reader:
     """Reads the runs of one manifest; faults are gathered, each once.
 
     Attributes:
+        roles: the role of each run, and the runs of the plan that it stands for.
         taken: the files that were read, each with the seeds that were taken from it.
     """
 
@@ -309,6 +291,7 @@ class _Reader:
     folder: Path
     manifest: Manifest
     placed: Placed
+    roles: list[tuple[Role, Batch]] = field(default_factory=list)
     taken: dict[Path, set[int]] = field(default_factory=dict)
     _tables: dict[Path, list[LoggedRun]] = field(default_factory=dict)
     _faults: dict[str, None] = field(default_factory=dict)
@@ -404,7 +387,7 @@ class _Reader:
         unread = [
             one.relative_to(self.folder).as_posix()
             for one in sorted(self.folder.rglob("*"))
-            if not one.is_dir() and one.name not in (*NAMES, PROTOCOL) and one not in self.taken
+            if not one.is_dir() and one.name != MANIFEST and one not in self.taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
@@ -432,10 +415,7 @@ class _Reader:
         manifest, slug = self.manifest, self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
-        declared = self.audit.measurements_of(run.experiment)
-        diverged = run.status == "diverged"
-        wanted = _Wanted(declared, settings, seed, len(run.seeds) == 1, diverged)
-        measured = self._measured(run, index, wanted)
+        measured = self._measured(run, index, seed, settings)
         origin = Origin(
             who=manifest.who,
             source=manifest.source,
@@ -451,7 +431,7 @@ class _Reader:
             settings=settings,
             seed=seed,
             status=CellStatus(run.status),
-            error="as its manifest says" if diverged else None,
+            error="as its manifest says" if run.status == "diverged" else None,
             proxy=manifest.proxy,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
@@ -462,26 +442,28 @@ class _Reader:
             measurements=measured,
         )
 
-    def _measured(self, run: Run, index: int, wanted: _Wanted) -> Measurements:
-        """Return the measurements of one seed, out of all its files, that fit."""
+    def _measured(
+        self, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
+    ) -> Measurements:
+        """Return the measurements of one seed, out of all its tables, that fit."""
+        declared = self.audit.measurements_of(run.experiment)
+        diverged = run.status == "diverged"
         found: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
-            one = replace(wanted, alone=wanted.alone or "{seed}" in written)
             with self._gathered():
-                path = self._path(written, one.seed, self.placed("runs", index, "files", number))
-                place = path.relative_to(self.folder).as_posix()
-                for name, curve in self._read(path, place, one).items():
-                    here = f"{place}: {on_one_line(name, 80)}"
+                path = self._path(written, seed, self.placed("runs", index, "files", number))
+                logged = self._logged(path, seed, len(run.seeds) == 1 or "{seed}" in written)
+                for name in logged.curves:
                     with self._gathered():
                         if name in found:
                             text = f"found it in {found[name].place}, too; expected once."
-                            raise LogError(here, text)
-                        found[name] = _fitted(name, replace(curve, place=here), one)
-        measured = measurements_of(wanted.declared, found)
-        if wanted.diverged:
+                            raise LogError(f"{logged.name}: {name}", text)
+                        found[name] = _declared(logged, name, declared, settings, diverged)
+        measured = measurements_of(declared, found)
+        if diverged:
             return measured.finite_part()
         for name, curve in found.items():
-            if fault := misfit(name, wanted.declared[name], measured, wanted.settings):
+            if fault := misfit(name, declared[name], measured, settings):
                 self.fault(curve.place, f"{fault}.")
         return measured
 
@@ -505,154 +487,58 @@ class _Reader:
         fault = f"found '{on_one_line(written, 80)}' ({reason}; seed {seed})"
         raise LogError(place, f"{fault}; expected a file inside the manifest's folder.")
 
-    # --- files ------------------------------------------------------------------------------------
+    # --- tables -----------------------------------------------------------------------------------
 
-    def _read(self, path: Path, place: str, wanted: _Wanted) -> Mapping[str, Curve]:
-        """Return the numbers of one seed in a file by name."""
-        self.taken.setdefault(path, set()).add(wanted.seed)
-        kind = path.suffix.lower()
-        if kind == ".csv":
-            if path not in self._tables:  # which is read once however many seeds it holds
-                source = LogSource(path, place, axes=axes_of(self.audit), step="step")
-                self._tables[path] = read_table(source, MOST_TEXT_BYTES)
-            return _of_table(self._tables[path], place, wanted)
-        if kind not in (".json", ".npz"):
-            raise LogError(place, f"found '{kind}'; expected one of .csv, .json, .npz.")
-        if not wanted.alone:
-            text = (
-                "found one file for several seeds; expected one for each, with {seed} in its name."
-            )
-            raise LogError(place, text)
-        tree = (_json_arrays if kind == ".json" else _npz_arrays)(path, place)
-        return {
-            name: Curve(place, tree.get(f"{name}.steps", tree.get("steps")), values)
-            for name, values in tree.items()
-            if name != "steps" and not name.endswith(".steps")
-        }
-
-
-def _of_table(runs: Sequence[LoggedRun], place: str, wanted: _Wanted) -> dict[str, Curve]:
-    by_seed = {run.seed: run for run in runs}
-    if len(by_seed) < len(runs):
-        text = "found several runs of one seed; expected a file for each, or no column of runs."
-        raise LogError(f"{place}:1", text)
-    if not wanted.alone and None in by_seed:
-        raise LogError(
-            f"{place}:1",
-            "found one table for several seeds without a column 'seed'; expected the column, "
-            "or {seed} in the file's name.",
-        )
-    run = by_seed.get(None, by_seed.get(wanted.seed))
-    if run is None or not run.curves:
-        raise LogError(place, f"found no number of seed {wanted.seed}; expected its rows.")
-    found: dict[str, Curve] = {}
-    for name, at in run.curves.items():
-        declaration = _declared(name, f"{place}: {on_one_line(name, 80)}", wanted)
-        quantity = LoggedQuantity(tag=name)
-        measured = measure(run, wanted.settings, name, declaration, quantity)
-        if measured is None or len(at) > math.prod(declaration.shape(wanted.settings)):
-            axes = [
-                f"{axis.name} {', '.join(map(str, axis.coordinates(wanted.settings)[:8]))}"
-                for axis in declaration.axes
-            ]
+    def _logged(self, path: Path, seed: int, alone: bool) -> LoggedRun:
+        """Return what a table holds of a seed; `alone`: it need not say which seed it is of."""
+        place = path.relative_to(self.folder).as_posix()
+        self.taken.setdefault(path, set()).add(seed)
+        if path.suffix.lower() not in TABLES:
+            raise LogError(place, f"found '{path.suffix}'; expected one of {', '.join(TABLES)}.")
+        if path not in self._tables:  # which is read once however many seeds it holds
+            source = LogSource(path, place, axes=axes_of(self.audit), step="step")
+            self._tables[path] = read_table(source)
+        by_seed = {run.seed: run for run in self._tables[path]}
+        if not alone and None in by_seed:
             raise LogError(
-                f"{place}: {name}",
-                "found numbers at other coordinates than the declared ones; expected "
-                f"{'; '.join(axes) or 'none'}.",
+                f"{place}:1",
+                "found one table for several seeds without a column 'seed'; expected the column, "
+                "or {seed} in the file's name.",
             )
-        found[name] = measured.curve
-    return found
+        run = by_seed.get(None, by_seed.get(seed))
+        if run is None or not run.curves:
+            raise LogError(place, f"found no number of seed {seed}; expected its rows.")
+        return run
 
 
-def _npz_arrays(path: Path, place: str) -> dict[str, NDArray[Any]]:
-    data = read_log(path, place, MOST_ARRAY_BYTES)
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.infolist()
-        size = sum(one.file_size for one in members)
-        if size > MOST_ARRAY_BYTES:
-            text = f"found {size:,} bytes unpacked; expected at most {MOST_ARRAY_BYTES:,}"
-            raise ValueError(text)
-        if len({one.filename for one in members}) < len(members):
-            raise ValueError("an array stands twice in it")
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            found = {name: arrays[name] for name in arrays.files}
-        for name, values in found.items():
-            if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
-                raise ValueError(f"'{name[:40]}' holds something else than numbers")
-        with np.errstate(over="ignore"):  # of extended precision; told as not finite
-            return {name: values.astype(np.float64) for name, values in found.items()}
-    except Exception as error:  # what zipfile and NumPy raise over damaged files has no end
-        reason = str(error) or type(error).__name__
-        raise LogError(place, f"is no NPZ file of plain arrays: {reason}.") from None
-
-
-def _json_arrays(path: Path, place: str) -> dict[str, NDArray[Any]]:
-    tree = parse_json(read_log_text(path, place, MOST_TEXT_BYTES), place)
-    if not isinstance(tree, dict):
-        raise LogError(place, "found no object; expected measurements by name.")
-    found: dict[str, NDArray[np.float64]] = {}
-    for name, node in tree.items():
-        here = f"{place}: {name}"
-        if isinstance(node, dict):
-            if set(node) != {"steps", "values"}:
-                text = "found an object; expected lists 'steps' and 'values' of a series."
-                raise LogError(here, text)
-            found[f"{name}.steps"] = _numbers(node["steps"], here)
-        found[name] = _numbers(node["values"] if isinstance(node, dict) else node, here)
-    return found
-
-
-def _numbers(node: Any, place: str) -> NDArray[np.float64]:
-    try:
-        array = np.array(node, dtype=object)
-        if array.ndim > 32 or not set(map(type, array.flat)) <= {int, float}:
-            raise ValueError  # truth values and text are no numbers
-        return array.astype(np.float64)
-    except (OverflowError, ValueError):
-        text = "found something else than numbers, or lists of different lengths; expected numbers."
-        raise LogError(place, text) from None
-
-
-def _declared(name: str, place: str, wanted: _Wanted) -> Declaration:
-    if name not in wanted.declared:
-        hint = did_you_mean(on_one_line(name, 80), wanted.declared)
-        raise LogError(place, f"found a measurement which the experiment does not declare. {hint}")
-    return wanted.declared[name]
-
-
-def _fitted(name: str, curve: Curve, wanted: _Wanted) -> Curve:
-    """Return a measurement, once its steps, shape and numbers are as declared."""
-    place, declaration = curve.place, _declared(name, curve.place, wanted)
-    is_series = declaration.kind is MeasurementKind.SERIES
-    steps = _whole_steps(curve) if is_series else None
-    shape = declaration.shape(wanted.settings)
-    expected = shape if steps is None else (len(steps), *shape)
-    if curve.values.shape != expected:
-        axes = [*(["step"] if is_series else []), *(axis.name for axis in declaration.axes)]
-        words = " by ".join(axes) or "a single number"
-        raise LogError(place, f"found shape {curve.values.shape}; expected {expected}: {words}.")
-    if not wanted.diverged and not is_finite(curve.values).all():
-        index = np.argwhere(~is_finite(curve.values))[0].tolist()
+def _declared(
+    run: LoggedRun,
+    name: str,
+    declared: Mapping[str, Declaration],
+    settings: Mapping[str, SettingValue],
+    diverged: bool,
+) -> Curve:
+    """Return a measurement of a run, once its coordinates and numbers are as declared."""
+    if name not in declared:
+        called = on_one_line(name, 80)
+        hint = did_you_mean(called, declared)
+        text = f"found a measurement which the experiment does not declare. {hint}"
+        raise LogError(f"{run.files[0].name}: {called}", text)
+    measured = measure(run, settings, name, declared[name], LoggedQuantity(tag=name))
+    if measured is None or len(run.curves[name]) > math.prod(declared[name].shape(settings)):
+        axes = [
+            f"{axis.name} {', '.join(map(str, axis.coordinates(settings)[:8]))}"
+            for axis in declared[name].axes
+        ]
         raise LogError(
-            place,
-            f"found a number that is not finite, or too large, at {index}; expected finite ones. "
-            "If the run diverged, write 'status: diverged'.",
+            f"{run.name}: {name}",
+            "found numbers at other coordinates than the declared ones; expected "
+            f"{'; '.join(axes) or 'none'}.",
         )
-    return replace(curve, steps=steps)
-
-
-def _whole_steps(curve: Curve) -> NDArray[np.int64]:
-    """Return the steps of a series, once they are a row of whole numbers that increase."""
-    steps = np.array(() if curve.steps is None else curve.steps, dtype=np.float64)
-    if not steps.size:
-        raise LogError(curve.place, "found no steps; expected a series over steps.")
-    if steps.ndim != 1:
-        text = f"found steps of {steps.ndim} dimensions; expected one dimension."
-        raise LogError(curve.place, text)
-    wrong = (steps != np.floor(steps)) | (np.abs(steps) > MAX_STEP)
-    if wrong.any():
-        text = f"found the step {steps[wrong][0]}; expected whole ones to 2^53."
-        raise LogError(curve.place, text)
-    refuse_disorder(steps.astype(np.int64), curve.place)
-    return steps.astype(np.int64)
+    if not diverged and not is_finite(measured.curve.values).all():
+        raise LogError(
+            measured.curve.place,
+            "found a number that is not finite, or too large; expected finite ones. If the run "
+            "diverged, write 'status: diverged'.",
+        )
+    return measured.curve

@@ -1,7 +1,7 @@
 """Tables: CSV in wide or long form, JSON lines, exports, and what trainers write as such.
 
 A wide table has one column for each quantity. A long one has a column of names (`name`, `metric`,
-`tag` …) and a column `value`. Either may have columns of steps, seeds and runs, and one for each
+`tag` …) and a column `value`. Either may have columns of steps and seeds, and one for each
 axis that the audit declares. Lightning's `metrics.csv` is a table; Hugging Face's
 `trainer_state.json` holds a list of rows. Submitted tables are read here, too.
 """
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.elsewhere.logged import (
-    MAX_TEXT_BYTES,
     CurveBuilder,
     Curves,
     LogError,
@@ -44,10 +43,7 @@ STEP_NAMES = (
 """Columns that count steps, the likelier first; capital letters make no difference."""
 _TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
 _SEED_COLUMNS = ("seed", "random_seed")
-_RUN_COLUMNS = ("run", "run_name", "run_id")
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
-STATED_BY_TRAINER = ("max_steps", "num_train_epochs", "train_batch_size")
-"""Of its configuration, what Hugging Face's Trainer repeats in its `trainer_state.json`."""
 WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
 RESERVOIR = 1000
@@ -55,8 +51,6 @@ RESERVOIR = 1000
 
 _Rows = Iterator[tuple[int, Mapping[str, Any]]]
 """Line number and row."""
-_Key = tuple[str | None, int | None]
-"""Run and seed, where columns tell them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,6 @@ class TableForm:
     Attributes:
         step: the column of steps; None if there is none.
         seed: the column of seeds; None if there is none.
-        run: the column of runs' names; None if there is none.
         axes: columns that hold coordinates.
         long: of a long table the columns of tags and of values.
         only_value: of a table with a single column of values: that column.
@@ -74,7 +67,6 @@ class TableForm:
 
     step: str | None
     seed: str | None = None
-    run: str | None = None
     axes: frozenset[str] = frozenset()
     long: tuple[str, str] | None = None
     only_value: str | None = None
@@ -92,17 +84,16 @@ class TableForm:
         return cls(
             step=usual if step is None else step if step in columns else None,
             seed=first(_SEED_COLUMNS),
-            run=first(_RUN_COLUMNS),
             axes=axes & set(columns),
             long=(tag, value) if tag is not None and value is not None else None,
             only_value=value if tag is None else None,
         )
 
 
-def read_table(source: LogSource, most: int = MAX_TEXT_BYTES) -> list[LoggedRun]:
-    """Read CSV, TSV or JSON lines: a run for each seed and run that columns tell apart."""
+def read_table(source: LogSource) -> list[LoggedRun]:
+    """Read CSV, TSV or JSON lines: a run, or one for each seed that a column tells."""
     file, name = source.path, source.name
-    text = read_log_text(file, name, most)
+    text = read_log_text(file, name)
     if file.suffix.lower() == ".jsonl":
         columns, rows = _json_lines(text, name)
     else:
@@ -112,37 +103,29 @@ def read_table(source: LogSource, most: int = MAX_TEXT_BYTES) -> list[LoggedRun]
     is_wandb = "_step" in columns or any(column.endswith("__MIN") for column in columns)
     not_whole = _sampled(columns, groups.values())
     runs = []
-    for (run, seed), curves in groups.items():
-        said = [f"run {run}"] if run else []
-        said += [] if seed is None else [f"seed {seed}"]
-        named = replace(
-            source,
-            name=f"{name} ({', '.join(said)})" if said else name,
-            parts=source.parts if run is None else (*source.parts, run),
-        )
-        logger = "W&B export" if is_wandb else "table"
+    logger = "W&B export" if is_wandb else "table"
+    for seed, curves in groups.items():
+        named = source if seed is None else replace(source, name=f"{name} (seed {seed})")
         runs.append(named.run(logger, curves, seed=seed, not_whole=not_whole, step=form.step))
     if not runs:
         source.skipped[name] = "a table without rows"
     return runs
 
 
-def _group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[_Key, Curves]:
-    """Return the curves of a table by run and seed."""
-    builders: dict[_Key, CurveBuilder] = {}
+def _group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[int | None, Curves]:
+    """Return the curves of a table by seed."""
+    builders: dict[int | None, CurveBuilder] = {}
     for line, row in rows:
         place = f"{name}:{line}"
-        run = str(row.get(form.run, "")).strip() if form.run is not None else None
         seed = None if form.seed is None else _whole(place, row.get(form.seed), form.seed)
         if form.seed is not None and (seed is None or not 0 <= seed < 2**32):
             raise LogError(place, f"found the {form.seed} {seed}; expected one from 0 to 2^32 - 1.")
-        key = run, seed
-        if key not in builders:
-            builders[key] = CurveBuilder(name)
+        if seed not in builders:
+            builders[seed] = CurveBuilder(name)
         if form.only_value is not None:
             row = {stem if n == form.only_value else n: cell for n, cell in row.items()}
-        take_row(builders[key], form, place, row)
-    return {key: builder.curves() for key, builder in builders.items()}
+        take_row(builders[seed], form, place, row)
+    return {seed: builder.curves() for seed, builder in builders.items()}
 
 
 def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]) -> None:
@@ -176,7 +159,7 @@ def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]
         if str(row.get(tag, "")).strip():
             yield str(row[tag]).strip(), row.get(value)
         return
-    skipped = {form.step, form.seed, form.run, *form.axes, *_NO_TAGS}
+    skipped = {form.step, form.seed, *form.axes, *_NO_TAGS}
     for name, value in row.items():
         if name not in skipped:
             yield from flat(name, value)
@@ -236,7 +219,7 @@ def _sampled(columns: list[str], groups: Iterable[Curves]) -> tuple[str, ...]:
     if any(column.endswith(("__MIN", "__MAX")) for column in columns):
         return (
             "exported from W&B's page, which sums several steps up in one row (columns __MIN, "
-            "__MAX): export run.scan_history(), or import the run's own .wandb file",
+            "__MAX): export run.scan_history()",
         )
     if "Wall time" not in columns and "_step" not in columns:
         return ()
@@ -250,8 +233,7 @@ def _sampled(columns: list[str], groups: Iterable[Curves]) -> tuple[str, ...]:
     if "_step" in columns and (len(gaps) > 1 or (len(longest) == WANDB_SAMPLES and gaps != [1])):
         return (
             f"its {len(longest)} rows up to step {max(longest)} have gaps in _step, as the "
-            "sample has that W&B's run.history() draws: export run.scan_history(), or import "
-            "the run's own .wandb file",
+            "sample has that W&B's run.history() draws: export run.scan_history()",
         )
     return ()
 
@@ -283,6 +265,5 @@ def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
     return source.run(
         "Hugging Face",
         builder.curves(),
-        config={one: state[one] for one in STATED_BY_TRAINER if state.get(one) is not None},
         not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
     )

@@ -11,7 +11,6 @@ import io
 import itertools
 import re
 import textwrap
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,16 +23,15 @@ from numpy.typing import NDArray
 
 from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, claim_batches
 from reproaudit.cell import SettingValue
-from reproaudit.declarations import Axis, MeasurementKind
+from reproaudit.declarations import MeasurementKind
 from reproaudit.elsewhere.roles import scope_of
-from reproaudit.elsewhere.submission import Submission, read_submission
-from reproaudit.errors import SpecError, UsageError
-from reproaudit.folders import new_folder
+from reproaudit.elsewhere.submission import MANIFEST, Submission, open_submission, read_submission
+from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.records import Origin, Series
 
-MANIFEST = "manifest.yaml"
+_OPEN = object()
+"""Stands for the numbers of a measurement in a template."""
 
 BySeed = Mapping[int, Mapping[str, Any]]
 """Seed -> measurement -> numbers: a number, an array, or a series (see `MeasuredRuns`)."""
@@ -85,58 +83,37 @@ def manifest_head(
 
 
 def write_submission(
-    folder: Path,
-    audit: Audit,
-    runs: Sequence[MeasuredRuns],
-    head: Mapping[str, Any],
-    *,
-    replace: bool = False,
-) -> Submission:
-    """Write a new folder of measurements, whole or not at all; return what is read from it.
-
-    A folder of measurements that is there already is replaced if `replace` says so.
-
-    Raises:
-        UsageError: if the folder exists, or something is no number.
-        SpecError: listing everything that does not fit the audit; nothing is written then.
-        StoreError: if the folder cannot be written.
-    """
-    remedy = "Name another folder, or pass replace=True."
-    with new_folder(folder, remedy, MANIFEST if replace else None) as new:
-        return fill_folder(new, audit, runs, head)
-
-
-def fill_folder(
     folder: Path, audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]
 ) -> Submission:
-    """Write a manifest and one NPZ file for each run and seed; return what is read from them.
+    """Write a manifest, and a table for each run and measurement; return what is read from them.
+
+    Args:
+        folder: an empty folder.
+        audit: the audit.
+        runs: the measurements.
+        head: what the manifest says of all runs, as `manifest_head` returns it.
 
     Raises:
         UsageError: if something is no number.
         SpecError: listing everything that does not fit the audit.
     """
-    entries: list[dict[str, Any]] = []
-    places = {}
-    for index, run in enumerate(runs):
-        stem = f"{index}-{re.sub(r'[^a-z0-9_]', '_', run.experiment)[:60]}"
-        entries += _entries(run, stem)
-        for seed, measured in run.seeds.items():
-            file = f"{stem}-seed-{seed}.npz"
-            places[file] = f"runs[{index}] ({run.experiment}), seed {seed}"
-            arrays = _arrays(audit, run.experiment, measured, places[file])
-            with zipfile.ZipFile(folder / file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, array in arrays:  # np.savez takes names as keywords, and so not "file"
-                    with archive.open(f"{name}.npy", "w") as member:
-                        np.lib.format.write_array(member, array, allow_pickle=False)
+    entries = [entry for index, run in enumerate(runs) for entry in _entries(run, index)]
     manifest = {**head, "paper": audit.paper.slug, "runs": entries}
     text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     try:
+        stated = open_submission(audit, folder).manifest
+        for index, run in enumerate(runs):
+            settings = {**stated.settings_of(run.experiment), **run.settings}
+            values = audit.values_of(run.experiment, stated.tier, settings)
+            (folder / f"{index}-{run.experiment}").mkdir()
+            for name in _measurements(run):
+                text = _table(audit, run, index, name, values)
+                (folder / _file(run, index, name)).write_text(text, encoding="utf-8")
         return read_submission(audit, folder)
     except SpecError as error:  # tell places in what the caller passed, not in files
         faults = re.sub(rf"(?m)^{MANIFEST}:\d+:\d+: ", "", str(error))
-        for file, place in places.items():
-            faults = faults.replace(f"{file}: ", f"{place}: ")
+        faults = re.sub(r"(?m)^(\d+)-(\w+)/\w+\.csv \((seed \d+)\)", r"runs[\1] (\2), \3", faults)
         raise SpecError(faults) from None
 
 
@@ -145,7 +122,7 @@ def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
     return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
 
 
-def _entries(run: MeasuredRuns, stem: str) -> Iterator[dict[str, Any]]:
+def _entries(run: MeasuredRuns, index: int) -> Iterator[dict[str, Any]]:
     """Yield the manifest's entries of a run: the finished seeds, and the diverged ones."""
     for status in ("completed", "diverged"):
         seeds = [seed for seed in run.seeds if (seed in run.diverged) == (status == "diverged")]
@@ -155,28 +132,74 @@ def _entries(run: MeasuredRuns, stem: str) -> Iterator[dict[str, Any]]:
                 "seeds": seeds,
                 "settings": plain_settings(run.settings),
                 "status": status,
-                "files": [f"{stem}-seed-{{seed}}.npz"],
+                "files": [_file(run, index, name) for name in _measurements(run)],
             }
 
 
-def _arrays(
-    audit: Audit, experiment: str, measured: Mapping[str, Any], place: str
-) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield the arrays of one seed by their names in the file."""
-    for name, value in measured.items():
-        declared = audit.declaration(experiment, name)
-        is_series = declared is not None and declared.kind is MeasurementKind.SERIES
-        if isinstance(value, Series):
-            value = {"steps": value.steps, "values": value.values}
-        elif is_series and isinstance(value, tuple | list) and len(value) == 2:
-            value = dict(zip(("steps", "values"), value, strict=True))
-        if isinstance(value, Mapping) and set(value) == {"steps", "values"}:
-            yield f"{name}.steps", _numbers(value["steps"], f"{place}: the steps of '{name}'")
-            value = value["values"]
-        yield name, _numbers(value, f"{place}: '{name}'")
+def _measurements(run: MeasuredRuns) -> list[str]:
+    return list(dict.fromkeys(name for measured in run.seeds.values() for name in measured))
 
 
-def _numbers(value: Any, what: str) -> NDArray[np.float64]:
+def _file(run: MeasuredRuns, index: int, name: str) -> str:
+    """Name a table after its measurement, as a lone column `value` wants it."""
+    return f"{index}-{run.experiment}/{name}.csv"
+
+
+def _table(
+    audit: Audit,
+    run: MeasuredRuns,
+    index: int,
+    name: str,
+    settings: Mapping[str, SettingValue],
+) -> str:
+    """Return the table of one measurement, over all seeds and coordinates."""
+    declared = audit.declaration(run.experiment, name)
+    if declared is None:
+        hint = did_you_mean(name, audit.measurements_of(run.experiment))
+        fault = f"found the measurement '{name}', which the experiment does not declare. {hint}"
+        raise SpecError(f"runs[{index}] ({run.experiment}): {fault}")
+    is_series = declared.kind is MeasurementKind.SERIES
+    coordinates = [axis.coordinates(settings) for axis in declared.axes]
+    head = ["seed", *(["step"] if is_series else []), *(axis.name for axis in declared.axes)]
+    rows: list[Sequence[Any]] = [[*head, "value"]]
+    for seed, measured in run.seeds.items():
+        if name not in measured:
+            continue
+        if measured[name] is _OPEN:
+            steps: list[Any] = [[""]] if is_series else []
+            rows += ([seed, *at, ""] for at in itertools.product(*steps, *coordinates))
+            continue
+        place = f"runs[{index}] ({run.experiment}), seed {seed}: '{name}'"
+        steps, values = _parts(measured[name], is_series, place)
+        expected = (*map(len, steps), *map(len, coordinates))
+        if values.shape != expected:
+            raise SpecError(f"{place}: found shape {values.shape}; expected {expected}.")
+        places = itertools.product(*steps, *coordinates)
+        rows += ([seed, *at, one] for at, one in zip(places, values.flat, strict=True))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _parts(
+    value: Any, is_series: bool, place: str
+) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+    """Return the steps of a series, else none, and the numbers."""
+    if not is_series:
+        return [], _numbers(value, place)
+    if isinstance(value, Series):
+        value = value.steps, value.values
+    elif isinstance(value, Mapping) and set(value) == {"steps", "values"}:
+        value = value["steps"], value["values"]
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise SpecError(f"{place}: found no steps; expected a pair of steps and values.")
+    steps = _numbers(value[0], f"{place}: its steps")
+    if steps.ndim != 1:
+        raise SpecError(f"{place}: found steps of {steps.ndim} dimensions; expected one.")
+    return [steps], _numbers(value[1], place)
+
+
+def _numbers(value: Any, place: str) -> NDArray[np.float64]:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
@@ -184,7 +207,7 @@ def _numbers(value: Any, what: str) -> NDArray[np.float64]:
         return array.astype(np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise UsageError(f"{what}: found no plain numbers ({reason}); expected them.") from error
+        raise UsageError(f"{place}: found no plain numbers ({reason}); expected them.") from error
 
 
 # --- a template -----------------------------------------------------------------------------------
@@ -209,8 +232,8 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
     """Return the files of a submission that is still to be filled in, by name.
 
     One run for each experiment and arm that the claims (none: all) rest on, with the seeds of the
-    tier; one table for each shape of measurement, with a row for each seed and coordinate. Of a
-    series the step is open: repeat its rows for each observed step.
+    tier; one table for each measurement, with a row for each seed and coordinate. Of a series the
+    step is open: repeat its rows for each observed step.
 
     Raises:
         UsageError: if a claim is unknown.
@@ -222,21 +245,13 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
             manifest += f"#   {_yaml({f'{experiment}.{name}': value})}"
     manifest += "runs:\n"
     tables: dict[str, str] = {}
-    for number, batch in enumerate(scope.batches, start=1):
-        own = dict(_tables(audit, batch, scope.measurements[batch.experiment]))
-        names = [f"{number}-{batch.experiment}-{first}.csv" for first in own]
-        tables.update(zip(names, own.values(), strict=True))
-        run: dict[str, Any] = {"experiment": batch.experiment, "seeds": list(batch.seeds)}
-        if batch.overrides:
-            run["settings"] = plain_settings(dict(batch.overrides))
-        said = {
-            f"# {claim.id}: {role}\n"
-            for claim in scope.claims
-            for role, one in claim_batches(audit, claim, tier)
-            if one.experiment == batch.experiment and one.settings(audit) == batch.settings(audit)
-        }
-        comments = "".join(sorted(said))
-        manifest += textwrap.indent(comments + _yaml([{**run, "files": names}]), "  ")
+    for index, batch in enumerate(scope.batches):
+        names = scope.measurements[batch.experiment]
+        seeds = {seed: dict.fromkeys(names, _OPEN) for seed in batch.seeds}
+        run = MeasuredRuns(batch.experiment, seeds, dict(batch.overrides))
+        manifest += textwrap.indent(_yaml([*_entries(run, index)]), "  ")
+        for name in names:
+            tables[_file(run, index, name)] = _table(audit, run, index, name, batch.settings(audit))
     return {MANIFEST: manifest, **tables}
 
 
@@ -245,21 +260,3 @@ def _yaml(data: Any) -> str:
         data, sort_keys=False, allow_unicode=True, width=96, default_flow_style=None
     )
     return text.strip("{}\n") + "\n" if isinstance(data, dict) else text
-
-
-def _tables(audit: Audit, batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each table's first measurement and text; measurements of one shape share a table."""
-    settings = batch.settings(audit)
-    shapes: dict[tuple[bool, tuple[Axis, ...]], list[str]] = {}
-    for name in names:
-        one = audit.measurements_of(batch.experiment)[name]
-        shapes.setdefault((one.kind is MeasurementKind.SERIES, one.axes), []).append(name)
-    for (is_series, axes), columns in shapes.items():
-        coordinates = [axis.coordinates(settings) for axis in axes]
-        head = ["seed", *(["step"] if is_series else []), *(axis.name for axis in axes)]
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow([*head, *columns])
-        for seed, *at in itertools.product(batch.seeds, *coordinates):
-            table.writerow([seed, *([""] if is_series else []), *at, *("" for _ in columns)])
-        yield columns[0], text.getvalue()
