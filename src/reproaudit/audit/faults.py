@@ -1,7 +1,7 @@
 """Faults of an audit's files, and the rules that they break, each with a permanent id and remedy.
 
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
-a log of results, RA050 to RA067 about what the models refuse, RA081 to RA088 about run files;
+a log of results, RA050 to RA059 about what the models refuse, RA081 to RA088 about run files;
 `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
 given again: a new rule's id is RA228.
 """
@@ -62,17 +62,13 @@ RA020 Mend the audit, or the settings class of the module.
 RA021 Put back the file as git has it, or remove the line: the log says how often was judged.
 RA050 Rename or remove it.
 RA051 Add it.
-RA052 Write the expected type: quote what is text, write a list as [a, b].
+RA052 Write the expected type: quote what is text, write a list as [a, b], a mapping as {a: b}.
 RA053 Change the value.
 RA054 Write what is expected.
-RA055 Rename it: names and identifiers are used in file names and code.
-RA056 Write the date so.
-RA057 Add an entry.
+RA055 Rename it: a name is lower-case words joined by underscores, an id the slug, a dot and words
+  joined by hyphens; an arXiv identifier has no version, such as 2306.00297.
 RA058 Write what belongs here.
 RA059 Change it as the message says.
-RA062 Keep one of the forms that the message names.
-RA063 Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.
-RA066 Shorten it.
 RA081 Name an experiment of the audit beside this file.
 RA082 Write its placeholder into the command, or its value under 'fixed' if it is built in.
 RA083 Write {seed} or a setting's name; a brace that is meant as such is doubled.
