@@ -81,7 +81,6 @@ RA104 Write one of these coordinates; what decides is measured at each tier.
 RA106 Read a series, which has a beginning and a course, or choose another kind of check.
 RA107 Fix a coordinate of either, or declare the same coordinates for both, which pair them.
 RA111 Remove the override, or write a value that differs: this arm would answer like the claim.
-RA119 Name it where it belongs, or remove it.
 RA121 Give one of values, setting and size.
 RA124 Change the kind or the axes: a scalar is one number.
 RA141 Write 1.0 for a decimal number, [1] for a list, quotes for text.
