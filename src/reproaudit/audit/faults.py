@@ -96,7 +96,7 @@ RA222 Name the source with its place, or move the value to 'alternatives'.
 RA224 Correct the name, or declare what it stands for.
 RA225 Rename or remove one of them.
 RA226 Begin it with the slug and a dot, so that it is unique over all audits.
-RA227 Write true, false or a finite decimal number such as 1.0e-3, or quote it if it is text.
+RA227 Write true, false or a finite decimal number below 2^63 such as 1.0e-3, or quote what is text.
 """
 
 REMEDIES: dict[str, str] = {

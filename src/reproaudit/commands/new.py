@@ -9,9 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from reproaudit.audit.card import Card, read_card
+from reproaudit.audit.card import Card, read_card, with_checklist
 from reproaudit.audit.catalog import PACKAGE, REVIEW_FILE, SLUG, shipped_audits
-from reproaudit.audit.checklist import with_checklist
 from reproaudit.audit.draft import draft_audit, draft_module, draft_reviews
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import UsageError
