@@ -50,7 +50,6 @@ class Card:
     authors: tuple[str, ...] = ()
     venue: str | None = None
     year: int | None = None
-    arxiv: str | None = None
     rows: Mapping[VariableName, str | None] = field(default_factory=dict)
     answers: Mapping[VariableName, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
