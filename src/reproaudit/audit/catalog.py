@@ -20,8 +20,7 @@ from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
-    from reproaudit.audit.model import Audit
-    from reproaudit.audit.reviews import Reviews
+    from reproaudit.audit.model import Audit, Reviews
 
 PACKAGE = Path(__file__).parent.parent
 

@@ -84,7 +84,6 @@ RA111 Remove the override, or write a value that differs: this arm would answer 
 RA121 Give one of values, setting and size.
 RA124 Change the kind or the axes: a scalar is one number.
 RA141 Write 1.0 for a decimal number, [1] for a list, quotes for text.
-RA145 Move the value to 'readings' with its source, or say that the setting's value is a guess.
 RA151 List each of the nine variables once.
 RA153 Finish the text.
 RA173 Review what has changed, and sign off again with 'reproaudit review'.
@@ -126,13 +125,7 @@ MOST_FAULTS = 1_000
 class Fault:
     """One fault; its text is a line: ``file:line:column: path: found …; expected …. Remedy [id]``.
 
-    Attributes:
-        file: the file, as it was named.
-        place: line and column.
-        loc: the place in the audit, from the top down; empty for the whole file.
-        message: the text that says what was found, and what was expected.
-        remedy: the text that says what to do.
-        rule: the id of the rule.
+    Its `loc` is empty for the whole file.
     """
 
     file: str

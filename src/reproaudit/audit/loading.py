@@ -26,8 +26,7 @@ from pydantic.fields import FieldInfo
 
 from reproaudit.audit.document import Document, read_file, read_yaml
 from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation
-from reproaudit.audit.model import Audit
-from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.model import Audit, Reviews
 from reproaudit.audit.rules import UNFINISHED, broken_rules, of_reviews, unfinished
 from reproaudit.audit.values import quoted, shown
 from reproaudit.errors import SpecError, closest, did_you_mean

@@ -13,9 +13,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reproaudit.audit.faults import Loc, Violation
-from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName, VariableName
+from reproaudit.audit.model import (
+    Audit,
+    Claim,
+    Reviews,
+    Setting,
+    Source,
+    TierName,
+    VariableName,
+    version_of,
+)
 from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
-from reproaudit.audit.reviews import Reviews, version_of
 from reproaudit.audit.values import fits, kind_of, repeated, shown
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Check
@@ -193,9 +201,6 @@ def _setting(
         place, value = others[i - 1]
         message = f"found {shown(value)} again; expected another value than those of '{name}'"
         yield Violation("RA225", place, message)
-    if setting.alternatives and not setting.guessed:
-        message = f"found alternatives to '{name}', which '{setting.source}' states"
-        yield Violation("RA145", (*loc, "alternatives"), message)
     for i, reading in enumerate(setting.readings):
         if reading.source in (Source.ASSUMPTION, Source.RECALLED):
             message = f"found '{reading.source}'; expected a source that states the value"
