@@ -25,8 +25,7 @@ from yaml.events import (
 )
 from yaml.resolver import Resolver
 
-from reproaudit.audit.faults import START, Faults, Loc, Place
-from reproaudit.audit.values import quoted
+from reproaudit.audit.faults import START, Faults, Loc, Place, quoted
 from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.cell import Scalar
 
@@ -193,9 +192,9 @@ class _Reader:
     def _hides(self, event: Any, loc: Loc) -> bool:
         """Report and return whether something hides the meaning of a value or a name."""
         found = []
-        for rule, sign in (("RA007", "anchor"), ("RA008", "tag")):
+        for sign in ("anchor", "tag"):
             if (word := getattr(event, sign, None)) is not None:
-                found.append((rule, f"found the {sign} {quoted(word)}; expected the value itself"))
+                found.append(("RA007", f"found the {sign} {quoted(word)}; expected the value"))
         # in double quotes an escape stands for a control character; elsewhere it is itself
         escaped = isinstance(event, ScalarEvent) and event.style == '"'
         if escaped and (control := UNREADABLE.search(event.value)) is not None:

@@ -9,9 +9,11 @@ given again: a new rule's id is RA228.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from reproaudit.cell import Scalar, SettingValue
 
 Loc = tuple[str | int, ...]
 """A place in an audit: field names, names and list positions from the top down."""
@@ -52,8 +54,7 @@ RA003 Mend the YAML here or on the line above: indent with spaces, close quotes 
 RA004 Remove what follows '---': a file holds one audit.
 RA005 Start from 'schema_version: 2' and 'paper:'.
 RA006 Remove or rename one of the two; YAML lets the second win in silence.
-RA007 Write the value out, without &, * and <<, where it is read.
-RA008 Remove the tag, which can change what a value means; quote the value if it is text.
+RA007 Write the value out, without &, *, << and !, where it is read; quote the value if it is text.
 RA014 Rename the file or change paper.slug: by this name audit and experiments find each other.
 RA015 Quote the name: names are text.
 RA016 Look for a missing bracket, and keep large data outside the audit.
@@ -197,3 +198,24 @@ def has_errors(faults: Iterable[Fault]) -> bool:
 def _brief(text: str) -> str:
     shown = text if text.isprintable() else repr(text)[1:-1]
     return shown if len(shown) <= 60 else f"{shown[:57]}…"
+
+
+# --- values in messages -------------------------------------------------------------------------
+
+MOST_SHOWN = 20
+"""Entries of a list that a message shows at most."""
+
+
+def shown(value: SettingValue | Sequence[Scalar]) -> str:
+    """Return the value as it is written in an audit; of a long list or text, the beginning."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple | range):
+        more = [f"and {len(value) - MOST_SHOWN} more"] if len(value) > MOST_SHOWN else []
+        return f"[{', '.join([*map(shown, value[:MOST_SHOWN]), *more])}]"
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """Return text as a message quotes it: on one line, without control characters, cut off."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")

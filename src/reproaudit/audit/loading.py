@@ -25,10 +25,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from reproaudit.audit.document import Document, read_file, read_yaml
-from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation
+from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation, quoted, shown
 from reproaudit.audit.model import Audit, Reviews
 from reproaudit.audit.rules import UNFINISHED, broken_rules, of_reviews, unfinished
-from reproaudit.audit.values import quoted, shown
 from reproaudit.errors import SpecError, closest, did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -271,11 +270,10 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
 def _of_word(loc: Loc, value: Any, found: str, context: dict[str, Any]) -> Violation:
     """A word that is none of a few."""
     expected = str(context.get("expected") or context.get("expected_tags"))
-    known = re.findall("'([^']*)'", expected) or [expected]
+    known = re.findall("'([^']*)'", expected)
     close = closest(value, known) if isinstance(value, str) else None
     remedy = f"Did you mean '{close}'?" if close else ""
-    words = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
-    return Violation("RA054", loc, f"found {found}; expected {words}", remedy)
+    return Violation("RA054", loc, f"found {found}; expected {expected}", remedy)
 
 
 def _of_value(kind: str, value: Any, found: str, said: str) -> tuple[str, str]:

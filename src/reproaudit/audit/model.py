@@ -501,7 +501,6 @@ class ExperimentSpec(StrictModel):
     measurements: dict[Name, Declaration] = Field(default_factory=dict)
     """Measurements of this experiment alone, by name. One with the name of a shared measurement
     replaces it."""
-
     runs: RunCounts | None = None
     """The experiment's own numbers of runs."""
     training_loss: Name | None = None

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reproaudit.audit.faults import Loc, Violation
+from reproaudit.audit.faults import Loc, Violation, shown
 from reproaudit.audit.model import (
     Audit,
     Claim,
@@ -24,8 +24,7 @@ from reproaudit.audit.model import (
     version_of,
 )
 from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
-from reproaudit.audit.values import fits, kind_of, repeated, shown
-from reproaudit.cell import SettingValue
+from reproaudit.cell import SettingValue, fits, kind_of, repeated
 from reproaudit.checks import Check
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.scales_like import FEWEST_SIZES, ScalesLike
@@ -240,8 +239,7 @@ def _declaration(
         if len(given) != 1:
             message = f"found {' and '.join(given) or 'none of these'} on axis '{axis.name}'"
             yield Violation("RA121", place, f"{message}; expected exactly one")
-        # such as 0 and "0", which a page writes alike
-        yield from _again((*place, "values"), [str(one) for one in axis.values or ()])
+        yield from _again((*place, "values"), axis.values or ())
         for experiment in users if axis.setting is not None else ():
             settings = audit.settings_of(experiment).items()
             lists = [other for other, one in settings if isinstance(one.value, tuple)]
