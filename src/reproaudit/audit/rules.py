@@ -345,7 +345,7 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     taken = Counter(one.name for _, one in written if not isinstance(one, str))
     for place, one in written:
         if isinstance(one, str):
-            yield from _unknown((*loc, *place), "arm", one, audit.arms.keys() - {OWN})
+            yield from _unknown((*loc, *place), "arm", one, audit.arms if one != OWN else ())
             continue
         if one.name == OWN or one.name in audit.arms or taken[one.name] > 1:
             message = f"found '{one.name}', the name of another arm as well; expected a new one"
