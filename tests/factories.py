@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from miniatures import audit_data
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Reviews, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
-from reproaudit.audit.reviews import Reviews
 from reproaudit.cell import Cell
 from reproaudit.judge import ClaimAnswer, History, index_records, judge
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series

@@ -53,39 +53,17 @@ def test_an_audit_that_stands_alone_is_judged_and_not_run(
     assert "no records of mini" in capsys.readouterr().err
 
 
-def test_a_users_folder_is_named_by_a_variable_or_by_pyproject(
+def test_a_users_folder_is_named_by_a_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_paper(tmp_path / "one", "one")
-    write_paper(tmp_path / "project" / "two", "two")
-    (tmp_path / "project" / "below").mkdir()
-    (tmp_path / "project" / "pyproject.toml").write_text('[tool.reproaudit]\naudits = "two"\n')
-    monkeypatch.chdir(tmp_path / "project" / "below")
-    assert "two" in Catalog().entries
-    assert "two" not in Catalog(tmp_path / "one").entries, "the command line stands before it"
-    monkeypatch.setenv("REPROAUDIT_AUDITS", str(tmp_path / "one"))
+    write_paper(tmp_path / "two", "two")
+    monkeypatch.chdir(tmp_path / "one")
+    monkeypatch.setenv("REPROAUDIT_AUDITS", ".")
     assert "one" in Catalog().entries
-    assert "two" not in Catalog().entries, "and the variable before the file"
+    assert "one" not in Catalog(tmp_path / "two").entries, "the command line stands before it"
     monkeypatch.setenv("REPROAUDIT_AUDITS", str(tmp_path / "absent"))
     with pytest.raises(UsageError, match=r"no such folder\. REPROAUDIT_AUDITS names"):
-        _ = Catalog().entries
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[tool.reproaudit]\naudits = 3\n", "expected a folder's path"),
-        ("[tool.reproaudit\n", "cannot be read"),
-        ("tool = 1\n", "cannot be read"),
-        ('[tool.reproaudit]\naudits = "absent"\n', r"\[tool.reproaudit\] in .* names a folder"),
-    ],
-)
-def test_a_faulty_table_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
-) -> None:
-    (tmp_path / "pyproject.toml").write_text(text)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=said):
         _ = Catalog().entries
 
 

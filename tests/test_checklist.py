@@ -11,11 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.audit.card import Card
-from reproaudit.audit.checklist import CHECKLIST_QUESTIONS, with_checklist
+from reproaudit.audit.card import CHECKLIST_QUESTIONS, Card, with_checklist
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import AuthorsAnswer, VariableName
-from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.model import AuthorsAnswer, Reviews, VariableName
 from reproaudit.cli import run_command
 from reproaudit.report.build import documentation_of
 from test_cards import ANYTHING, assert_read_or_one_line

@@ -75,7 +75,7 @@ def test_every_fault_is_told_at_once_in_the_order_of_the_file() -> None:
     """What the notation, the models and a TODO show; rules across values wait for the models."""
     text = edited("no-signed-exponent", "misspelt-field", "no-such-day", "unfinished", "no-why")
     faults = faults_in(text)
-    assert sorted(f.rule for f in faults) == ["RA050", "RA056", "RA059", "RA153", "RA227"]
+    assert sorted(f.rule for f in faults) == ["RA050", "RA053", "RA059", "RA153", "RA227"]
     assert [f.place for f in faults] == sorted(f.place for f in faults)
     rules = edited("axis-of-no-setting", "alternative-is-value")
     assert sorted(f.rule for f in faults_in(rules)) == ["RA224", "RA225"]
@@ -252,13 +252,6 @@ def test_any_edit_of_the_toy(start: int, length: int, text: str) -> None:
 )
 def test_deep_nesting_never_exhausts_the_stack(unit: str) -> None:
     check_never_raises(unit * 3000)
-
-
-def test_a_refusal_of_a_kind_never_met_is_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later pydantic may refuse for reasons that have no words here yet."""
-    monkeypatch.setattr("reproaudit.audit.loading._EXPECTED", {})
-    (fault,) = faults_in(TEXT.replace("year: 2024", "year: 24"))
-    assert "found 24; expected something else: " in fault.message
 
 
 def test_every_kind_of_check_is_in_the_toy_but_one() -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.audit.faults import REMEDIES, WARNINGS
-from reproaudit.audit.values import fits, kind_of, same, shown
+from reproaudit.audit.faults import REMEDIES, WARNINGS, shown
+from reproaudit.cell import fits, kind_of, same
 
 
 def test_rules_are_complete_and_permanent() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -69,3 +69,43 @@ def canonical_settings(settings: Mapping[str, SettingValue]) -> str:
         return json.dumps(plain, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise SpecError(f"settings that cannot be compared ({error}): {dict(settings)}") from error
+
+
+# --- values compared by type as well ------------------------------------------------------------
+
+
+def _key(value: SettingValue) -> Hashable:
+    # In Python True == 1 == 1.0; in an audit true and 1 are different settings.
+    return tuple(map(_key, value)) if isinstance(value, tuple) else (isinstance(value, bool), value)
+
+
+def same(a: SettingValue, b: SettingValue) -> bool:
+    """Tell whether two values are the same setting: true is not 1, but 1 is 1.0."""
+    return _key(a) == _key(b)
+
+
+def repeated(values: Iterable[SettingValue]) -> Iterator[int]:
+    """Yield the positions of values that came before."""
+    seen: set[Hashable] = set()
+    for i, value in enumerate(values):
+        if (one := _key(value)) in seen:
+            yield i
+        seen.add(one)
+
+
+def fits(value: SettingValue, model: SettingValue) -> bool:
+    """Tell whether a value has the model's type; a whole number may stand for a decimal one."""
+    if isinstance(model, tuple) and isinstance(value, tuple):
+        allowed = {kind for one in model for kind in _types(one)}
+        return not model or all(type(one) in allowed for one in value)
+    return type(value) in _types(model)
+
+
+def _types(model: SettingValue) -> tuple[type, ...]:
+    return (int, float) if type(model) is float else (type(model),)
+
+
+def kind_of(value: SettingValue) -> str:
+    """Return the type of a value in a reviewer's words."""
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    return words.get(type(value), "a list")

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproaudit.audit.loading import load_audit, read_reviews
-from reproaudit.audit.model import Audit, VariableName
-from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.model import Audit, Reviews, VariableName
 from reproaudit.cli import run_command
 from reproaudit.desk import edits
 from reproaudit.desk.saving import ChangedError, read_version, save, written

@@ -225,6 +225,6 @@ def test_nothing_but_run_executes_it(
     run_command(["report", "--all", *audits, *store])
     run_command(["judge", "soudry2018", *audits, "--template", str(tmp_path / "template")])
     run_command(["diff", "audits/soudry2018.yaml", "audits/soudry2018.yaml"])
-    run_command(["new", "other", "--title", "T", "--out", "audits"])
+    run_command(["new", "other", "--out", "audits"])
     assert not marker.exists()
     assert not (tmp_path / "cache").exists()  # nothing was fetched or installed either

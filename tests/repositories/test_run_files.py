@@ -37,10 +37,10 @@ FAULTS = [
     ("schema_version", 2, "RA054", "schema_version: found 2; expected 1"),
     ("sourc", {}, "RA050", "found the unknown field 'sourc'; expected a field of RunFile. Did you"),
     ("~.timout", 3, "RA050", "a field of CommandExperiment. Did you mean 'timeout'?"),
-    ("~.timeout", 0, "RA053", "~.timeout: found 0; expected a number above 0"),
-    ("~.timeout", "1h", "RA052", "~.timeout: found '1h'; expected a number"),
-    ("~.command", [], "RA057", "~.command: found none; expected at least 1 entry"),
-    ("~.command", "python log.py", "RA052", "expected a list"),
+    ("~.timeout", 0, "RA053", "~.timeout: found 0; it should be greater than 0"),
+    ("~.timeout", "1h", "RA052", "~.timeout: found '1h'; it should be a valid number"),
+    ("~.command", [], "RA053", "~.command: found an empty list; it should have at least 1"),
+    ("~.command", "python log.py", "RA052", "it should be a valid array"),
     ("~.command", [*COMMAND, "{a"], "RA059", "found '{a' with an unmatched brace"),
     ("~.command", [*COMMAND, "{seed!r}"], "RA059", "with an unmatched brace"),
     ("~.command", [*COMMAND, "{stps}"], "RA083", "found {stps}; expected {seed} or a set"),
@@ -126,7 +126,7 @@ def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(
         (fault,) = json.loads(capsys.readouterr().out)
         assert fault["file"].endswith("soudry2018.run.yaml")
         assert fault["path"] == "experiments.separable.timeout"
-        assert fault["message"].startswith("found -1; expected a number above 0")
+        assert fault["message"].startswith("found -1; it should be greater than 0")
 
 
 def test_the_example_is_valid_and_no_audit(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +20,7 @@ from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
-    from reproaudit.audit.model import Audit
-    from reproaudit.audit.reviews import Reviews
+    from reproaudit.audit.model import Audit, Reviews
 
 PACKAGE = Path(__file__).parent.parent
 
@@ -48,32 +46,6 @@ def shipped_audits() -> Path:
 def is_installed(audit_file: Path) -> bool:
     """Tell whether an audit lies inside the installed package, not in a checkout or a folder."""
     return audit_file.parent.resolve() == (PACKAGE / "audits").resolve()
-
-
-def configured_folder() -> tuple[Path | None, str]:
-    """Return the folder of a user's audits where no command line names one, and what names it.
-
-    The variable ``REPROAUDIT_AUDITS``, else ``audits`` under ``[tool.reproaudit]`` in the nearest
-    ``pyproject.toml`` at or above the working directory, relative to that file.
-
-    Raises:
-        UsageError: if that file is no TOML, or names something else than a folder's path.
-    """
-    if variable := os.environ.get(VARIABLE):
-        return Path(variable), VARIABLE
-    here = Path.cwd()
-    file = next((f for d in (here, *here.parents) if (f := d / "pyproject.toml").is_file()), None)
-    try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8")) if file is not None else {}
-        folder = tables.get("tool", {}).get("reproaudit", {}).get("audits")
-    except (OSError, ValueError, AttributeError) as error:
-        raise UsageError(f"{file}: cannot be read for [tool.reproaudit]: {error}") from error
-    if file is None or not folder:
-        return None, ""
-    if not isinstance(folder, str):
-        wrong = f"[tool.reproaudit] audits is {folder!r}; expected a folder's path."
-        raise UsageError(f"{file}: {wrong}")
-    return file.parent / folder, f"[tool.reproaudit] in {file}"
 
 
 @dataclass(frozen=True)
@@ -158,9 +130,12 @@ class Catalog:
             UsageError: if the user's folder does not exist.
         """
         files = audits_in(shipped_audits())
-        folder, named_by = (self.folder, "--audits") if self.folder else configured_folder()
+        folder, variable = self.folder, os.environ.get(VARIABLE)
+        if folder is None and variable:
+            folder = Path(variable)
         if folder is not None:
             if not folder.is_dir():
+                named_by = "--audits" if self.folder else VARIABLE
                 raise UsageError(f"{folder}: no such folder. {named_by} names a folder of audits.")
             files += audits_in(folder)
         papers = {file.stem: entry_of(file) for file in files}

@@ -11,7 +11,6 @@ import math
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,7 @@ from yaml.events import (
 )
 from yaml.resolver import Resolver
 
-from reproaudit.audit.faults import START, Faults, Loc, Place
-from reproaudit.audit.values import quoted
+from reproaudit.audit.faults import START, Faults, Loc, Place, quoted
 from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.cell import Scalar
 
@@ -36,9 +34,6 @@ MAX_DEPTH = 32
 
 MAX_VALUES = 40_000
 """Values and names in a file; the largest audit so far has four thousand."""
-
-MOST_UNREADABLE = 20
-"""Control characters that are reported, since a binary file has thousands."""
 
 UNREADABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -68,12 +63,11 @@ def read_file(path: Path, most: int, faults: Faults) -> str | None:
 
 
 def is_readable(text: str, faults: Faults) -> bool:
-    """Report control characters; return whether there are none."""
-    found = list(islice(UNREADABLE.finditer(text), MOST_UNREADABLE))
-    for match in found:
+    """Report the first control character; return whether there is none."""
+    if (match := UNREADABLE.search(text)) is not None:
         words = f"found the control character U+{ord(match.group()):04X}; expected readable text"
         faults.add(_end_of(text[: match.start()]), (), "RA002", words)
-    return not found
+    return match is None
 
 
 def _end_of(text: str) -> Place:
@@ -198,9 +192,9 @@ class _Reader:
     def _hides(self, event: Any, loc: Loc) -> bool:
         """Report and return whether something hides the meaning of a value or a name."""
         found = []
-        for rule, sign in (("RA007", "anchor"), ("RA008", "tag")):
+        for sign in ("anchor", "tag"):
             if (word := getattr(event, sign, None)) is not None:
-                found.append((rule, f"found the {sign} {quoted(word)}; expected the value itself"))
+                found.append(("RA007", f"found the {sign} {quoted(word)}; expected the value"))
         # in double quotes an escape stands for a control character; elsewhere it is itself
         escaped = isinstance(event, ScalarEvent) and event.style == '"'
         if escaped and (control := UNREADABLE.search(event.value)) is not None:
@@ -267,8 +261,7 @@ def read_plain(text: str) -> tuple[Scalar | None, str]:
     Resolving is PyYAML's own, so that it agrees with what other Python tools load; a doubt is where
     a reviewer may read something else. Dates stay text.
     """
-    kind, number = _kind(text), "a number, but not as a finite decimal one below 2^63"
-    reads = {"bool": "true or false", "merge": "a merge mark", "int": number, "float": number}
+    kind = _kind(text)
     if kind == "null":
         return None, ""
     if text in ("true", "false"):
@@ -277,9 +270,7 @@ def read_plain(text: str) -> tuple[Scalar | None, str]:
         value = (int if kind == "int" else float)(text) if _NUMBER.fullmatch(text) else math.inf
         if math.isfinite(value) and (kind == "float" or abs(value) < 2**63):
             return value, ""
-    elif kind not in reads and not _LOOKS_LIKE_NUMBER.fullmatch(text):
+    elif kind not in ("bool", "merge") and not _LOOKS_LIKE_NUMBER.fullmatch(text):
         return text, ""
-    return (
-        None,
-        f"found {quoted(text)}, which YAML reads as {reads.get(kind, 'text; expected a number')}",
-    )
+    doubt = f"found {quoted(text)}, which YAML reads as {kind}"
+    return None, f"{doubt}; expected one that is read alike everywhere"

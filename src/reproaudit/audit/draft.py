@@ -1,4 +1,4 @@
-"""Drafts a paper's files from its card and checklist: audit, reviews, skeleton of an experiment.
+"""Drafts a paper's files from its card and checklist: audit, skeleton of an experiment.
 
 A draft holds what they say, and `TODO` for everything else. `reproaudit check` lists each TODO
 with its place. A TODO in place of a number, a date or a decision refuses the audit, so that no
@@ -20,24 +20,16 @@ from reproaudit.audit.model import VariableName
 TODO = "TODO"
 
 
-def draft_audit(slug: str, card: Card, today: date, schema: str | None = None) -> str:
-    """Return the text of ``SLUG.yaml``, with the path of the JSON Schema for editors, if any."""
-    head = f"# yaml-language-server: $schema={schema}\n" if schema is not None else ""
-    return head + _AUDIT.format(
+def draft_audit(slug: str, card: Card, today: date) -> str:
+    """Return the text of ``SLUG.yaml``."""
+    return _AUDIT.format(
         slug=slug,
         title=_quoted(card.title),
         authors=", ".join(_quoted(name) for name in card.authors) or TODO,
         venue=_quoted(card.venue),
         year=card.year if card.year is not None else TODO,
-        arxiv=f"  arxiv: {_quoted(card.arxiv)}\n" if card.arxiv is not None else "",
         variables="".join(_variable(name, card, today) for name in VariableName),
     )
-
-
-def draft_reviews(slug: str) -> str:
-    """Return the text of ``SLUG.review.yaml``, in which nobody has decided anything yet."""
-    said = f"Reviewers decide here: `reproaudit review {slug}` writes this file whole."
-    return f"# {said}\nschema_version: 2\n"
 
 
 def draft_module(slug: str) -> str:
@@ -74,7 +66,7 @@ paper:
   authors: [{authors}]
   venue: {venue}
   year: {year}
-{arxiv}
+
 # What a reader must know of the task and its symbols, in at most 45 words.
 about: TODO
 

@@ -1,7 +1,7 @@
 """Faults of an audit's files, and the rules that they break, each with a permanent id and remedy.
 
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
-a log of results, RA050 to RA067 about what the models refuse, RA081 to RA088 about run files;
+a log of results, RA050 to RA059 about what the models refuse, RA081 to RA088 about run files;
 `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
 given again: a new rule's id is RA228.
 """
@@ -9,9 +9,11 @@ given again: a new rule's id is RA228.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from reproaudit.cell import Scalar, SettingValue
 
 Loc = tuple[str | int, ...]
 """A place in an audit: field names, names and list positions from the top down."""
@@ -52,8 +54,7 @@ RA003 Mend the YAML here or on the line above: indent with spaces, close quotes 
 RA004 Remove what follows '---': a file holds one audit.
 RA005 Start from 'schema_version: 2' and 'paper:'.
 RA006 Remove or rename one of the two; YAML lets the second win in silence.
-RA007 Write the value out, without &, * and <<, where it is read.
-RA008 Remove the tag, which can change what a value means; quote the value if it is text.
+RA007 Write the value out, without &, *, << and !, where it is read; quote the value if it is text.
 RA014 Rename the file or change paper.slug: by this name audit and experiments find each other.
 RA015 Quote the name: names are text.
 RA016 Look for a missing bracket, and keep large data outside the audit.
@@ -62,17 +63,13 @@ RA020 Mend the audit, or the settings class of the module.
 RA021 Put back the file as git has it, or remove the line: the log says how often was judged.
 RA050 Rename or remove it.
 RA051 Add it.
-RA052 Write the expected type: quote what is text, write a list as [a, b].
+RA052 Write the expected type: quote what is text, write a list as [a, b], a mapping as {a: b}.
 RA053 Change the value.
 RA054 Write what is expected.
-RA055 Rename it: names and identifiers are used in file names and code.
-RA056 Write the date so.
-RA057 Add an entry.
+RA055 Rename it: a name is lower-case words joined by underscores, an id the slug, a dot and words
+  joined by hyphens; an arXiv identifier has no version, such as 2306.00297.
 RA058 Write what belongs here.
 RA059 Change it as the message says.
-RA062 Keep one of the forms that the message names.
-RA063 Add 'from' (paper, derived, null, ceiling or ours), and 'why' for a bound of ours alone.
-RA066 Shorten it.
 RA081 Name an experiment of the audit beside this file.
 RA082 Write its placeholder into the command, or its value under 'fixed' if it is built in.
 RA083 Write {seed} or a setting's name; a brace that is meant as such is doubled.
@@ -85,11 +82,9 @@ RA104 Write one of these coordinates; what decides is measured at each tier.
 RA106 Read a series, which has a beginning and a course, or choose another kind of check.
 RA107 Fix a coordinate of either, or declare the same coordinates for both, which pair them.
 RA111 Remove the override, or write a value that differs: this arm would answer like the claim.
-RA119 Name it where it belongs, or remove it.
 RA121 Give one of values, setting and size.
 RA124 Change the kind or the axes: a scalar is one number.
 RA141 Write 1.0 for a decimal number, [1] for a list, quotes for text.
-RA145 Move the value to 'readings' with its source, or say that the setting's value is a guess.
 RA151 List each of the nine variables once.
 RA153 Finish the text.
 RA173 Review what has changed, and sign off again with 'reproaudit review'.
@@ -101,7 +96,7 @@ RA222 Name the source with its place, or move the value to 'alternatives'.
 RA224 Correct the name, or declare what it stands for.
 RA225 Rename or remove one of them.
 RA226 Begin it with the slug and a dot, so that it is unique over all audits.
-RA227 Write true, false or a finite decimal number such as 1.0e-3, or quote it if it is text.
+RA227 Write true, false or a finite decimal number below 2^63 such as 1.0e-3, or quote what is text.
 """
 
 REMEDIES: dict[str, str] = {
@@ -131,13 +126,7 @@ MOST_FAULTS = 1_000
 class Fault:
     """One fault; its text is a line: ``file:line:column: path: found …; expected …. Remedy [id]``.
 
-    Attributes:
-        file: the file, as it was named.
-        place: line and column.
-        loc: the place in the audit, from the top down; empty for the whole file.
-        message: the text that says what was found, and what was expected.
-        remedy: the text that says what to do.
-        rule: the id of the rule.
+    Its `loc` is empty for the whole file.
     """
 
     file: str
@@ -209,3 +198,24 @@ def has_errors(faults: Iterable[Fault]) -> bool:
 def _brief(text: str) -> str:
     shown = text if text.isprintable() else repr(text)[1:-1]
     return shown if len(shown) <= 60 else f"{shown[:57]}…"
+
+
+# --- values in messages -------------------------------------------------------------------------
+
+MOST_SHOWN = 20
+"""Entries of a list that a message shows at most."""
+
+
+def shown(value: SettingValue | Sequence[Scalar]) -> str:
+    """Return the value as it is written in an audit; of a long list or text, the beginning."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple | range):
+        more = [f"and {len(value) - MOST_SHOWN} more"] if len(value) > MOST_SHOWN else []
+        return f"[{', '.join([*map(shown, value[:MOST_SHOWN]), *more])}]"
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """Return text as a message quotes it: on one line, without control characters, cut off."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")

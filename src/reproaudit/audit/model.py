@@ -10,6 +10,8 @@ example that a claim's measurement is declared.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -18,7 +20,6 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
-from pydantic_core import PydanticCustomError
 
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Bound, Check
@@ -32,15 +33,7 @@ from reproaudit.declarations import (
 )
 from reproaudit.errors import UsageError, did_you_mean
 
-
-def _says_something(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("string_too_short", "found empty text; expected some")
-    return text
-
-
-Text = Annotated[str, Field(min_length=1), AfterValidator(_says_something)]
-"""Text of at least one character that is no space."""
+Text = Annotated[str, Field(min_length=1)]
 
 
 def at_most_words(most: int) -> AfterValidator:
@@ -48,10 +41,7 @@ def at_most_words(most: int) -> AfterValidator:
 
     def is_brief(text: str) -> str:
         if (found := len(text.split())) > most:
-            context = {"found": found, "most": most}
-            raise PydanticCustomError(
-                "too_many_words", "found {found} words; expected at most {most}", context
-            )
+            raise ValueError(f"expected at most {most} words, not {found}")
         return text
 
     return AfterValidator(is_brief)
@@ -94,28 +84,6 @@ class Classification(StrictModel):
     """The card's result, for example "Yes" or "No" (in quotes), Experimental, or Academia."""
     as_of: date
     """The day on which the card was read, YYYY-MM-DD."""
-
-
-class ReviewDecision(StrEnum):
-    """A reviewer's answer to the card's classification."""
-
-    AGREE = "agree"
-    DISAGREE = "disagree"
-    NOT_APPLICABLE = "not_applicable"
-
-
-class Review(StrictModel):
-    """One reviewer's decision on one variable."""
-
-    reviewer: Text
-    """The reviewer: a name, initials or a role. Each reviewer decides once on a variable."""
-    decision: ReviewDecision
-    """agree or disagree with the card's result; not_applicable if the paper needs no such thing,
-    for example no data set because its data are generated."""
-    reason: Text
-    """The reason for the decision, in one sentence."""
-    as_of: date
-    """The day of the decision, YYYY-MM-DD."""
 
 
 class Evidence(StrictModel):
@@ -471,21 +439,6 @@ class Finding(StrictModel):
     """The ids of the claims whose answer it changes, or may change."""
 
 
-class Response(StrictModel):
-    """An answer of the authors, or of others concerned, to a finding or to an answer."""
-
-    to: ClaimId
-    """The id of the finding or of the claim that is answered."""
-    by: Text
-    """The person who answers: a name or a role."""
-    statement: Text
-    """The answer, in their own words or in a fair summary."""
-    locator: Text | None = None
-    """The place where the answer can be read, if it is public."""
-    as_of: date
-    """The day of the answer, YYYY-MM-DD."""
-
-
 class NotAudited(StrictModel):
     """A claim of the paper that this audit leaves out, listed so that coverage is honest."""
 
@@ -548,7 +501,6 @@ class ExperimentSpec(StrictModel):
     measurements: dict[Name, Declaration] = Field(default_factory=dict)
     """Measurements of this experiment alone, by name. One with the name of a shared measurement
     replaces it."""
-
     runs: RunCounts | None = None
     """The experiment's own numbers of runs."""
     training_loss: Name | None = None
@@ -661,3 +613,107 @@ class Audit(StrictModel):
         """Return the series that shows how far a run of an experiment trained, if it makes one."""
         name = self.experiments[experiment].training_loss or self.training_loss
         return name if name and self.declaration(experiment, name) is not None else None
+
+
+# --- what reviewers and authors say of it --------------------------------------------------------
+
+
+class ReviewDecision(StrEnum):
+    """A reviewer's answer to the card's classification."""
+
+    AGREE = "agree"
+    DISAGREE = "disagree"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Review(StrictModel):
+    """One reviewer's decision on one variable."""
+
+    reviewer: Text
+    """The reviewer: a name, initials or a role. Each reviewer decides once on a variable."""
+    decision: ReviewDecision
+    """agree or disagree with the card's result; not_applicable if the paper needs no such thing,
+    for example no data set because its data are generated."""
+    reason: Text
+    """The reason for the decision, in one sentence."""
+    as_of: date
+    """The day of the decision, YYYY-MM-DD."""
+
+
+class Response(StrictModel):
+    """An answer of the authors, or of others concerned, to a finding or to an answer."""
+
+    to: ClaimId
+    """The id of the finding or of the claim that is answered."""
+    by: Text
+    """The person who answers: a name or a role."""
+    statement: Text
+    """The answer, in their own words or in a fair summary."""
+    locator: Text | None = None
+    """The place where the answer can be read, if it is public."""
+    as_of: date
+    """The day of the answer, YYYY-MM-DD."""
+
+
+class Dispute(StrictModel):
+    """A reviewer's objection: to a claim or its bound, to an arm, or to a setting's source."""
+
+    claim: ClaimId | None = None
+    """The id of the claim that is disputed, or whose bound is."""
+    arm: Name | None = None
+    """The name of the arm that is disputed."""
+    source: SettingName | None = None
+    """The setting whose source or value is disputed; `experiment.setting` for the own setting of
+    one experiment."""
+    reviewer: Text
+    """The reviewer who disputes: a name, initials or a role."""
+    reason: Text
+    """The reason, in one or two sentences."""
+    as_of: date
+    """The day of the dispute, YYYY-MM-DD."""
+
+    @model_validator(mode="after")
+    def _of_one_thing(self) -> Self:
+        if sum(one is not None for one in (self.claim, self.arm, self.source)) != 1:
+            raise ValueError("state one of 'claim', 'arm' and 'source': what is disputed")
+        return self
+
+
+class SignOff(StrictModel):
+    """A reviewer's statement to have reviewed one version of the audit."""
+
+    reviewer: Text
+    """The reviewer who signs off: a name, initials or a role."""
+    version: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    """The version that was reviewed: a hash of the audit without what reviewers and authors say of
+    it. `reproaudit review` writes it."""
+    as_of: date
+    """The day of the sign-off, YYYY-MM-DD."""
+
+
+class Reviews(StrictModel):
+    """The reviewers' decisions, disputes and sign-offs, and the authors' answers.
+
+    That is `SLUG.review.yaml`, which the tool writes whole.
+    """
+
+    schema_version: Literal[2] = 2
+    """The version of this format, 2."""
+    variables: dict[VariableName, tuple[Review, ...]] = Field(default_factory=dict)
+    """Each reviewer's decision on each of the nine variables, once."""
+    disputes: tuple[Dispute, ...] = ()
+    """Objections to claims, bounds, arms and sources of settings."""
+    responses: tuple[Response, ...] = ()
+    """Answers of the authors and others to findings and outcomes."""
+    sign_offs: tuple[SignOff, ...] = ()
+    """The reviewers who reviewed a version of the audit."""
+
+
+def version_of(audit: Audit) -> str:
+    """Return a hash of what an audit states, 32 hexadecimal digits.
+
+    Neither layout and comments of the file nor defaults written out count.
+    """
+    stated = audit.model_dump(mode="json", exclude_defaults=True)
+    canonical = json.dumps(stated, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:32]

@@ -148,12 +148,7 @@ def _sources_within(root: str, path: str) -> FileFinder:
 
 
 def one_line(error: BaseException, within: Path | None = None) -> str:
-    """Return an exception as type, message and place, on one line.
-
-    Args:
-        error: the exception that was raised.
-        within: the folder whose innermost frame is the place to name; else the innermost of all.
-    """
+    """Return an exception as type, message and place, if possible within a folder, on one line."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [one for one in frames if within and Path(one.filename).is_relative_to(within)]
     at = next(reversed(ours or frames), None)

@@ -38,8 +38,6 @@ class PlannedArm:
 
     Attributes:
         name: unique within the claim.
-        role: what it is to the claim.
-        experiment: what is run.
         overrides: the settings that differ from the experiment's own.
         reads: measurements read in place of others.
         lacks: of an ablation, what it lacks.

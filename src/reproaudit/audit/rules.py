@@ -12,12 +12,19 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reproaudit.audit.faults import Loc, Violation
-from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName, VariableName
+from reproaudit.audit.faults import Loc, Violation, shown
+from reproaudit.audit.model import (
+    Audit,
+    Claim,
+    Reviews,
+    Setting,
+    Source,
+    TierName,
+    VariableName,
+    version_of,
+)
 from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
-from reproaudit.audit.reviews import Reviews, version_of
-from reproaudit.audit.values import fits, kind_of, repeated, shown
-from reproaudit.cell import SettingValue
+from reproaudit.cell import SettingValue, fits, kind_of, repeated
 from reproaudit.checks import Check
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.scales_like import FEWEST_SIZES, ScalesLike
@@ -175,15 +182,7 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
             place, known = (*loc, "stages", i, "steps"), audit.settings_of(experiment)
             yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
         yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
-    used = {one for claim in audit.claims for _, one in claim.arms() if isinstance(one, str)}
-    used |= {q.arm for claim in audit.claims for q in quantities_of(claim) if q.arm is not None}
     for name, arm in audit.arms.items():
-        if name not in used:
-            message = f"found the arm '{name}', which no claim uses; expected a use"
-            yield Violation("RA119", ("arms", name), message, about=name)
-        if name == OWN:
-            message = f"found '{OWN}', the name of a claim's own runs; expected another"
-            yield Violation("RA225", ("arms", name), message)
         if arm.experiment is not None:
             place = ("arms", name, "experiment")
             yield from _unknown(place, "experiment", arm.experiment, audit.experiments)
@@ -201,9 +200,6 @@ def _setting(
         place, value = others[i - 1]
         message = f"found {shown(value)} again; expected another value than those of '{name}'"
         yield Violation("RA225", place, message)
-    if setting.alternatives and not setting.guessed:
-        message = f"found alternatives to '{name}', which '{setting.source}' states"
-        yield Violation("RA145", (*loc, "alternatives"), message)
     for i, reading in enumerate(setting.readings):
         if reading.source in (Source.ASSUMPTION, Source.RECALLED):
             message = f"found '{reading.source}'; expected a source that states the value"
@@ -243,20 +239,12 @@ def _declaration(
         if len(given) != 1:
             message = f"found {' and '.join(given) or 'none of these'} on axis '{axis.name}'"
             yield Violation("RA121", place, f"{message}; expected exactly one")
-        # such as 0 and "0", which a page writes alike
-        yield from _again((*place, "values"), [str(one) for one in axis.values or ()])
+        yield from _again((*place, "values"), axis.values or ())
         for experiment in users if axis.setting is not None else ():
-            yield from _along(audit, (*place, "setting"), experiment, axis)
-
-
-def _along(audit: Audit, loc: Loc, experiment: str, axis: Axis) -> Iterator[Violation]:
-    """Yield an axis along a setting that is no list, or has a value twice."""
-    name, settings = str(axis.setting), audit.settings_of(experiment)
-    lists = {other: one.value for other, one in settings.items() if isinstance(one.value, tuple)}
-    yield from _unknown(loc, "list", name, lists, f"'{experiment}'")
-    for i in repeated(lists.get(name, ())):
-        message = f"found '{name}', which has {shown(lists[name][i])} again"
-        yield Violation("RA225", loc, f"{message}; expected different coordinates")
+            settings = audit.settings_of(experiment).items()
+            lists = [other for other, one in settings if isinstance(one.value, tuple)]
+            where = (*place, "setting")
+            yield from _unknown(where, "list", str(axis.setting), lists, f"'{experiment}'")
 
 
 def _training_loss(
@@ -351,15 +339,13 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     yield from _unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
     for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
         place, settings = (*loc, "readings", j), audit.settings_of(claim.experiment)
-        read = {other: one.readings for other, one in settings.items() if one.readings}
+        read = [other for other, one in settings.items() if one.readings]
         yield from _unknown(place, "setting with readings", name, read, f"'{claim.experiment}'")
-        for other in (other for one in read.get(name, ()) for other in one.together):
-            yield from _unknown(place, "setting", other, settings, f"'{claim.experiment}'")
     written = list(claim.arms())
     taken = Counter(one.name for _, one in written if not isinstance(one, str))
     for place, one in written:
         if isinstance(one, str):
-            yield from _unknown((*loc, *place), "arm", one, audit.arms)
+            yield from _unknown((*loc, *place), "arm", one, audit.arms if one != OWN else ())
             continue
         if one.name == OWN or one.name in audit.arms or taken[one.name] > 1:
             message = f"found '{one.name}', the name of another arm as well; expected a new one"
@@ -519,7 +505,6 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
     if claim.grade is None:
         return
     name, wanted = claim.grade.axis, claim.grade.easiest_first
-    yield from _again((*loc, "easiest_first"), wanted)
     headline = [one for one in reads if "headline" in one.loc and one.arm.role is Role.OWN]
     free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")

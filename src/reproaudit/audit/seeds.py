@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.errors import UsageError
 
 _WORDS = """
 about elsewhere excused lacks locator main meaning noun notes origin reported says short
@@ -105,23 +103,6 @@ def seeds_of(audit: Audit, tier: TierName, experiment: str, count: int) -> tuple
     if tier != "paper":
         return tuple(range(count))
     return drawn(rule(audit, experiment, tier), count, audit.salt)
-
-
-def known_salt(word: str | None, tier: str | None) -> str:
-    """Return the word of ``--salt``; empty if there is none.
-
-    Raises:
-        UsageError: if it is no word, or the tier is not the paper's.
-    """
-    if word is None:
-        return ""
-    if not re.fullmatch(r"[a-z0-9-]{1,32}", word):
-        raise UsageError(
-            f"--salt '{word}': expected a word of up to 32 lower-case letters, digits and hyphens."
-        )
-    if tier != "paper":
-        raise UsageError("--salt draws other seeds for the paper tier: give --tier paper, too.")
-    return word
 
 
 def stored_tier(of: Audit, tier: TierName) -> str:

@@ -139,7 +139,9 @@ class Sourced(StrictModel):
     @model_validator(mode="after")
     def _with_reason(self) -> Self:
         if (self.origin is Provenance.OURS) != (self.why is not None):
-            raise PydanticCustomError("bound", "a bound from 'ours', and no other, needs 'why'")
+            raise PydanticCustomError(
+                "bound", "a bound from 'ours', and no other, needs 'why', its reason"
+            )
         return self
 
 

@@ -74,10 +74,6 @@ def new(
     checklist: Annotated[
         Path | None, Option(help="The authors' NeurIPS paper checklist, checklist.tex.")
     ] = None,
-    title: Annotated[str | None, Option(help="The paper's title.")] = None,
-    authors: Annotated[str | None, Option(help="Their names, separated by commas.")] = None,
-    venue: Annotated[str | None, Option(help="With the year: NeurIPS 2024.")] = None,
-    arxiv: Annotated[str | None, Option(help="Such as 2306.00297.")] = None,
     out: Annotated[Path, Option(help="The folder of audits to write to.")] = Path("audits"),
     force: Annotated[bool, Option("--force", help="Write over files that exist.")] = False,
     as_json: options.Json = False,
@@ -88,8 +84,7 @@ def new(
     """
     from reproaudit.commands.new import draft
 
-    known = {"title": title, "authors": authors, "venue": venue, "arxiv": arxiv}
-    files, remarks, todo = draft(slug, out, known, card, checklist, force=force)
+    files, remarks, todo = draft(slug, out, card, checklist, force=force)
     data = {"slug": slug, "files": [str(file) for file in files], "todo": todo, "remarks": remarks}
     if not as_json:
         for remark in remarks:

@@ -71,6 +71,15 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(seeds))
 
 
+def parse_salt(text: str) -> str:
+    """Return the word from which seeds follow, too."""
+    if not re.fullmatch(r"[a-z0-9-]{1,32}", text):
+        raise UsageError(
+            f"found '{text}'. Write a word of up to 32 lower-case letters, digits and hyphens."
+        )
+    return text
+
+
 def parse_duration(text: str) -> float:
     """Return a time such as ``90s``, ``10m``, ``1.5h`` or plain seconds, in seconds."""
     return _amount(text, {"": 1, "s": 1, "m": 60, "h": 3600}, "90s, 10m or 1.5h")
@@ -106,7 +115,10 @@ Out = Annotated[
 ]
 _TIER = "reproaudit.audit.model.known_tier"
 Tier = Annotated[Any, parsed("--tier", _TIER, "TIER", "smoke, quick or paper.")]
-Salt = Annotated[str | None, Option(help="A word that draws other seeds, kept apart (paper tier).")]
+Salt = Annotated[
+    str | None,
+    parsed("--salt", parse_salt, "WORD", "Draws other seeds, kept apart (paper tier)."),
+]
 FORMATS_HELP = "terminal, html, json, md"
 _FORMATS = "reproaudit.report.files.chosen_formats"
 Formats = Annotated[
@@ -168,10 +180,9 @@ def papers_named(
     entries = Catalog(audits).select(slugs or (), everything)
     if salt is None:
         return entries
-    from reproaudit.audit.seeds import known_salt
-
-    word = known_salt(salt, tier)
-    return tuple(replace(entry, salt=word) for entry in entries)
+    if tier != "paper":
+        raise UsageError("--salt draws other seeds for the paper tier: give --tier paper, too.")
+    return tuple(replace(entry, salt=salt) for entry in entries)
 
 
 def exit_code(

@@ -40,15 +40,10 @@ def present(
 ) -> None:
     """Print data as JSON or else lines, then the files written: beside JSON on standard error.
 
-    JSON has escapes where the output cannot hold every character.
+    JSON is ASCII, which every output can hold.
     """
     if as_json:
-        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-        try:
-            text.encode(sys.stdout.encoding or "utf-8")
-        except UnicodeEncodeError:
-            text = json.dumps(data, indent=2, allow_nan=False)
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
     elif text := "\n".join(lines):
         say(text)
     for path in written:

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TypeVar
 
-from reproaudit.audit.model import Audit, Response, Review, ReviewDecision, VariableName
+from reproaudit.audit.model import (
+    Audit,
+    Dispute,
+    Response,
+    Review,
+    ReviewDecision,
+    Reviews,
+    SignOff,
+    VariableName,
+    version_of,
+)
 from reproaudit.audit.plan import arms_of
-from reproaudit.audit.reviews import Dispute, Reviews, SignOff, version_of
 from reproaudit.errors import UsageError, did_you_mean
 
 Signed = TypeVar("Signed", Review, SignOff)

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from reproaudit.audit.model import ReviewDecision, VariableName
-from reproaudit.audit.reviews import Reviews, version_of
+from reproaudit.audit.model import ReviewDecision, Reviews, VariableName, version_of
 from reproaudit.desk import edits
 from reproaudit.desk.saving import read_version
 from reproaudit.desk.session import DeskSession, StaleError, stamp_of

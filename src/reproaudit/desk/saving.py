@@ -17,7 +17,7 @@ import yaml
 
 from reproaudit.audit.catalog import REVIEW_FILE, Entry, is_installed
 from reproaudit.audit.loading import load_audit, load_reviews
-from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.model import Reviews
 from reproaudit.desk.edits import carry_out, sign_off
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.running.files import write_whole

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import Audit, VariableName
-from reproaudit.audit.reviews import Reviews
+from reproaudit.audit.model import Audit, Reviews, VariableName
 from reproaudit.desk.saving import Version, read_version, save
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch
-from reproaudit.audit.values import shown
 from reproaudit.cell import SettingValue
 from reproaudit.elsewhere.finding import find_runs
 from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, on_one_line

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
-from reproaudit.audit.values import kind_of, same, shown
-from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.cell import SettingValue, canonical_settings, kind_of, same
 from reproaudit.elsewhere.logged import (
     MAX_CONFIG_BYTES,
     LogError,

@@ -26,11 +26,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from reproaudit.audit.faults import shown
 from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Audit, SettingName, Text, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
-from reproaudit.audit.values import fits, kind_of, shown
-from reproaudit.cell import SettingValue, canonical_settings
+from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of
 from reproaudit.declarations import Declaration, Name, StrictModel, misfit
 from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, LogSource, on_one_line
 from reproaudit.elsewhere.mapping import LoggedQuantity

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
-from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission

@@ -6,9 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from reproaudit.audit.model import UNSCORED, Audit, Claim, ReviewDecision, TierName, Variable
+from reproaudit.audit.model import (
+    UNSCORED,
+    Audit,
+    Claim,
+    ReviewDecision,
+    Reviews,
+    TierName,
+    Variable,
+)
 from reproaudit.audit.plan import Role, arms_of
-from reproaudit.audit.reviews import Reviews
 from reproaudit.audit.seeds import rule
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind

@@ -13,11 +13,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from reproaudit.audit.catalog import RUN_FILE
-from reproaudit.audit.faults import Fault, Loc, Violation
+from reproaudit.audit.faults import Fault, Loc, Violation, shown
 from reproaudit.audit.loading import read_as, read_audit
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.values import same, shown
-from reproaudit.cell import SettingValue
+from reproaudit.cell import SettingValue, same
 from reproaudit.declarations import Declaration, Name, OneComplaint, StrictModel
 from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, check_expression
 from reproaudit.errors import SpecError
