@@ -24,15 +24,6 @@ class StoreFault:
     mended: str = ""
 
 
-@dataclass(frozen=True)
-class Leftover:
-    """A file or folder that no run needs any more."""
-
-    path: Path
-    what: str
-    size: int
-
-
 def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Iterator[StoreFault]:
     """Reads every byte of some papers' records and checkpoints, and of the manifest.
 
@@ -48,7 +39,7 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
         gone = [store.root / name for name in listed if not (store.root / name).exists()]
     except StoreError as error:
         yield _moved(store.manifest.file, str(error), "sound records are listed anew", repair)
-    for folder in _experiments(store, papers):
+    for folder in experiment_folders(store, papers):
         can_move = repair and not _is_busy(folder)
         for path in listing(folder):
             if path.name.endswith(".json"):
@@ -84,34 +75,33 @@ def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFau
         yield StoreFault(path, what, "it is listed now" if repair else "")
 
 
-def leftovers(store: Store, papers: Collection[str], *, unfinished: bool) -> Iterator[Leftover]:
+def leftovers(
+    store: Store, papers: Collection[str], *, unfinished: bool
+) -> Iterator[tuple[Path, str]]:
     """The files that runs left behind: temporary files, free locks, damaged files moved aside.
 
     Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too;
     those of cells that are being computed never do.
     """
-    for folder in _experiments(store, papers):
+    for folder in experiment_folders(store, papers):
         busy = _is_busy(folder)
         for path in listing(folder):
-            what = _leftover(path, busy, unfinished)
-            if what:
-                files = path.rglob("*") if path.is_dir() else [path]
-                yield Leftover(path, what, sum(one.stat().st_size for one in files))
+            if path.suffix == ".tmp" and not busy:
+                yield path, "a file that a killed process did not finish"
+            elif path.suffix == ".lock" and not _is_held(path):
+                yield path, "the lock of a run that has ended"
+            elif ".bad" in path.suffix:
+                yield path, "a damaged file that was moved aside"
+            elif path.suffix == ".partial" and path.with_suffix(".json").exists():
+                yield path, "checkpoints of a cell that has its record"
+            elif path.suffix == ".partial" and unfinished and not busy:
+                yield path, "checkpoints of an unfinished cell"
 
 
-def _leftover(path: Path, busy: bool, unfinished: bool) -> str:
-    if path.suffix == ".tmp" and not busy:
-        return "a file that a killed process did not finish"
-    if path.suffix == ".lock" and not _is_held(path):
-        return "the lock of a run that has ended"
-    if ".bad" in path.suffix:
-        return "a damaged file that was moved aside"
-    if path.suffix == ".partial":
-        if path.with_suffix(".json").exists():
-            return "checkpoints of a cell that has its record"
-        if unfinished and not busy:
-            return "checkpoints of an unfinished cell"
-    return ""
+def size_of(path: Path) -> int:
+    """The bytes of a file, or of all files in a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(one.stat().st_size for one in files)
 
 
 def remove(path: Path) -> None:
@@ -124,7 +114,7 @@ def remove(path: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _experiments(store: Store, papers: Collection[str]) -> Iterator[Path]:
+def experiment_folders(store: Store, papers: Collection[str]) -> Iterator[Path]:
     """The folder of every experiment of every tier of some papers."""
     for paper in sorted(papers):
         yield from (one for one in sorted((store.root / paper).glob("*/*")) if one.is_dir())
