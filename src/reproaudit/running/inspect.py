@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -13,6 +14,13 @@ from filelock import FileLock, Timeout
 from reproaudit.errors import StoreError
 from reproaudit.running.files import explained, listing, set_aside
 from reproaudit.running.store import DamagedError, Partial, Store
+
+_LEFT = {
+    ".tmp": "a file that a killed process did not finish",
+    ".lock": "the lock of a run that has ended",
+    ".bad": "a damaged file that was moved aside",
+}
+"""By the ending of a name, what a run left behind."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +48,10 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
     except StoreError as error:
         yield _moved(store.manifest.file, str(error), "sound records are listed anew", repair)
     for folder in experiment_folders(store, papers):
-        can_move = repair and not _is_busy(folder)
         for path in listing(folder):
+            can_move = repair and not _is_held(path)
             if path.name.endswith(".json"):
-                yield from _inspect_record(store, path, repair)
+                yield from _inspect_record(store, path, repair, can_move)
             elif path.name.endswith(".partial"):
                 for one in Partial(path).damaged():
                     what = f"a damaged checkpoint: {one.reason}"
@@ -58,12 +66,11 @@ def _moved(path: Path, what: str, then: str, can_move: bool) -> StoreFault:
     return StoreFault(path, what, f"moved to {aside.name}; {then}" if aside else "")
 
 
-def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFault]:
+def _inspect_record(store: Store, path: Path, repair: bool, can_move: bool) -> Iterator[StoreFault]:
     try:
         store.read(path)
         is_listed = store.listed_as(path) in store.manifest.digests()
     except DamagedError as error:
-        can_move = repair and not _is_held(path.with_suffix(".lock"))
         yield _moved(path, error.reason, "run the paper again", can_move)
         return
     except StoreError:
@@ -80,22 +87,19 @@ def leftovers(
 ) -> Iterator[tuple[Path, str]]:
     """The files that runs left behind: temporary files, free locks, damaged files moved aside.
 
-    Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too;
-    those of cells that are being computed never do.
+    Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too.
+    Nothing of a cell that is being computed counts.
     """
     for folder in experiment_folders(store, papers):
-        busy = _is_busy(folder)
         for path in listing(folder):
-            if path.suffix == ".tmp" and not busy:
-                yield path, "a file that a killed process did not finish"
-            elif path.suffix == ".lock" and not _is_held(path):
-                yield path, "the lock of a run that has ended"
-            elif ".bad" in path.suffix:
-                yield path, "a damaged file that was moved aside"
-            elif path.suffix == ".partial" and path.with_suffix(".json").exists():
-                yield path, "checkpoints of a cell that has its record"
-            elif path.suffix == ".partial" and unfinished and not busy:
-                yield path, "checkpoints of an unfinished cell"
+            what = _LEFT.get(re.sub(r"\d+$", "", path.suffix), "")
+            if path.suffix == ".partial":
+                has_record = path.with_suffix(".json").exists()
+                if has_record or unfinished:
+                    of = "a cell that has its record" if has_record else "an unfinished cell"
+                    what = f"checkpoints of {of}"
+            if what and not _is_held(path):
+                yield path, what
 
 
 def size_of(path: Path) -> int:
@@ -121,16 +125,12 @@ def experiment_folders(store: Store, papers: Collection[str]) -> Iterator[Path]:
 
 
 def _is_held(path: Path) -> bool:
-    """True if a run holds a lock; a lock's file that does not exist is not made."""
-    if not path.exists():
+    """True if a run computes the cell of a file; a lock's file that does not exist is not made."""
+    lock = path.with_name(f"{path.name.partition('.')[0]}.lock")
+    if not lock.exists():
         return False
     try:
-        with FileLock(path).acquire(timeout=0):
+        with FileLock(lock).acquire(timeout=0):
             return False
     except (Timeout, OSError):
         return True
-
-
-def _is_busy(folder: Path) -> bool:
-    """True if a run computes a cell of this experiment."""
-    return any(_is_held(path) for path in folder.glob("*.lock"))
