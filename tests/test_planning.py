@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from factories import make_audit, make_record
+from factories import STARTED, make_audit, make_record
 from miniatures import claim, write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
 from reproaudit.audit.plan import Role, cells_of_tier, claim_batches, plan
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell
+from reproaudit.errors import UsageError
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
-from reproaudit.running.groups import TiedGroupsError, grouped, planned_only
+from reproaudit.running.groups import choose, grouped, planned_only
 from reproaudit.running.store import Store
 
 AUDIT = make_audit()
@@ -51,7 +54,7 @@ def test_the_null_of_a_contrast_runs_as_often_as_the_claim(above: float, runs: i
     assert len(null.seeds) == runs
 
 
-def stored(folder: Path, *, code: str = "c", **changes: str) -> tuple[Store, list[Record]]:
+def stored(folder: Path, *, code: str = "c", **changes: Any) -> tuple[Store, list[Record]]:
     store = Store(folder)
     records = [
         make_record(cell, code=code * 32, **changes) for cell in cells_of_tier(AUDIT, "quick")
@@ -68,14 +71,31 @@ def test_a_plan_takes_the_records_of_its_own_fingerprints(tmp_path: Path) -> Non
     assert {one.fingerprint for one in chosen.records.values()} == set(planned.values())
 
 
-def test_a_tie_of_two_groups_is_named(tmp_path: Path) -> None:
+def test_of_two_equally_full_groups_the_latest_is_judged(tmp_path: Path) -> None:
     write_paper(tmp_path / "audits")
-    store, _ = stored(tmp_path / "runs")
-    stored(tmp_path / "runs", code="d")
-    entry = Catalog(tmp_path / "audits")["mini"]
-    assert len(grouped(store.records("mini", "quick"))) == 2
-    with pytest.raises(TiedGroupsError):
-        scorecard_of_store(entry, AUDIT, "quick", store)
+    store, records = stored(tmp_path / "runs")
+    stored(tmp_path / "runs", code="d", started=records[0].started + timedelta(days=1))
+    stored(tmp_path / "runs", code="b", started=records[0].started - timedelta(days=1))
+    *_, latest = grouped(store.records("mini", "quick"))
+    assert latest.code == "d" * 32
+    keys = {(one.tier, one.key) for one in records}
+    chosen = choose(store.records("mini", "quick"), keys, ())
+    assert (chosen.group, chosen.others) == (latest, 2)
+    (first, *_) = grouped(store.records("mini", "quick"))
+    assert choose(store.records("mini", "quick"), keys, (first,)).group == first, "today's"
+    assert choose(store.records("mini", "quick"), keys, (), first.id).group == first, "wanted"
+    with pytest.raises(UsageError, match="--group none: no groups of records have this id"):
+        choose(store.records("mini", "quick"), keys, (), "none")
+
+
+def test_records_of_an_earlier_state_of_their_data_are_left_out(tmp_path: Path) -> None:
+    cells = cells_of_tier(AUDIT, "quick")[:3]
+    old, new, without = (
+        make_record(cell, data=data, started=STARTED + timedelta(days=day))
+        for cell, data, day in zip(cells, ({"x": "1"}, {"x": "2"}, {}), (0, 1, 0), strict=True)
+    )
+    (found,) = grouped([old, new, without]).values()
+    assert found == [without, new]
 
 
 def test_records_of_other_code_are_judged_and_said_to_be(tmp_path: Path) -> None:

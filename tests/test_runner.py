@@ -179,9 +179,8 @@ def test_every_fault_of_an_audit_is_told_before_anything_runs(store: Store) -> N
         run(store, *cells)
     text = str(caught.value)
     assert "experiment 'decent': the module has no such experiment. Did you mean 'descent'?" in text
-    module = locate("toy2020").file
-    line = module.read_text().splitlines().index("class Settings:")  # and the line before it
-    fit = f"toy2020, experiment 'descent': the settings do not fit {module}:{line}: "
+    place = f"class Settings of {locate('toy2020').file}"
+    fit = f"toy2020, experiment 'descent': the settings do not fit {place}: "
     assert f"{fit}setting 'rate' = 'fast'" in text
     assert f"{fit}unknown setting 'stepz'. Did you mean 'steps'?" in text
     assert len(text.splitlines()) == 3

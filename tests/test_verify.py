@@ -56,6 +56,22 @@ def test_a_sound_store(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run_command(["verify", "other", "--store", str(folder / "runs")]) == 2
 
 
+@pytest.mark.parametrize("command", ["verify", "prune"])
+def test_a_store_that_is_not_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_command([command, "--store", "none"]) == 2
+    assert "--store none: found no such folder; expected a store." in capsys.readouterr().err
+    assert run_command([command]) == 0
+    assert "no records here yet" in capsys.readouterr().out
+    assert run_command([command, "mini"]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_every_kind_of_fault_is_found_and_mended(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,10 +167,10 @@ def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFi
     assert run_command(prune) == 0
     assert "4 left-overs, " in capsys.readouterr().out
     assert set(place.iterdir()) == before - told.keys()
-    lock = store.try_lock(cell, record.fingerprint)
+    lock = store.try_lock(cell, "0" * 32)
     assert lock is not None
     assert run_command([*prune, "--unfinished"]) == 0
-    assert open_.folder.exists(), "a cell here is being computed"
+    assert open_.folder.exists(), "this cell is being computed"
     lock.give_back(finished=True)
     assert run_command([*prune, "--unfinished"]) == 0
     assert not open_.folder.exists()

@@ -139,9 +139,7 @@ class Sourced(StrictModel):
     @model_validator(mode="after")
     def _with_reason(self) -> Self:
         if (self.origin is Provenance.OURS) != (self.why is not None):
-            raise PydanticCustomError(
-                "bound", "a bound from 'ours', and no other, needs 'why', its reason"
-            )
+            raise PydanticCustomError("bound", "a bound from 'ours' alone needs 'why', its reason")
         return self
 
 

@@ -125,7 +125,7 @@ def verify(
         bool, Option("--repair", help="Move damaged files aside, and list sound records.")
     ] = False,
     audits: options.Audits = None,
-    store: options.StorePath = Path("runs"),
+    store: options.KeptStore = None,
     as_json: options.Json = False,
 ) -> int:
     """Check every record and checkpoint of a store.
@@ -134,11 +134,10 @@ def verify(
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
     from reproaudit.audit.catalog import Catalog
-    from reproaudit.commands.verify import measure_again, papers_in, record_files
-    from reproaudit.running.inspect import inspect_store
-    from reproaudit.running.store import Store
+    from reproaudit.commands.verify import NO_RECORDS, kept_store, measure_again, papers_in
+    from reproaudit.running.inspect import experiment_folders, inspect_store
 
-    catalog, kept = Catalog(audits), Store(store)
+    catalog, kept = Catalog(audits), kept_store(store)
     papers = papers_in(kept, slugs or ())
     faults = list(inspect_store(kept, papers, repair=repair))
     again = []
@@ -147,14 +146,15 @@ def verify(
         again = list(measure_again(catalog, papers, kept, recompute))
         faults += [fault for _, fault in again if fault is not None]
     data = {
-        "records": sum(1 for _ in record_files(kept, papers)),
+        "records": sum(1 for one in experiment_folders(kept, papers) for _ in one.glob("*.json")),
         "root": kept.manifest.root() if not faults or repair else None,
         "faults": [{**asdict(fault), "path": str(fault.path)} for fault in faults],
         "recomputed": [str(path) for path, _ in again],
     }
     lines = [f"{one.path}: {one.what}{one.mended and f' ({one.mended})'}" for one in faults]
     measured = f", {len(again)} measured again" if recompute else ""
-    lines.append(f"{data['records']} records read{measured}: {len(faults) or 'no'} faults")
+    counts = f"{data['records']} records read{measured}: {len(faults) or 'no'} faults"
+    lines.append(counts if kept.root.exists() else NO_RECORDS)
     present(data, lines, as_json)
     return exit_code((), None, any(not fault.mended for fault in faults))
 
@@ -166,7 +166,7 @@ def prune(
         bool, Option("--unfinished", help="Checkpoints of unfinished cells, too.")
     ] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Only print.")] = False,
-    store: options.StorePath = Path("runs"),
+    store: options.KeptStore = None,
     as_json: options.Json = False,
 ) -> int:
     """Remove from a store what no run needs any more.
@@ -174,18 +174,17 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    from reproaudit.commands.verify import papers_in
-    from reproaudit.running.inspect import leftovers, remove
-    from reproaudit.running.store import Store
+    from reproaudit.commands.verify import NO_RECORDS, kept_store, papers_in
+    from reproaudit.running.inspect import leftovers, remove, size_of
 
-    kept = Store(store)
-    found = list(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))
-    for one in found:
-        if not dry_run:
-            remove(one.path)
-    data = [{"path": str(one.path), "what": one.what, "size": one.size} for one in found]
-    size = sum(one.size for one in found)
+    kept = kept_store(store)
+    found = dict(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))
+    sizes = {path: size_of(path) for path in found}
+    for path in () if dry_run else found:
+        remove(path)
+    data = [{"path": str(one), "what": what, "size": sizes[one]} for one, what in found.items()]
     done = "would be removed" if dry_run else "removed"
-    counts = f"{len(found)} left-overs, {size:,} bytes, {done}"
-    present(data, [*(f"{one.path}: {one.what}" for one in found), counts], as_json)
+    counts = f"{len(found)} left-overs, {sum(sizes.values()):,} bytes, {done}"
+    said = counts if kept.root.exists() else NO_RECORDS
+    present(data, [*(f"{path}: {what}" for path, what in found.items()), said], as_json)
     return 0

@@ -15,6 +15,22 @@ from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault
 from reproaudit.running.store import Store
 
+NO_RECORDS = "There are no records here yet: 'reproaudit run' makes the folder 'runs'."
+
+
+def kept_store(folder: Path | None) -> Store:
+    """Return the store in a folder that is named, or the usual one, which may not be there yet.
+
+    Raises:
+        UsageError: if the folder that is named is not there.
+    """
+    if folder is not None and not folder.is_dir():
+        raise UsageError(
+            f"--store {folder}: found no such folder; expected a store. Name the one that "
+            "'reproaudit run' wrote to."
+        )
+    return Store(folder or Path("runs"))
+
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
     """Return the papers of a store, or those that are named.
@@ -27,13 +43,6 @@ def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
         if slug not in present:
             raise UsageError(f"{store.root}: no records of {slug}.")
     return sorted(slugs or present)
-
-
-def record_files(store: Store, papers: Collection[str]) -> Iterator[Path]:
-    """Yield the files of every record of some papers."""
-    for paper in papers:
-        for tier in listing(store.root / paper):
-            yield from store.files(paper, tier.name)
 
 
 def measure_again(

@@ -24,7 +24,7 @@ from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import Scorecard
 from reproaudit.report.numbers import several
 from reproaudit.results import history_of
-from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
+from reproaudit.running.groups import Chosen, TierKey, choose, group_of, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 
@@ -54,7 +54,6 @@ def scorecard_of_store(
         planned: of a run: the fingerprint of each planned cell; exactly these are judged.
 
     Raises:
-        TiedGroupsError: if two groups have equally many of the planned cells.
         StoreError: on a file that is no record and may be a planned one.
     """
     damaged: list[DamagedError] = []
@@ -86,7 +85,7 @@ def _of_run(
     varied = {
         (one.tier, one.key): one
         for one in store.records(slug, varied_tier(kept), on_damage)
-        if own.group is not None and own.group.made(one)
+        if group_of(one) == own.group
     }
     return Chosen({**varied, **own.records}, own.group, of_today=True)
 
@@ -189,7 +188,7 @@ def environment_lines(chosen: Chosen) -> Iterator[str]:
         short = [f"{one[:12]}{'+dirty' if one.endswith('+dirty') else ''}" for one in found]
         yield f"Made by other code than today's: revision {several(list(dict.fromkeys(short)), 6)}."
     if chosen.others:
-        yield f"{len(chosen.others)} other groups of records were left out."
+        yield f"{chosen.others} other groups of records were left out."
 
 
 def scorecard_of_paper(
@@ -214,7 +213,7 @@ def scorecard_of_paper(
         judge_shipped: whether shipped records are judged again, or the scorecard beside them read.
 
     Raises:
-        AuditError: if it cannot be shown, as where two groups of records may be meant.
+        AuditError: if it cannot be shown.
     """
     if not audit.claims:
         return build(audit, entry.reviews(), tier or "quick", (), ())

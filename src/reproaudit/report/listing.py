@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from reproaudit.judge import Outcome
 from reproaudit.report.answers import scorecard_of_paper
 from reproaudit.report.build import documentation_of
 from reproaudit.report.words import OUTCOMES
-from reproaudit.running.groups import TiedGroupsError
 from reproaudit.running.store import Store
 
 
@@ -23,11 +21,10 @@ def list_entry(store: Path, entry: Entry) -> dict[str, Any]:
     Raises:
         AuditError: if the audit or a record cannot be read.
     """
-    audit, card = entry.audit(), None
+    audit = entry.audit()
     documented = documentation_of(audit, entry.reviews())
-    with suppress(TiedGroupsError):  # `report` names the groups
-        reports = store.parent / "reports"
-        card = scorecard_of_paper(entry, audit, Store(store), None, reports, judge_shipped=False)
+    reports = store.parent / "reports"
+    card = scorecard_of_paper(entry, audit, Store(store), None, reports, judge_shipped=False)
     return {
         "slug": entry.slug,
         "title": audit.paper.title,

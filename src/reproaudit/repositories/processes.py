@@ -2,8 +2,8 @@
 
 Between us and the command is a guard: this file, run as a program. It reads a `Call`, one line of
 JSON, from the socket that is its standard input, and answers there in words how the command ended.
-It ends the command and all its descendants when that socket is shut or its parent dies, when the
-time is up, or when the command itself ends and leaves others behind.
+It ends the command and all its descendants when that socket is shut, as by the death of who holds
+the other end, when the time is up, or when the command itself ends and leaves others behind.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -36,7 +37,6 @@ GRACE_SECONDS = 2.0
 """The seconds in which a process that gets SIGTERM may end by itself."""
 _TELL_SECONDS, _LOOK_SECONDS = 0.2, 0.05
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WELL, _STOPPED = "ended well", "was ended from outside"
 
 StillRunning = Callable[[], None]
@@ -123,19 +123,18 @@ def _kept(printed: IO[bytes]) -> bytes:
 
 
 def _guard() -> None:
-    parent = os.getppid()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    for number in _SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # ends nothing here; a new program loses it
     line = sys.stdin.readline()
     if not line.endswith("\n"):
         sys.exit(1)
-    ending = _ending(json.loads(line), parent)
+    ending = _ending(json.loads(line))
     with suppress(OSError):
         os.write(0, ending.encode())
 
 
-def _ending(call: dict[str, Any], parent: int) -> str:
+def _ending(call: dict[str, Any]) -> str:
     """Runs the command of a call, and says how it ended."""
     try:
         child = subprocess.Popen(
@@ -144,7 +143,7 @@ def _ending(call: dict[str, Any], parent: int) -> str:
             env=call["variables"],
             stdin=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=_before_command,
+            preexec_fn=partial(_prctl, _PR_SET_PDEATHSIG, signal.SIGKILL),
         )
     except (OSError, ValueError) as error:
         return f"could not be started ({error})"
@@ -152,7 +151,7 @@ def _ending(call: dict[str, Any], parent: int) -> str:
     deadline = time.monotonic() + call["seconds"]
     while child.poll() is None and not interrupted:
         is_shut, _, _ = select.select([0], [], [], _LOOK_SECONDS)
-        if is_shut or os.getppid() != parent:
+        if is_shut:
             interrupted = _STOPPED
         elif time.monotonic() > deadline:
             interrupted = f"took longer than {call['seconds']:g} s, and was ended"
@@ -172,13 +171,6 @@ def _prctl(option: int, value: int) -> None:
     """Asks Linux for something of this process; elsewhere nothing happens."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _before_command() -> None:
-    """In the command's process, before its program: usual signals, and an end with the guard."""
-    for number in _SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _end_all(child: subprocess.Popen[bytes], gently: bool) -> None:

@@ -46,9 +46,6 @@ WATCH_SECONDS = 0.1
 MOST_PRINTED = 2**16
 """Bytes of what a job prints that are shown once it has ended: its beginning."""
 
-MOST_WRITTEN = 2**32
-"""Bytes that a job may print; they lie in a temporary file until it ends."""
-
 PRELOADED = ["reproaudit.lab.training", "numba"]
 """Modules that every worker needs and that are slow to import: workers are copies of a process that
 has them. Where they cannot be imported, whoever computes with them says so."""
@@ -282,8 +279,6 @@ class _Worker:
             return f"it took longer than {limits.seconds:g} s (--cell-timeout)"
         if limits.memory is not None and self._resident() > limits.memory:
             return f"it took more than {limits.memory:,} bytes of memory (--memory)"
-        if os.fstat(self.printed.fileno()).st_size > MOST_WRITTEN:
-            return f"it printed more than {MOST_WRITTEN:,} bytes"
         return None
 
     def _resident(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -14,6 +15,13 @@ from reproaudit.errors import StoreError
 from reproaudit.running.files import explained, listing, set_aside
 from reproaudit.running.store import DamagedError, Partial, Store
 
+_LEFT = {
+    ".tmp": "a file that a killed process did not finish",
+    ".lock": "the lock of a run that has ended",
+    ".bad": "a damaged file that was moved aside",
+}
+"""By the ending of a name, what a run left behind."""
+
 
 @dataclass(frozen=True)
 class StoreFault:
@@ -22,15 +30,6 @@ class StoreFault:
     path: Path
     what: str
     mended: str = ""
-
-
-@dataclass(frozen=True)
-class Leftover:
-    """A file or folder that no run needs any more."""
-
-    path: Path
-    what: str
-    size: int
 
 
 def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Iterator[StoreFault]:
@@ -48,11 +47,11 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
         gone = [store.root / name for name in listed if not (store.root / name).exists()]
     except StoreError as error:
         yield _moved(store.manifest.file, str(error), "sound records are listed anew", repair)
-    for folder in _experiments(store, papers):
-        can_move = repair and not _is_busy(folder)
+    for folder in experiment_folders(store, papers):
         for path in listing(folder):
+            can_move = repair and not _is_held(path)
             if path.name.endswith(".json"):
-                yield from _inspect_record(store, path, repair)
+                yield from _inspect_record(store, path, repair, can_move)
             elif path.name.endswith(".partial"):
                 for one in Partial(path).damaged():
                     what = f"a damaged checkpoint: {one.reason}"
@@ -67,12 +66,11 @@ def _moved(path: Path, what: str, then: str, can_move: bool) -> StoreFault:
     return StoreFault(path, what, f"moved to {aside.name}; {then}" if aside else "")
 
 
-def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFault]:
+def _inspect_record(store: Store, path: Path, repair: bool, can_move: bool) -> Iterator[StoreFault]:
     try:
         store.read(path)
         is_listed = store.listed_as(path) in store.manifest.digests()
     except DamagedError as error:
-        can_move = repair and not _is_held(path.with_suffix(".lock"))
         yield _moved(path, error.reason, "run the paper again", can_move)
         return
     except StoreError:
@@ -84,34 +82,30 @@ def _inspect_record(store: Store, path: Path, repair: bool) -> Iterator[StoreFau
         yield StoreFault(path, what, "it is listed now" if repair else "")
 
 
-def leftovers(store: Store, papers: Collection[str], *, unfinished: bool) -> Iterator[Leftover]:
+def leftovers(
+    store: Store, papers: Collection[str], *, unfinished: bool
+) -> Iterator[tuple[Path, str]]:
     """The files that runs left behind: temporary files, free locks, damaged files moved aside.
 
-    Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too;
-    those of cells that are being computed never do.
+    Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too.
+    Nothing of a cell that is being computed counts.
     """
-    for folder in _experiments(store, papers):
-        busy = _is_busy(folder)
+    for folder in experiment_folders(store, papers):
         for path in listing(folder):
-            what = _leftover(path, busy, unfinished)
-            if what:
-                files = path.rglob("*") if path.is_dir() else [path]
-                yield Leftover(path, what, sum(one.stat().st_size for one in files))
+            what = _LEFT.get(re.sub(r"\d+$", "", path.suffix), "")
+            if path.suffix == ".partial":
+                has_record = path.with_suffix(".json").exists()
+                if has_record or unfinished:
+                    of = "a cell that has its record" if has_record else "an unfinished cell"
+                    what = f"checkpoints of {of}"
+            if what and not _is_held(path):
+                yield path, what
 
 
-def _leftover(path: Path, busy: bool, unfinished: bool) -> str:
-    if path.suffix == ".tmp" and not busy:
-        return "a file that a killed process did not finish"
-    if path.suffix == ".lock" and not _is_held(path):
-        return "the lock of a run that has ended"
-    if ".bad" in path.suffix:
-        return "a damaged file that was moved aside"
-    if path.suffix == ".partial":
-        if path.with_suffix(".json").exists():
-            return "checkpoints of a cell that has its record"
-        if unfinished and not busy:
-            return "checkpoints of an unfinished cell"
-    return ""
+def size_of(path: Path) -> int:
+    """The bytes of a file, or of all files in a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(one.stat().st_size for one in files)
 
 
 def remove(path: Path) -> None:
@@ -124,23 +118,19 @@ def remove(path: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _experiments(store: Store, papers: Collection[str]) -> Iterator[Path]:
+def experiment_folders(store: Store, papers: Collection[str]) -> Iterator[Path]:
     """The folder of every experiment of every tier of some papers."""
     for paper in sorted(papers):
         yield from (one for one in sorted((store.root / paper).glob("*/*")) if one.is_dir())
 
 
 def _is_held(path: Path) -> bool:
-    """True if a run holds a lock; a lock's file that does not exist is not made."""
-    if not path.exists():
+    """True if a run computes the cell of a file; a lock's file that does not exist is not made."""
+    lock = path.with_name(f"{path.name.partition('.')[0]}.lock")
+    if not lock.exists():
         return False
     try:
-        with FileLock(path).acquire(timeout=0):
+        with FileLock(lock).acquire(timeout=0):
             return False
     except (Timeout, OSError):
         return True
-
-
-def _is_busy(folder: Path) -> bool:
-    """True if a run computes a cell of this experiment."""
-    return any(_is_held(path) for path in folder.glob("*.lock"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -167,7 +166,7 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
     try:
         settings = build_settings(experiment.settings, cell.settings)
     except SpecError as error:
-        place = _place_of(experiment.settings, paper.module.file)
+        place = f"class {experiment.settings.__name__} of {paper.module.file}"
         raise SpecError(f"the settings do not fit {place}: {error}") from error
     data: Mapping[str, str] = {}
     blocked = None
@@ -189,14 +188,6 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
         form=paper.form,
         declared=declared,
     )
-
-
-def _place_of(kind: type, module: Path) -> str:
-    """The place of the class of an experiment's settings; of one that was made, the module."""
-    try:
-        return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
-    except (OSError, TypeError):
-        return str(module)
 
 
 def _is_present(store: Store, job: Job) -> bool:

@@ -268,31 +268,17 @@ def _environment(job: Job) -> Environment:
 
 
 class JobSession:
-    """The `reproaudit.lab.experiment.Session` of a job."""
+    """The `reproaudit.lab.experiment.Session` of a job, which has one seed."""
 
     def __init__(self, job: Job, on_event: OnEvent) -> None:
         self._job = job
+        self.seeds, self.device, self.form = (job.cell.seed,), job.device, job.form
         self._on_event = on_event
         self._partial = Partial(job.partial)
         self._earlier = self._partial.clock()
         self._began = time.monotonic()
         self._reported: dict[str, float] = {}
         self._steps: dict[str, int] = {}
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The one seed to measure."""
-        return (self._job.cell.seed,)
-
-    @property
-    def device(self) -> str:
-        """``"cpu"`` or ``"cuda"``."""
-        return self._job.device
-
-    @property
-    def form(self) -> RunForm:
-        """``"fast"`` or ``"plain"``."""
-        return self._job.form
 
     def begin(self) -> None:
         """Starts the clock: what came before was importing, not measuring."""
