@@ -351,9 +351,12 @@ def _typical(
     if len(primary) < 2 or any(one.median is None or one.worst is None for one in estimates):
         return typical_words(shown, noun, against_what, with_worst=with_worst)
     ends = [
-        f"{figure_of(one)} at {context.symbol} = {at_words(part.at or 0)}"
+        f"{figure_of(one)} at {where}{at_words(part.at or 0)}"
         f"{f', worst run {number(one.worst or 0.0)}' if with_worst else ''}"
-        for part, one in ((primary[0], estimates[0]), (primary[-1], estimates[-1]))
+        for where, part, one in (
+            (f"{context.symbol} = ", primary[0], estimates[0]),
+            ("", primary[-1], estimates[-1]),
+        )
     ]
     return f"{noun} {'; '.join(ends) if with_worst else listed(ends)}"
 

@@ -100,7 +100,7 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
         if outcomes[one] and one is not Outcome.NOT_TESTED
     ]
     each = f", {runs} runs each" if runs else ""
-    how = f": {listed(said)}" if said else ""
+    how = f": {', '.join(said)}" if said else ""
     return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}{how}."
 
 
@@ -111,8 +111,8 @@ def _holds(claim: ClaimModel, name: str) -> str:
 def _fails(claim: ClaimModel, name: str) -> str:
     built, flipping = claim.constructed, [one for one in claim.alternatives if one.flips]
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
-    met = [f"{one.noun} ({one.figure})" for one in claim.headline if one.met and one.figure]
-    as_asked = f"; {listed(met)} {'is' if len(met) == 1 else 'are'} as asked" if met else ""
+    met = [f"{one.noun} ({one.figure})" for one in claim.headline if one.met]
+    as_asked = f"; the bound on {listed(met)} is met" if met else ""
     return (
         f"{name} is not supported: {claim.short} in {_runs(claim)} "
         f"({claim.typical}){as_asked}{by_hand}{_hangs(flipping)}."
@@ -240,7 +240,7 @@ def _tail(claim: ClaimModel) -> str:
         if one.specificity == "smaller" and one.effects:
             said.append(f"without {one.lacks} by less, {number(one.effects[0])}-fold")
         elif one.specificity != "open":
-            said.append(f"{of(one.yes, one.n)} without {one.lacks}")
+            said.append(f"without {one.lacks} in {of(one.yes, one.n)}")
     return f"; {listed(said)}" if said else ""
 
 
@@ -284,8 +284,10 @@ def _ours(
     guessed = _names(one for one in unstated if not one.reading)
     unvaried = _names(one for one in unstated if not one.reading and not one.answers)
     if guessed:
-        left = f"all but {len(unvaried)}" if unvaried else "it" if len(guessed) == 1 else "each"
-        varied = "none" if len(unvaried) == len(guessed) else left
+        kinds = {reason.kind for one in claims for reason in one.certainty.reasons}
+        part = ", not for every claim" if "guess not varied" in kinds else ""
+        some = len(guessed) - len(unvaried)
+        varied = f"{some}{part}" if some else "none"
         yield f"We guessed {counted(len(guessed), 'setting')} and varied {varied}."
     if earlier:
         yield "We set the bounds knowing earlier results."
@@ -309,7 +311,7 @@ def authors_should_state(audit: Audit, unstated: Sequence[ChoiceModel]) -> str:
         if not one.reading
     )
     read = listed(audit.paper.read) or "what we read"
-    parts = [f"which value holds of {listed(differ)}"] if differ else []
+    parts = [f"which value holds: {listed(differ)}"] if differ else []
     parts += [f"{several(missing, MOST_NAMES)}, not found in {read}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
 

@@ -93,7 +93,7 @@ def look(outcome: str) -> Shown:
 
 
 SOURCES: Mapping[Source, str] = {
-    Source.PAPER: "in the text",
+    Source.PAPER: "in the paper",
     Source.CARD: "on its card",
     Source.AUTHORS_CODE: "in the code",
     Source.REVIEWS: "in reviews",
@@ -150,7 +150,7 @@ class Namer:
             ends = [self._read(experiment, one) for one in check.between]
             return noun, f" between {ends[0]} and {ends[1]}"
         if isinstance(check, Equals) and isinstance(check.to, Quantity) and not check.relative:
-            return f"{noun} minus {self._read(experiment, check.to)}", ""
+            return f"{noun} differs from {self._read(experiment, check.to)} by", ""
         if isinstance(check, Beats):
             return self._larger_over_smaller(experiment, check), ""
         if isinstance(check, GrowsLike):
@@ -200,13 +200,15 @@ def bound_of(one: Estimate) -> str:
     if limit.side is Side.WITHIN:
         if limit.relative:
             return f"within {percent(limit.at)} of {stated(limit.target)}"
+        if limit.target == 0:
+            return f"{stated(limit.at)} either way"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     at = stated(limit.at)
     if one.condition.name == "law":
         return "a better fit"
     if one.condition.name in ("place", "rest") or (unit == "share" and limit.at < 0.1):
         at = percent(limit.at)
-    return f"{limit.side.value.replace('_', ' ')} {at}"
+    return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
 
 def typical_words(one: Estimate, noun: str, reference: str = "", *, with_worst: bool = True) -> str:
@@ -223,7 +225,7 @@ def typical_words(one: Estimate, noun: str, reference: str = "", *, with_worst: 
     template, text = _SAID.get(one.condition.name, _PLAIN)
     text, numbers = text or _text(one), (one.median, one.worst)
     if one.condition.name == "law" and 0 < min(numbers) <= max(numbers) < 1:
-        template = "another law fits {typical} times as well as {reference}{worst}"
+        template = "a power or bounded law fits {typical} times as well as {reference}{worst}"
         numbers = (1 / one.median, 1 / one.worst)
     typical, worst = map(text, numbers)
     aside = f", worst run {worst}" if with_worst and typical != worst else ""
