@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -65,9 +66,9 @@ def test_a_store_that_is_not_there(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_command([command, "--store", "none"]) == 2
-    assert "--store none: found no such folder; expected a store." in capsys.readouterr().err
+    assert re.search(r"--store.*none", capsys.readouterr().err)
     assert run_command([command]) == 0
-    assert "no records here yet" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("0 ")
     assert run_command([command, "mini"]) == 2
     assert list(tmp_path.iterdir()) == []
 

@@ -134,10 +134,11 @@ def verify(
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
     from reproaudit.audit.catalog import Catalog
-    from reproaudit.commands.verify import NO_RECORDS, kept_store, measure_again, papers_in
+    from reproaudit.commands.verify import measure_again, papers_in
     from reproaudit.running.inspect import experiment_folders, inspect_store
+    from reproaudit.running.store import Store
 
-    catalog, kept = Catalog(audits), kept_store(store)
+    catalog, kept = Catalog(audits), Store(store or Path("runs"))
     papers = papers_in(kept, slugs or ())
     faults = list(inspect_store(kept, papers, repair=repair))
     again = []
@@ -153,8 +154,7 @@ def verify(
     }
     lines = [f"{one.path}: {one.what}{one.mended and f' ({one.mended})'}" for one in faults]
     measured = f", {len(again)} measured again" if recompute else ""
-    counts = f"{data['records']} records read{measured}: {len(faults) or 'no'} faults"
-    lines.append(counts if kept.root.exists() else NO_RECORDS)
+    lines.append(f"{data['records']} records read{measured}: {len(faults) or 'no'} faults")
     present(data, lines, as_json)
     return exit_code((), None, any(not fault.mended for fault in faults))
 
@@ -174,10 +174,11 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    from reproaudit.commands.verify import NO_RECORDS, kept_store, papers_in
+    from reproaudit.commands.verify import papers_in
     from reproaudit.running.inspect import leftovers, remove, size_of
+    from reproaudit.running.store import Store
 
-    kept = kept_store(store)
+    kept = Store(store or Path("runs"))
     found = dict(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))
     sizes = {path: size_of(path) for path in found}
     for path in () if dry_run else found:
@@ -185,6 +186,5 @@ def prune(
     data = [{"path": str(one), "what": what, "size": sizes[one]} for one, what in found.items()]
     done = "would be removed" if dry_run else "removed"
     counts = f"{len(found)} left-overs, {sum(sizes.values()):,} bytes, {done}"
-    said = counts if kept.root.exists() else NO_RECORDS
-    present(data, [*(f"{path}: {what}" for path, what in found.items()), said], as_json)
+    present(data, [*(f"{path}: {what}" for path, what in found.items()), counts], as_json)
     return 0

@@ -111,7 +111,8 @@ All = Annotated[bool, Option("--all", help="Every paper.")]
 Audits = Annotated[Path | None, Option(help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py.")]
 StorePath = Annotated[Path, Option(help="The folder of records.")]
 KeptStore = Annotated[
-    Path | None, Option("--store", help="The folder of records.", show_default="runs")
+    Path | None,
+    Option("--store", exists=True, help="The folder of records.", show_default="runs"),
 ]
 """Of a command that only looks after records: a folder that is named has to be there."""
 Out = Annotated[

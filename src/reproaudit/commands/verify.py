@@ -15,22 +15,6 @@ from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault
 from reproaudit.running.store import Store
 
-NO_RECORDS = "There are no records here yet: 'reproaudit run' makes the folder 'runs'."
-
-
-def kept_store(folder: Path | None) -> Store:
-    """Return the store in a folder that is named, or the usual one, which may not be there yet.
-
-    Raises:
-        UsageError: if the folder that is named is not there.
-    """
-    if folder is not None and not folder.is_dir():
-        raise UsageError(
-            f"--store {folder}: found no such folder; expected a store. Name the one that "
-            "'reproaudit run' wrote to."
-        )
-    return Store(folder or Path("runs"))
-
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
     """Return the papers of a store, or those that are named.
