@@ -8,3 +8,9 @@ the code beside them. ``card`` and ``draft`` begin a new audit.
 To add a field, change its model and run ``make schema``. To add a rule, add a function to
 ``rules`` and a row to the table in ``faults``.
 """
+
+RUN_FILE = ".run.yaml"
+"""The end of the name of a file that says how an author's repository is run."""
+
+REVIEW_FILE = ".review.yaml"
+"""The end of the name of the file that holds what reviewers say of an audit."""

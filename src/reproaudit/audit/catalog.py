@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reproaudit.audit import REVIEW_FILE, RUN_FILE
 from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
@@ -26,12 +27,6 @@ PACKAGE = Path(__file__).parent.parent
 
 SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """The form of a paper's short name."""
-
-RUN_FILE = ".run.yaml"
-"""The end of the name of a file that says how an author's repository is run."""
-
-REVIEW_FILE = ".review.yaml"
-"""The end of the name of the file that holds what reviewers say of an audit."""
 
 VARIABLE = "REPROAUDIT_AUDITS"
 """The environment variable that names a folder of audits."""

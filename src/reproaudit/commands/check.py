@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from reproaudit.audit.catalog import REVIEW_FILE, RUN_FILE, Catalog, Entry, audits_in, entry_of
+from reproaudit.audit import REVIEW_FILE, RUN_FILE
+from reproaudit.audit.catalog import Catalog, Entry, audits_in, entry_of
 from reproaudit.audit.faults import BROKEN_LOG, MISFIT, REMEDIES, Fault, Loc, Place, Violation
 from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit

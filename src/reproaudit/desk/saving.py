@@ -15,7 +15,8 @@ from pathlib import Path
 
 import yaml
 
-from reproaudit.audit.catalog import REVIEW_FILE, Entry, is_installed
+from reproaudit.audit import REVIEW_FILE
+from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.audit.loading import load_audit, load_reviews
 from reproaudit.audit.model import Reviews
 from reproaudit.desk.edits import carry_out, sign_off

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from reproaudit.audit.catalog import RUN_FILE
+from reproaudit.audit import RUN_FILE
 from reproaudit.audit.faults import Fault, Loc, Violation, shown
 from reproaudit.audit.loading import read_as, read_audit
 from reproaudit.audit.model import TIERS, Audit
