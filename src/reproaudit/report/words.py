@@ -13,6 +13,7 @@ from reproaudit.checks.beats import Beats
 from reproaudit.checks.equals import Equals
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.reaches import Reaches
+from reproaudit.checks.stages import Stages
 from reproaudit.declarations import Quantity
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate
@@ -153,6 +154,8 @@ class Namer:
             return f"{noun} differs from {self._read(experiment, check.to)} by", ""
         if isinstance(check, Beats):
             return self._larger_over_smaller(experiment, check), ""
+        if isinstance(check, Stages):
+            return noun, f" as {self.noun(experiment, check.earlier.series.measurement)}"
         if isinstance(check, GrowsLike):
             return noun, "log t" if check.exponent is None else f"t^{stated(check.exponent)}"
         return noun, ""
@@ -261,7 +264,7 @@ _SAID: Mapping[str, _Said] = {
     "ends": _ENDS,
     "end": _ENDS,
     "slope": ("slope of log {noun} {typical}{worst}", None),
-    "order": ("{noun} comes {typical} times as late{worst}", number),
+    "order": ("{noun} comes {typical} times as late{reference}{worst}", number),
     "wait": ("{noun} has changed {typical} times less than one clock gives{worst}", number),
     "law": ("{reference} fits {typical} times as well as any rival law{worst}", number),
     "grown": _GROWS,
