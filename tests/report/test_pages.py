@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from browsing import fits, serious, watched
-from factories import make_scorecard
+from factories import card_of, make_audit, make_record, make_scorecard
 from miniatures import aligns, claim
+from reproaudit.audit.plan import cells_of_tier
 from reproaudit.report.files import write_report
 from reproaudit.report.markdown import markdown
 from reproaudit.report.register import write_register
@@ -75,3 +76,11 @@ def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
         write_register([card], tmp_path)
         badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
         assert {one.stem for one in badges} == {f"mini.{name}" for name in names}
+
+
+def test_a_smoke_run_that_failed_is_not_said_to_run() -> None:
+    audit = make_audit()
+    broken = [make_record(cell, status="failed") for cell in cells_of_tier(audit, "smoke")]
+    said = " ".join(card_of(audit, broken, "smoke").summary)
+    assert said.startswith("The smoke tier judges nothing; runs of supported, contradicted, ")
+    assert "every experiment runs" in make_scorecard(tier="smoke").summary[0]

@@ -159,7 +159,6 @@ class _Finder:
 
 
 def _last_checkpoint(folder: Path) -> Path | None:
-    """Return the state in the last of a Trainer's checkpoints."""
     numbered = []
     for one in folder.glob(f"checkpoint-*/{_STATE}"):
         number = one.parent.name.removeprefix("checkpoint-")

@@ -38,6 +38,7 @@ from reproaudit.elsewhere.writing import MeasuredRuns, manifest_head, write_subm
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
+from reproaudit.stats.binomial import FEWEST_RUNS
 
 
 def import_logs(
@@ -258,7 +259,6 @@ def _refuse_unlogged(audit: Audit, roles: Sequence[_Role], mapping: MappingFile)
 def _notes(
     mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what a reader of the measurements is to know, in sentences for the manifest."""
     for role in roles:
         for name, reasons in role.withheld.items():
             which = role_words(role.batch)
@@ -268,8 +268,7 @@ def _notes(
     if skipped:
         yield f"Among the logs were not read: {some(list(map(_within, skipped)))}."
     if mapping.complete is not None:
-        reason = mapping.complete.rstrip(".")
-        yield f"Curves that may look cut are said to be all that was logged: {reason}."
+        yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
     if mapping.step is not None:
         yield f"Steps were counted by '{mapping.step}'."
     for name, quantity in mapping.mapping.items():
@@ -290,7 +289,9 @@ def _lines(scope: Scope, mapping: MappingFile, roles: Sequence[_Role]) -> Iterat
         which = role_words(role.batch)
         runs = [one.run for one in role.runs.values()]
         loggers = ", ".join(sorted({run.source for run in runs}))
-        yield f"{which}, from {loggers}: seeds {', '.join(map(str, role.runs))}"
+        is_few = len(role.runs) < FEWEST_RUNS and not role.batch.overrides
+        few = f"; an answer needs at least {FEWEST_RUNS}" if is_few else ""
+        yield f"{which}, from {loggers}: seeds {', '.join(map(str, role.runs))}{few}"
         for column in sorted({run.step for run in runs if run.step} - {"step"}):
             yield f"steps of {which} are those of the column '{column}'"
         for name, by_seed in role.measured.items():

@@ -25,6 +25,9 @@ def summary(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> tuple[str,
     if not claims:
         return ("No claim of this paper is judged; its documentation is.",)
     if tier == "smoke":
+        failed = [one.name for one in claims if any(run.status == "failed" for run in one.per_run)]
+        if failed:
+            return (f"The smoke tier judges nothing; runs of {listed(failed)} failed.",)
         return ("The smoke tier shows that every experiment runs; it judges nothing.",)
     ordered = sorted(claims, key=_weight)
     named = [one for one in ordered if one.main or _weight(one) < PLAIN][:MOST_CLAIMS]
