@@ -114,7 +114,7 @@ def _holds(claim: ClaimModel, name: str) -> str:
 def _fails(claim: ClaimModel, name: str) -> str:
     built, flipping = claim.constructed, [one for one in claim.alternatives if one.flips]
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
-    met = [f"{one.noun} ({one.figure})" for one in claim.headline if one.met]
+    met = [f"{one.noun} ({one.figure})" for one in claim.headline if one.met and one.figure]
     as_asked = f"; the bound on {listed(met)} is met" if met else ""
     return (
         f"{name} is not supported: {claim.short} in {_runs(claim)} "

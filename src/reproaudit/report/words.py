@@ -177,7 +177,7 @@ class Namer:
             )
             for one in (upper, lower)
         ]
-        return f"{sides[0]}, {where[0]} {over} {where[1] or 'as run'}:"
+        return f"{sides[0]}, {where[0] or 'as run'} {over} {where[1] or 'as run'}:"
 
     def _read(self, experiment: str, read: Quantity) -> str:
         return self.noun(experiment, read.measurement) if read.arm is None else self.arm(read.arm)
@@ -228,7 +228,8 @@ def typical_words(one: Estimate, noun: str, reference: str = "", *, with_worst: 
     template, text = _SAID.get(one.condition.name, _PLAIN)
     text, numbers = text or _text(one), (one.median, one.worst)
     if one.condition.name == "law" and 0 < min(numbers) <= max(numbers) < 1:
-        template = "a power or bounded law fits {typical} times as well as {reference}{worst}"
+        rival = "a power or bounded law" if reference == "log t" else "a rival law"
+        template = f"{rival} fits {{typical}} times as well as {{reference}}{{worst}}"
         numbers = (1 / one.median, 1 / one.worst)
     typical, worst = map(text, numbers)
     aside = f", worst run {worst}" if with_worst and typical != worst else ""
