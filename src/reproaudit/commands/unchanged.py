@@ -26,8 +26,7 @@ class Unchanged:
         self, command: tuple[object, ...], entries: Sequence[Entry], store: Path, out: Path
     ) -> None:
         self._file = out / f"{_PREFIX}{command[0]}.json"
-        places = [(one, os.stat(one).st_mtime_ns) for one in sys.path if os.path.isdir(one)]
-        self._command = f"{command} {os.getcwd()} {sys.version} {places}"
+        self._command = f"{command} {os.getcwd()} {sys.version}"
         folders = {store, store.parent / "reports", out, PACKAGE}
         self._folders = folders | {entry.audit_file.parent for entry in entries}
 
@@ -45,7 +44,8 @@ class Unchanged:
             self._file.write_text(json.dumps({"key": self._key(), "lines": [*lines]}), "utf-8")
 
     def _key(self) -> str:
-        found = hashlib.sha256(self._command.encode())
+        places = [(one, os.stat(one).st_mtime_ns) for one in sys.path if os.path.isdir(one)]
+        found = hashlib.sha256(f"{self._command} {places}".encode())
         for line in sorted(line for folder in self._folders for line in _files(folder)):
             found.update(line.encode(errors="surrogateescape"))
         return found.hexdigest()
