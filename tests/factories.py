@@ -99,5 +99,5 @@ def make_scorecard(slug: str = "mini", tier: TierName = "paper", **changes: Any)
 
 
 def card_of(audit: Audit, records: list[Record], tier: TierName = "paper") -> Scorecard:
-    answers = judge(audit, tier, index_records(records))
-    return build(audit, Reviews(), tier, answers, records)
+    indexed = index_records(records)
+    return build(audit, Reviews(), tier, judge(audit, tier, indexed), indexed)

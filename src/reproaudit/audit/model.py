@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from datetime import date
 from enum import StrEnum
@@ -577,7 +576,7 @@ class Audit(StrictModel):
 
     def settings_of(self, experiment: str) -> Mapping[str, Setting]:
         """Return the settings of an experiment by name: the shared ones, replaced by its own."""
-        return ChainMap(self.experiments[experiment].settings, self.settings)
+        return {**self.settings, **self.experiments[experiment].settings}
 
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
@@ -599,7 +598,7 @@ class Audit(StrictModel):
             else {other: every[other] for other in one.measures if other in every}
             for name, one in self.experiments.items()
         }
-        return {n: ChainMap(one.measurements, shared[n]) for n, one in self.experiments.items()}
+        return {n: {**shared[n], **one.measurements} for n, one in self.experiments.items()}
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
         """Return the declaration of an experiment's measurement; None if there is none."""

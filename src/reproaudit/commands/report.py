@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -60,6 +61,7 @@ def of_each_paper(work: Callable[[Entry], Found], entries: Sequence[Entry]) -> I
 def _follow_the_command(folder: str) -> None:
     """Work where the command works, leave Ctrl-C to it, and end when it is killed."""
     os.chdir(folder)
+    gc.set_threshold(1_000_000)  # records are many objects and no cycles: a seventh of the time
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_the_command, daemon=True).start()
 

@@ -30,7 +30,7 @@ def ask(
     claim = bundles.claim
     place = {claim.grade.axis: at} if claim.grade is not None and at is not None else {}
     runs = answers(checks, bundles, arm, place)
-    count = bundles.count(arm)
+    count = len(bundles.recorded(arm))
     # what is the same whatever the seed needs no second run, but for the claim itself
     exact = claim.exact or (len(runs) == 1 < count and arm.role is not Role.OWN)
     estimates = tuple(_estimates(checks, runs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
@@ -101,10 +102,9 @@ class Panel:
         """Return the panel of a claim; a reading is its own where the primary one has not run."""
         arms = {one.name: one for one in arms_of(audit, claim)}
         bundles = Bundles(audit, claim, tier, arms, records)
-        own = bundles.arms[OWN]
-        readings = [one for one in bundles.arms.values() if one.role is Role.READING]
-        ran = [one for one in (own, *readings) if bundles.count(one)]
-        panel = cls(bundles, ran[0] if ran else own)
+        own = [arms[OWN], *(one for one in arms.values() if one.role is Role.READING)]
+        ran = [one for one in own if bundles.recorded(one)]
+        panel = cls(bundles, (ran or own)[0])
         return replace(panel, bundles=panel.under(panel.base))
 
     def under(self, arm: PlannedArm) -> Bundles:
@@ -119,7 +119,7 @@ class Panel:
             if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
                 return one
             there = replace(one, overrides={**arm.overrides, **one.overrides})
-            return there if self.bundles.count(there) else one
+            return there if self.bundles.recorded(there) else one
 
         arms = {name: moved(one) for name, one in self.bundles.arms.items()}
         return replace(self.bundles, arms=arms)
@@ -144,12 +144,17 @@ class Panel:
         places = (None,) if claim.grade is None else claim.grade.primary
         return joined([ask(bundles, claim.headline, arm, at) for at in places])
 
+    @cached_property
+    def own(self) -> ArmAnswer:
+        """The headline put to the claim's own runs."""
+        return self.headline(self.base)
+
     def null(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to a null, and tell whether it is weak."""
-        own, answer = self.headline(self.base), self.headline(arm)
-        if answer.decision is not Decision.OPEN or own.decision is Decision.MISSED:
+        answer = self.headline(arm)
+        if answer.decision is not Decision.OPEN or self.own.decision is Decision.MISSED:
             return answer
-        return replace(answer, weak=beats_null(own, answer) is not Decision.MET)
+        return replace(answer, weak=beats_null(self.own, answer) is not Decision.MET)
 
     def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
         """Put the headline to an arm at each coordinate, and its contrasts against each null's."""
@@ -166,11 +171,10 @@ class Panel:
     def alternatives(self, records: Records, tier: TierName) -> list[Alternative]:
         """Put the headline to every alternative that has runs; none where own runs disagree."""
         panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
-        own, ran = panel.headline(panel.base), panel.bundles.count
-        if own.decision is not self.headline(self.base).decision:
+        if panel.own.decision is not self.own.decision:
             return []
-        arms = alternatives_of(self.bundles.audit, self.bundles.claim)
-        return [_alternative(own, panel.headline(arm), tier) for arm in arms if ran(arm)]
+        arms, ran = alternatives_of(self.bundles.audit, self.bundles.claim), panel.bundles.recorded
+        return [_alternative(panel.own, panel.headline(arm), tier) for arm in arms if ran(arm)]
 
 
 def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Note, ...]]:
@@ -250,8 +254,7 @@ def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> t
 
     Contrasts are held against the null's, and what reads other arms only is the same in every arm.
     """
-    judged = [[run for run in one.runs if run.conditions] for one in nulls]
-    judged = [runs for runs in judged if runs]
+    judged = list(filter(None, ([run for run in one.runs if run.conditions] for one in nulls)))
     own = [any(q.arm is None for q in check.quantities()) for check in claim.headline]
     return tuple(
         place
@@ -280,11 +283,10 @@ def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
 
 def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
     """Whether an alternative's runs answer otherwise, and whether it had come far enough."""
-    unfinished = False
+    unfinished = flips = opens = False
     if own.trained and answer.trained and min(*own.trained, *answer.trained) > 0:
         fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
         unfinished = fall > 0 and theirs < FAR_ENOUGH * fall
-    flips = opens = False
     if answer.n >= FEWEST_RUNS and own.n >= FEWEST_RUNS:
         counts = (answer.yes, answer.n, own.yes, own.n)
         if own.decision is Decision.MET:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -11,21 +10,32 @@ from statistics import median
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.cell import canonical_settings
-from reproaudit.checks import Condition, Kind, Run
+from reproaudit.checks import Kind, Run
 from reproaudit.declarations import Coordinate, MeasurementMissingError
 from reproaudit.judge.model import RunAnswer, Status
 from reproaudit.records import CellStatus, Record
 
-Records = Mapping[tuple[str, str], Mapping[int, Record]]
+
+class Seeds(dict[int, Record]):
+    """The records of one experiment and its settings, by seed."""
+
+    @cached_property
+    def distinct(self) -> Mapping[int, Record]:
+        """The records by seed, each distinct run once."""
+        first = {_same(self[seed]): seed for seed in sorted(self, reverse=True)}
+        return {seed: self[seed] for seed in sorted(first.values())}
+
+
+Records = Mapping[tuple[str, str], Seeds]
 """Records of one paper and tier, by experiment and canonical settings, then by seed."""
 
 
 def index_records(records: Iterable[Record]) -> Records:
     """Return records by experiment and canonical settings, then by seed."""
-    found: dict[tuple[str, str], dict[int, Record]] = {}
+    found: dict[tuple[str, str], Seeds] = {}
     for one in records:
         key = one.experiment, canonical_settings(one.settings)
-        found.setdefault(key, {})[one.seed] = one
+        found.setdefault(key, Seeds())[one.seed] = one
     return found
 
 
@@ -48,18 +58,16 @@ class Bundles:
     records: Records
 
     @cached_property
-    def _found(self) -> Mapping[str, Mapping[int, Record]]:
-        keys = {name: arm.key(self.audit, self.tier) for name, arm in self.arms.items()}
-        return {name: self.records.get(key, {}) for name, key in keys.items()}
+    def _found(self) -> Mapping[str, Seeds]:
+        return {name: self.recorded(arm) for name, arm in self.arms.items()}
+
+    def recorded(self, arm: PlannedArm) -> Seeds:
+        """Return the records of an arm by seed, identical ones each."""
+        return self.records.get(arm.key(self.audit, self.tier), Seeds())
 
     def of(self, arm: PlannedArm) -> Mapping[int, Record]:
         """Return the records of an arm by seed, each distinct run once."""
-        seen: dict[bytes, int] = {}
-        known = self.records.get(arm.key(self.audit, self.tier), {})
-        found = self._found.get(arm.name, known)
-        for seed in sorted(found):
-            seen.setdefault(_digest(found[seed]), seed)
-        return {seed: found[seed] for seed in seen.values()}
+        return (self._found.get(arm.name) or self.recorded(arm)).distinct
 
     def run(self, arm: PlannedArm, record: Record) -> Run:
         """Return a record as checks read it, with the runs of other arms beside it."""
@@ -75,32 +83,23 @@ class Bundles:
         declared = self.audit.measurements_of(arm.experiment)
         return Run(record.seed, record.measurements, declared, record.settings, arm.reads)
 
-    def count(self, arm: PlannedArm) -> int:
-        """Return how many records an arm has, identical ones counted each."""
-        return len(self.records.get(arm.key(self.audit, self.tier), {}))
-
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
         name = self.audit.training_loss_of(arm.experiment)
         every = [one.measurements.series for one in self.of(arm).values()]
         kept = [one[name] for one in every if name is not None and name in one]
-        ends = [(float(one.values[0].mean()), float(one.values[-1].mean())) for one in kept]
-        if not ends:
-            return None
-        return median(first for first, _ in ends), median(last for _, last in ends)
+        ends = [median(float(one.values[at].mean()) for one in kept) for at in (0, -1) if kept]
+        return (ends[0], ends[1]) if ends else None
 
 
-def _digest(record: Record) -> bytes:
-    """A digest of every number, so that runs that are the same count once; crashes are no runs."""
+def _same(record: Record) -> Hashable:
+    """What two records have in common that are the same run; crashes are no runs."""
     if record.status is CellStatus.FAILED:
-        return str(record.seed).encode()
-    measured, found = record.measurements, hashlib.sha256(record.status.encode())
-    found.update(repr(sorted(measured.scalars.items())).encode())
-    for name, series in sorted(measured.series.items()):
-        found.update(name.encode() + repr(series.steps).encode() + series.values.tobytes())
-    for name, array in sorted(measured.arrays.items()):
-        found.update(name.encode() + array.tobytes())
-    return found.digest()
+        return record.seed
+    measured = record.measurements
+    series = sorted((name, s.steps, s.values.tobytes()) for name, s in measured.series.items())
+    arrays = sorted((name, one.tobytes()) for name, one in measured.arrays.items())
+    return record.status, *sorted(measured.scalars.items()), *series, *arrays
 
 
 def answers(
@@ -114,6 +113,7 @@ def answers(
     Checks decided on a mean count only if there is no other. `at` is a graded coordinate, by axis.
     """
     counted = [one for one in checks if not one.by_mean] or list(checks)
+    beside = {q.arm for one in checks for q in one.quantities() if q.arm is not None}
     found = []
     for seed, record in bundles.of(arm).items():
         if record.status is CellStatus.FAILED:
@@ -121,29 +121,28 @@ def answers(
         elif record.status is CellStatus.DIVERGED:
             own = arm.role in (Role.OWN, Role.READING, Role.ALTERNATIVE)
             found.append(RunAnswer(seed, Status.NO if own else Status.VOID, diverged=True))
+        elif beside <= (run := bundles.run(arm, record).placed(at or {})).others.keys():
+            found.append(_answer(checks, counted, arm, run))
         else:
-            found.append(_answer(checks, counted, arm, bundles.run(arm, record).placed(at or {})))
+            found.append(RunAnswer(seed, Status.UNPAIRED))
     return tuple(found)
 
 
 def _answer(
     checks: Sequence[Kind], counted: Sequence[Kind], arm: PlannedArm, run: Run
 ) -> RunAnswer:
-    needed = {q.arm for one in checks for q in one.quantities() if q.arm is not None}
-    if needed - run.others.keys():
-        return RunAnswer(run.seed, Status.UNPAIRED)
     try:
         for bound in arm.holds_at_start:
             first = bound.value.model_copy(update={"step": "first"})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
                 return RunAnswer(run.seed, Status.VOID)
-        said: list[Condition] = []
-        yes = True
-        for place, check in enumerate(checks):
-            conditions = check.conditions(run.placed(check.at))
-            said += [replace(one, check=place) for one in conditions]
-            yes &= check not in counted or all(one.met for one in conditions)
+        said = tuple(
+            replace(one, check=place)
+            for place, check in enumerate(checks)
+            for one in check.conditions(run.placed(check.at))
+        )
     except MeasurementMissingError:
         return RunAnswer(run.seed, Status.FAILED)
-    return RunAnswer(run.seed, Status.YES if yes else Status.NO, tuple(said))
+    yes = all(one.met for one in said if checks[one.check] in counted)
+    return RunAnswer(run.seed, Status.YES if yes else Status.NO, said)

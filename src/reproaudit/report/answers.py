@@ -134,15 +134,15 @@ def _judged(
     said: Sequence[str],
     lower: Records | None,
 ) -> Scorecard:
-    records, history = list(chosen.records.values()), History()
+    records, history = index_records(chosen.records.values()), History()
     if tier == "paper":
-        own = [one for one in records if one.tier == stored_tier(audit, tier)]
+        own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
         history = history_of(entry, audit, store, own)
     return build(
         audit,
         entry.reviews(),
         tier,
-        judge(audit, tier, index_records(records), history, lower),
+        judge(audit, tier, records, history, lower),
         records,
         environment=(*environment_lines(chosen), *said),
         earlier=history.earlier,
@@ -169,8 +169,8 @@ def scorecard_of_submission(
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
     answers = judge(audit, submission.tier, submission.found)
-    said, records = reviews or Reviews(), submission.records
-    return build(audit, said, submission.tier, answers, records, environment=remarks)
+    said, found = reviews or Reviews(), submission.found
+    return build(audit, said, submission.tier, answers, found, environment=remarks)
 
 
 def environment_lines(chosen: Chosen) -> Iterator[str]:
@@ -216,7 +216,7 @@ def scorecard_of_paper(
         AuditError: if it cannot be shown.
     """
     if not audit.claims:
-        return build(audit, entry.reviews(), tier or "quick", (), ())
+        return build(audit, entry.reviews(), tier or "quick", (), {})
     # what was shipped lies beside the store, wherever the new pages go
     places = dict.fromkeys((out, store.root.parent / "reports"))
     for one in [tier] if tier else reversed(TIERS):

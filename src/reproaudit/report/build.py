@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind
 from reproaudit.checks.beats import Beats
 from reproaudit.declarations import Coordinate
-from reproaudit.judge import ArmAnswer, ClaimAnswer, Note, Records, index_records
+from reproaudit.judge import ArmAnswer, ClaimAnswer, Note, Records
 from reproaudit.judge.model import Estimate
 from reproaudit.judge.runs import Bundles
 from reproaudit.records import Record
@@ -58,7 +58,7 @@ def build(
     reviews: Reviews,
     tier: TierName,
     answers: Sequence[ClaimAnswer],
-    records: Iterable[Record],
+    records: Records,
     *,
     environment: Sequence[str] = (),
     earlier: int = 0,
@@ -75,9 +75,8 @@ def build(
         earlier: how many results came before.
     """
     namer, by_id = Namer(audit), {one.id: one for one in audit.claims}
-    judged = list(records)
-    indexed = index_records(judged)
-    claims = tuple(claim_model(audit, by_id[one.id], one, namer, tier, indexed) for one in answers)
+    judged = [one for seeds in records.values() for one in seeds.values()]
+    claims = tuple(claim_model(audit, by_id[one.id], one, namer, tier, records) for one in answers)
     unstated = choices(audit, claims, namer)
     label = f"{tier}-{audit.salt}" if audit.salt else tier
     origins = [one.origin for one in judged if one.origin is not None]

@@ -12,7 +12,7 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import metadata
@@ -104,7 +104,7 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
 def _parsed(source: bytes) -> tuple[str, frozenset[str]]:
     tree = ast.parse(source)
     imports: set[str] = set()
-    for node in ast.walk(tree):
+    for node in (tree, *_statements(tree)):
         match node:
             case ast.Import(names=names):
                 imports.update(one.name for one in names)
@@ -114,6 +114,14 @@ def _parsed(source: bytes) -> tuple[str, frozenset[str]]:
             case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 node.body = [one for one in node.body if not _is_idle(one)]
     return ast.dump(tree, annotate_fields=False), frozenset(imports)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement below a node; expressions, ten times as many, hold none."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for one in getattr(node, name, ()):
+            yield one
+            yield from _statements(one)
 
 
 def _is_idle(statement: ast.stmt) -> bool:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 FloatArray: TypeAlias = "NDArray[np.float64]"
 
-LAWS = ("logarithm", "power")
-"""The laws of growth that a claim may state."""
-
 RESOLVED = 1e-6
 """A misfit is not told from a smaller one below this share of the spread of the observations."""
 
