@@ -151,7 +151,8 @@ def _megabytes(folder: Path) -> float:
 
 
 def _timed(root: Path, name: str, limit: float | None, *words: str) -> Wait:
-    places = ["--audits", "audits", *(["--store", "runs"] if words[0] in ("report", "list") else [])]
+    store = ["--store", "runs"] if words[0] in ("report", "list") else []
+    places = ["--audits", "audits", *store]
     environment = {**os.environ, "COLUMNS": "100"}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
