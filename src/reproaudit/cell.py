@@ -58,17 +58,24 @@ def _canonical(value: Any) -> Any:
     return value
 
 
+_LINES: dict[str, str] = {}
+"""By settings as Python writes them: every record and every claim asks for the same few."""
+
+
 def canonical_settings(settings: Mapping[str, SettingValue]) -> str:
     """The settings as one line of JSON that is equal for equal settings.
 
     Raises:
         SpecError: if a value is infinite or NaN, or no setting at all.
     """
-    plain = {name: _canonical(value) for name, value in settings.items()}
-    try:
-        return json.dumps(plain, sort_keys=True, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise SpecError(f"settings that cannot be compared ({error}): {dict(settings)}") from error
+    if (written := repr(settings)) not in _LINES:
+        plain = {name: _canonical(value) for name, value in settings.items()}
+        try:
+            _LINES[written] = json.dumps(plain, sort_keys=True, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            of = f"({error}): {dict(settings)}"
+            raise SpecError(f"settings that cannot be compared {of}") from error
+    return _LINES[written]
 
 
 # --- values compared by type as well ------------------------------------------------------------

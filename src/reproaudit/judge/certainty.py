@@ -37,7 +37,7 @@ def certainty(
 def _of_records(bundles: Bundles, found: ClaimAnswer) -> Iterator[Note]:
     """What is the matter with the records by which the headline was judged, nulls' included."""
     arms = [found.base.arm, *(one.arm for one in found.nulls)]
-    records = [record for one in arms for record in bundles.of(one).values()]
+    records = [record for one in arms for record in bundles.recorded(one).values()]
     if bundles.tier != "paper":
         yield Note("scale", {"tier": bundles.tier})
     if proxies := sorted({one.proxy for one in records if one.proxy}):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Provenance
+from reproaudit.declarations import Coordinate
 from reproaudit.judge.certainty import certainty, phrases
 from reproaudit.judge.decisions import all_of, ask, beats_null, effect, joined
 from reproaudit.judge.model import (
@@ -96,6 +96,7 @@ class Panel:
 
     bundles: Bundles
     base: PlannedArm
+    asked: dict[tuple[str, Coordinate | None], ArmAnswer] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
@@ -138,29 +139,31 @@ class Panel:
         own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
         return [*own, *readings]
 
+    def at(self, arm: PlannedArm, place: Coordinate | None) -> ArmAnswer:
+        """Put the headline to an arm, at a graded coordinate, once."""
+        key = arm.name, place
+        if key not in self.asked:
+            bundles = self.under(arm)
+            self.asked[key] = ask(bundles, bundles.claim.headline, arm, place)
+        return self.asked[key]
+
     def headline(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to an arm, at the primary coordinates together."""
-        claim, bundles = self.bundles.claim, self.under(arm)
-        places = (None,) if claim.grade is None else claim.grade.primary
-        return joined([ask(bundles, claim.headline, arm, at) for at in places])
-
-    @cached_property
-    def own(self) -> ArmAnswer:
-        """The headline put to the claim's own runs."""
-        return self.headline(self.base)
+        grade = self.bundles.claim.grade
+        return joined([self.at(arm, one) for one in (grade.primary if grade else (None,))])
 
     def null(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to a null, and tell whether it is weak."""
-        answer = self.headline(arm)
-        if answer.decision is not Decision.OPEN or self.own.decision is Decision.MISSED:
+        own, answer = self.headline(self.base), self.headline(arm)
+        if answer.decision is not Decision.OPEN or own.decision is Decision.MISSED:
             return answer
-        return replace(answer, weak=beats_null(self.own, answer) is not Decision.MET)
+        return replace(answer, weak=beats_null(own, answer) is not Decision.MET)
 
     def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
         """Put the headline to an arm at each coordinate, and its contrasts against each null's."""
         claim, found = self.bundles.claim, []
         for at in (None,) if claim.grade is None else claim.grade.easiest_first:
-            answer, *theirs = (ask(self.bundles, claim.headline, one, at) for one in (arm, *nulls))
+            answer, *theirs = (self.at(one, at) for one in (arm, *nulls))
             against = [beats_null(answer, one) for one in theirs]
             if answer.decision is Decision.MET:
                 decisions = (Decision.MET, *(one for one in against if one is not None))
@@ -171,10 +174,11 @@ class Panel:
     def alternatives(self, records: Records, tier: TierName) -> list[Alternative]:
         """Put the headline to every alternative that has runs; none where own runs disagree."""
         panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
-        if panel.own.decision is not self.own.decision:
+        own, ran = panel.headline(panel.base), panel.bundles.recorded
+        if own.decision is not self.headline(self.base).decision:
             return []
-        arms, ran = alternatives_of(self.bundles.audit, self.bundles.claim), panel.bundles.recorded
-        return [_alternative(panel.own, panel.headline(arm), tier) for arm in arms if ran(arm)]
+        arms = alternatives_of(self.bundles.audit, self.bundles.claim)
+        return [_alternative(own, panel.headline(arm), tier) for arm in arms if ran(arm)]
 
 
 def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Note, ...]]:

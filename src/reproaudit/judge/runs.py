@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import PlannedArm, Role
+from reproaudit.audit.plan import PlannedArm, Role, quantities_of
 from reproaudit.cell import canonical_settings
 from reproaudit.checks import Kind, Run
 from reproaudit.declarations import Coordinate, MeasurementMissingError
@@ -57,24 +57,21 @@ class Bundles:
     arms: Mapping[str, PlannedArm]
     records: Records
 
-    @cached_property
-    def _found(self) -> Mapping[str, Seeds]:
-        return {name: self.recorded(arm) for name, arm in self.arms.items()}
-
     def recorded(self, arm: PlannedArm) -> Seeds:
         """Return the records of an arm by seed, identical ones each."""
         return self.records.get(arm.key(self.audit, self.tier), Seeds())
 
-    def of(self, arm: PlannedArm) -> Mapping[int, Record]:
-        """Return the records of an arm by seed, each distinct run once."""
-        return (self._found.get(arm.name) or self.recorded(arm)).distinct
+    @cached_property
+    def _compared(self) -> Mapping[str, Seeds]:
+        names = {one.arm for one in quantities_of(self.claim)}
+        return {name: self.recorded(arm) for name, arm in self.arms.items() if name in names}
 
     def run(self, arm: PlannedArm, record: Record) -> Run:
-        """Return a record as checks read it, with the runs of other arms beside it."""
+        """Return a record as checks read it, with the runs of compared arms beside it."""
         bare = self._bare(arm, record)
         others = {
             name: self._bare(self.arms[name], found[record.seed])
-            for name, found in self._found.items()
+            for name, found in self._compared.items()
             if record.seed in found
         }
         return replace(bare, others={**others, arm.name: bare})
@@ -86,7 +83,7 @@ class Bundles:
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
         name = self.audit.training_loss_of(arm.experiment)
-        every = [one.measurements.series for one in self.of(arm).values()]
+        every = [one.measurements.series for one in self.recorded(arm).distinct.values()]
         kept = [one[name] for one in every if name is not None and name in one]
         ends = [median(float(one.values[at].mean()) for one in kept) for at in (0, -1) if kept]
         return (ends[0], ends[1]) if ends else None
@@ -115,7 +112,7 @@ def answers(
     counted = [one for one in checks if not one.by_mean] or list(checks)
     beside = {q.arm for one in checks for q in one.quantities() if q.arm is not None}
     found = []
-    for seed, record in bundles.of(arm).items():
+    for seed, record in bundles.recorded(arm).distinct.items():
         if record.status is CellStatus.FAILED:
             found.append(RunAnswer(seed, Status.FAILED))
         elif record.status is CellStatus.DIVERGED:

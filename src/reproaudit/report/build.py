@@ -135,7 +135,10 @@ def claim_model(
         clauses=_reasons(found.clauses, context),
         runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high, exact=claim.exact),
         **_row(claim, found, bundles, context),
-        proxy=next((one.proxy for one in bundles.of(found.base.arm).values() if one.proxy), None),
+        proxy=next(
+            (one.proxy for one in bundles.recorded(found.base.arm).values() if one.proxy),
+            None,
+        ),
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
         ),

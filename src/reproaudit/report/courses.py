@@ -104,7 +104,7 @@ def _arms(found: ClaimAnswer, namer: Namer) -> Iterator[tuple[PlannedArm, str, s
 
 
 def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
-    for record in bundles.of(arm).values():
+    for record in bundles.recorded(arm).distinct.values():
         if record.status is CellStatus.COMPLETED:
             yield bundles.run(arm, record)
 
