@@ -118,6 +118,7 @@ def claim_model(
     judged = [*found.nulls, *filter(None, [found.constructed])]  # perhaps under a reading
     arms = {one.name: one for one in (*arms_of(audit, claim), *(one.arm for one in judged))}
     bundles = Bundles(audit, claim, tier, arms, records)
+    own = bundles.recorded(found.base.arm)
     return ClaimModel(
         id=found.id,
         says=claim.says,
@@ -135,10 +136,7 @@ def claim_model(
         clauses=_reasons(found.clauses, context),
         runs=RunsModel(yes=found.base.yes, n=found.base.n, low=low, high=high, exact=claim.exact),
         **_row(claim, found, bundles, context),
-        proxy=next(
-            (one.proxy for one in bundles.recorded(found.base.arm).values() if one.proxy),
-            None,
-        ),
+        proxy=next((one.proxy for one in own.values() if one.proxy), None),
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
         ),
