@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,17 @@ import torch
 
 from papers.ahn2023_checks import unpacked
 from reproaudit.audit.catalog import Catalog
+from reproaudit.cell import RunForm
 from reproaudit.lab.settings import build_settings
-from reproaudit.papers.ahn2023 import experiments, fast, model, training
+from reproaudit.papers.ahn2023 import constructed, fast, model, theorems, training
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS
 from reproaudit.papers.ahn2023.fast import Minibatch
 from reproaudit.papers.ahn2023.plain import Learner
-from reproaudit.papers.ahn2023.task import distance_to_identity
+from reproaudit.papers.ahn2023.task import Covariance, distance_to_identity
 from reproaudit.papers.ahn2023.training import RunTask
 from reproaudit.records import Measurements
 from reproaudit.running.cores import available_cores
+from sessions import MemorySession
 
 SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15, "redraw_every": 7}
 
@@ -38,34 +40,16 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-class Memory:
-    """A session that keeps checkpoints in memory."""
-
-    device = "cpu"
-    form = "fast"
-
-    def __init__(self, *seeds: int) -> None:
-        self.seeds = seeds
-        self.kept: dict[str, bytes] = {}
-
-    def load(self, phase: str) -> bytes | None:
-        return self.kept.get(phase)
-
-    def save(self, phase: str, checkpoint: bytes) -> None:
-        self.kept[phase] = checkpoint
-
-    def progress(self, phase: str, done: int, total: int) -> None:
-        pass
-
-
 def settings(experiment: str, **overrides: Any) -> Any:
     audit = Catalog()["ahn2023"].audit()
-    values = audit.values_of(experiment, "smoke", {**SMALL, **overrides})
+    known = audit.settings_of(experiment).keys()
+    small = {name: value for name, value in SMALL.items() if name in known}
+    values = audit.values_of(experiment, "smoke", {**small, **overrides})
     return build_settings(EXPERIMENTS[experiment].settings, values)
 
 
 def measure(experiment: str, *seeds: int, **overrides: Any) -> Mapping[int, Measurements]:
-    return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), Memory(*seeds))
+    return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), MemorySession(seeds))
 
 
 @pytest.mark.parametrize("pairs", [3, 20])
@@ -162,73 +146,12 @@ def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
 
 def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
     chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
-    model = training.train_model(Memory(0), "2 layers", RunTask.of(0, 20, chosen), 2)
+    model = training.train_model(MemorySession((0,)), "2 layers", RunTask.of(0, 20, chosen), 2)
     stands = settings("depth", checkpoints_kept=3, checkpoint_every=10, steps=20)
-    after_20 = training.train_model(Memory(0), "2 layers", RunTask.of(0, 20, stands), 2)
+    after_20 = training.train_model(MemorySession((0,)), "2 layers", RunTask.of(0, 20, stands), 2)
     # 40 steps: saved after 10, 20 and 30, the first in the slot after that of step 0
     np.testing.assert_array_equal(model.saved[2], np.stack(after_20.end))
     assert not any((one == np.stack(model.end)).all() for one in model.saved)
-
-
-@pytest.mark.parametrize("free", ["free", "zero"])
-def test_training_goes_on_with_adams_moments_and_the_rate_of_the_start(free: str) -> None:
-    """The same steps by hand: other minibatches, moments kept, halvings in proportion."""
-    chosen = settings("full", b_matrices=free)
-    session, task = Memory(2), RunTask.of(2, 20, chosen)
-    model = training.train_model(session, "training", task, 3)
-    last = training.continued_loss(session, task, model)
-    # 40 steps, halved every 15: 4 more, halved every 2; a minibatch for each 7
-    again = training.train_model(Memory(2), "training", task, 3).learner
-    shorter = settings("full", b_matrices=free, halve_every=2)
-    again.go_on(lambda index: task.minibatch(index, "continued minibatch"), shorter, 40)
-    assert [again.rate(step) for step in range(40, 44)] == [
-        chosen.learning_rate * part for part in (1, 1, 0.5, 0.5)
-    ]
-    again.advance(40, 44)
-    assert last == task.loss(task.for_form(task.test_prompts()), again.matrices())
-    assert last != model.series["loss"].values[-1]
-    first, other = task.minibatch(0), task.minibatch(0, "continued minibatch")
-    assert isinstance(first, Minibatch)
-    assert isinstance(other, Minibatch)
-    assert (first.data != other.data).any()
-
-
-@pytest.mark.parametrize("diverged", [math.nan, math.inf, 1e200])
-def test_a_seed_that_diverges_once_training_goes_on_has_not_diverged(
-    diverged: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session, task = Memory(2), RunTask.of(2, 20, settings("full"))
-    model = training.train_model(session, "training", task, 3)
-    monkeypatch.setattr(RunTask, "loss", lambda *_: diverged)
-    last = training.continued_loss(session, task, model)
-    assert last == training.DIVERGED_LOSS
-    assert Measurements(scalars={"continued_loss": last}).finite
-
-
-def test_going_on_leaves_what_was_measured_before_as_it_was() -> None:
-    chosen = settings("full")
-    alone = training.train_model(Memory(1), "training", RunTask.of(1, chosen.pairs, chosen), 3)
-    whole = measure("full", 1)[1]
-    np.testing.assert_array_equal(whole.series["loss"].values, alone.series["loss"].values)
-    np.testing.assert_array_equal(whole.arrays["final_b"], alone.end[1][:-1])
-
-
-def test_a_run_cut_off_while_it_goes_on_ends_with_the_same_loss() -> None:
-    whole = measure("sparse", 6)[6]
-    session = Memory(6)
-    EXPERIMENTS["sparse"].measure(settings("sparse"), session)
-    del session.kept[training.CONTINUED]  # cut off after training, before it went on
-    resumed = EXPERIMENTS["sparse"].measure(settings("sparse"), session)[6]
-    assert resumed.scalars == whole.scalars
-
-
-def test_movement_is_that_of_all_models_on_the_first_minibatch() -> None:
-    moved = measure("depth", 1)[1].scalars
-    shuffled = measure("depth", 1, targets="shuffled")[1].scalars
-    still = measure("depth", 1, learning_rate=0.0)[1].scalars
-    assert still == {"parameters_moved": 0.0, "training_loss_moved": 0.0}
-    assert min(moved["parameters_moved"], shuffled["parameters_moved"]) > 1
-    assert moved["training_loss_moved"] > 0.01
 
 
 def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
@@ -246,9 +169,10 @@ def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
 def test_baselines_are_ordered_as_algebra_says() -> None:
     chosen = settings("depth", depths=(1, 2, 3), validation_prompts=3000, test_prompts=3000)
     task = RunTask.of(1, 20, chosen)
-    rows = [experiments.baseline_losses(task, chosen, steps) for steps in (1, 2, 3)]
+    prompts = task.test_prompts(), task.validation_prompts()
+    rows = [constructed.fair_losses(*prompts, steps) for steps in (1, 2, 3)]
     for steps, row in enumerate(rows, start=1):
-        plain, plain_own, preconditioned, own, _, released = row
+        plain, plain_own, preconditioned, own = row
         assert preconditioned < plain
         if steps == 1:  # one step has one size
             assert plain == pytest.approx(plain_own, rel=1e-5)
@@ -256,19 +180,57 @@ def test_baselines_are_ordered_as_algebra_says() -> None:
         else:
             assert plain_own < plain
             assert own < preconditioned
-        assert released > preconditioned  # fewer pairs, a coarser grid
 
 
-def test_lengths_are_compared_with_least_squares_too() -> None:
-    chosen = settings("context_length", validation_prompts=300, test_prompts=300)
-    task = RunTask.of(1, 20, chosen)
-    row = experiments.baseline_losses(task, chosen, 3, least_squares=True)
-    *fair, least_squares, descent, preconditioned, released = row
-    assert max(least_squares, released) < 1e-10  # without noise, 19 pairs determine w
-    assert min(*fair, descent, preconditioned) > 1e-10
-    task = RunTask.of(1, 2, chosen)
-    *_, of_two, _, _, of_one = experiments.baseline_losses(task, chosen, 3, least_squares=True)
-    assert 1.0 < of_two < of_one < 5.5  # three and four of five directions stay unseen
+def test_on_the_family_the_gradient_stays_in_it_and_elsewhere_it_does_not() -> None:
+    """And layers are steps in any order, in both forms of the code."""
+    forms: tuple[RunForm, ...] = ("fast", "plain")
+    for form in forms:
+        session = MemorySession((3,), form=form)
+        found = {
+            one: EXPERIMENTS["family"].measure(
+                settings("family", preconditioner=one, prompts=4), session
+            )[3]
+            for one in ("inverse", "inverse_root", "drawn")
+        }
+        assert all(values.max() < 1e-12 for values in found["inverse"].arrays.values())
+        for one in ("inverse_root", "drawn"):
+            assert found[one].arrays["off_family"].min() > 0.1
+            assert found[one].arrays["steps_apart"].min() > 0.01
+        assert found["drawn"].arrays["exchange"].min() > 0.01
+
+
+def test_only_multiples_of_the_identity_commute_with_every_turn() -> None:
+    task = RunTask.of(0, 20, settings("family"))
+    d = 5
+    isotropic = replace(task, covariance=Covariance(np.eye(d)))
+    prompt = isotropic.prompts("one", 1)
+    every = theorems.turned(prompt)
+    assert len(every.x) == d * 2**d
+    M = np.random.default_rng(0).standard_normal((d, d))
+    mean = np.mean([np.outer(w, M @ w) for w in every.w], axis=0)  # of T M Tᵀ for w = T w_0
+    whole = np.mean([np.outer(w, w) for w in every.w], axis=0)
+    np.testing.assert_allclose(whole, np.eye(d) * whole[0, 0], atol=1e-12)
+    np.testing.assert_allclose(mean, whole @ M.T, atol=1e-12)
+    norms = np.linalg.norm(every.x, axis=2)
+    np.testing.assert_allclose(norms, np.repeat(norms[:1], len(norms), axis=0))
+
+
+def test_predictions_are_compared_by_what_the_built_model_misses() -> None:
+    built = measure("full", 1, weights="constructed")[1]
+    assert built.scalars["prediction_gap"] == 0.0
+    task = RunTask.of(1, 10, settings("full"))
+    A, B = task.constructed(3)
+    blind = training.prediction_gap(task, (0.0 * A, 0.0 * B))  # predicts 0
+    prompts = task.test_prompts()
+    truth = np.sum(prompts.w * prompts.query, axis=1)
+    missed = task.loss(task.for_form(prompts), (A, B))
+    assert blind == pytest.approx(np.mean(truth**2) / missed, rel=0.2)
+    product = built.series["scalar_product"].values
+    assert (product[1:] < 0).all()  # of A = −a Σ⁻¹ and B = β I
+    norms = built.series["norm_a"].values[-1]
+    assert norms == pytest.approx(np.linalg.norm(A, axis=(1, 2)))
+    assert built.scalars["norm_growth"] == pytest.approx(norms[2] / norms[0])
 
 
 MEASURE_ALL = """
@@ -282,6 +244,7 @@ results = {
     (name, weights): measure(name, 1, **few, **chosen.get(name, {}), weights=weights)[1]
     for name in EXPERIMENTS
     for weights in ("trained", "constructed")
+    if name != "family"
 }
 sys.stdout.buffer.write(pickle.dumps(results))
 """

@@ -76,8 +76,8 @@ def both(slug: str, batch: Batch, **changed: Any) -> tuple[Measurements, Measure
 def _prompts_of_the_plain_form(monkeypatch: pytest.MonkeyPatch) -> None:
     own = RunTask.minibatch
 
-    def same(task: RunTask, index: int, purpose: str = "minibatch") -> Minibatch | Prompts:
-        drawn = own(replace(task, form="plain"), index, purpose)
+    def same(task: RunTask, index: int) -> Minibatch | Prompts:
+        drawn = own(replace(task, form="plain"), index)
         assert isinstance(drawn, Prompts)
         return task.for_form(drawn)
 

@@ -23,14 +23,14 @@ One-layer population loss (derived)    `constructed.one_layer_loss`     the same
 A_l = −a_l Σ⁻¹, B_l = 0 (Theorem 3)    `constructed.best_steps`         the same
 A_l = −a_l Σ⁻¹, B_l = β_l I            `constructed.                    the same
 (Theorem 4)                            best_corrected_descent`
-Gradient descent, fair and released    `constructed.fair_losses`,       the same
-                                       `constructed.released_loss`
-Least squares                          `constructed.least_squares_loss` the same
+Gradient descent                       `constructed.fair_losses`        the same
+Gradient on the theorems' family        `theorems.off_family`            on either form's gradients
+Lemmas 1 and 4                         `theorems.lemmas`                on either form's losses
 =====================================  ===============================  ===========================
 
 `plain.Learner` trains on the gradients of either form; on a card the plain form runs. `training`
-trains a model for a seed, and `experiments` lists what is trained and returned. Which of Theorems
-3 and 4 is which is recalled; sources of settings stand in the audit.
+trains a model for a seed, and `experiments` lists what is trained and returned. Sources of settings
+stand in the audit.
 """
 
 from reproaudit.papers.ahn2023.experiments import EXPERIMENTS

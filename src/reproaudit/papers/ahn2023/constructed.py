@@ -1,4 +1,4 @@
-"""Constructed solutions, built without training, and the baselines: descent and least squares.
+"""Constructed solutions, built without training, and the baselines: steps of descent.
 
 An L-layer model of the kinds below multiplies the label part w of a prompt by a polynomial p of
 the prompt's second-moment matrix, so that its loss, over w ~ N(0, Σ⁻¹) and the query ~ N(0, Σ), is
@@ -193,28 +193,6 @@ def fair_losses(test: Prompts, validation: Prompts, steps: int) -> list[float]:
     return losses
 
 
-def released_loss(
-    test: Prompts, choice: Prompts, step_sizes: Sequence[float], preconditioned: bool, steps: int
-) -> float:
-    """Computes the test loss of descent as released: n − 1 of the n pairs, one size from a list.
-
-    The size, a step on the sum over the pairs, is the best of the list on the `choice` prompts.
-    """
-
-    def loss(prompts: Prompts, size: float) -> float:
-        used = np.asarray(prompts.x[:, :-1], np.float64)
-        total = used.transpose(0, 2, 1) @ used
-        preconditioner = prompts.covariance.inverse if preconditioned else None
-        return descent_loss(total, prompts.w, prompts.query, [size] * steps, preconditioner)
-
-    return loss(test, best_on_grid(lambda size: loss(choice, size), step_sizes))
-
-
-def best_on_grid(loss: Callable[[float], float], grid: Sequence[float]) -> float:
-    """Returns the step of a grid with the smallest loss, the first of equals; never one of NaN."""
-    return float(grid[int(np.nanargmin([loss(step) for step in grid]))])
-
-
 def descent_loss(
     S: Float[Array, "batch d d"],
     w: Float[Array, "batch d"],
@@ -231,13 +209,3 @@ def descent_loss(
         gradient = (S64 @ b[:, :, None])[:, :, 0]
         b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)
     return float(np.mean(np.sum(b * np.asarray(query, np.float64), axis=1) ** 2))
-
-
-def least_squares_loss(
-    x: Float[Array, "batch n d"], w: Float[Array, "batch d"], query: Float[Array, "batch d"]
-) -> float:
-    """Computes the mean squared error of ordinary least squares, of least norm where n < d."""
-    inputs, weights = np.asarray(x, np.float64), np.asarray(w, np.float64)[:, :, None]
-    estimate = np.linalg.pinv(inputs) @ (inputs @ weights)
-    errors = np.asarray(query, np.float64)[:, None] @ (weights - estimate)
-    return float(np.mean(errors**2))

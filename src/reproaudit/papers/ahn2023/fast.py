@@ -46,8 +46,8 @@ from reproaudit.papers.ahn2023.task import Covariance, Prompts
 LANES = 16
 """Prompts that are computed together; in single precision a row of them is a vector of 512 bits."""
 
-GROUPS_PER_SUM = 256
-"""Groups whose gradients are summed in the working precision before going to float64."""
+GROUPS_AT_A_TIME = 256
+"""Groups drawn at a time, in a core's cache; their gradients are summed in their precision."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,8 @@ class Minibatch:
 
         The offset is (w' − w)·x_{n+1} where the labels are of weights w and the target is of other
         weights w', None for 0.
-
-        Raises:
-            ValueError: if the shapes do not fit, there is no prompt, or S is of another precision.
         """
         batch, d = len(S), S.shape[-1]
-        if not batch or S.shape != (batch, d, d) or not w.shape == query.shape == (batch, d):
-            raise ValueError(f"shapes do not fit: S {S.shape}, w {w.shape}, query {query.shape}")
-        if S.dtype not in (np.float32, np.float64):
-            raise ValueError(f"a minibatch is float32 or float64, not {S.dtype}")
         offsets = np.zeros(batch) if offset is None else offset
         rows = np.concatenate([S.reshape(batch, -1), query, offsets[:, None], w], axis=1)
         padded = np.zeros((-(-batch // LANES), LANES, rows.shape[1]), S.dtype)
@@ -107,21 +100,43 @@ def draw_minibatch(
 ) -> Minibatch:
     """Draws a minibatch of prompts with n pairs by the law above, in float64 and then rounded.
 
-    If shuffled, the labels in a prompt are of the weights of the prompt before it, while the target
+    If shuffled, the labels in a prompt are of the weights of another of its group, while the target
     stays its own: there is then nothing to be learned in context.
     """
-    d = covariance.dim
-    v, z = rng.standard_normal((2, batch, d))
-    if n < d:
-        T = rng.standard_normal((batch, d, n))
-    else:
-        T = np.tril(rng.standard_normal((batch, d, d)), -1)
-        T[:, range(d), range(d)] = np.sqrt(rng.chisquare(n - np.arange(d), (batch, d)))
-    factor = covariance.root @ T
-    w, query = v @ covariance.weight_root.T, z @ covariance.root.T
-    labels = np.roll(w, 1, axis=0) if shuffled else w
-    S = np.asarray(factor @ factor.transpose(0, 2, 1) / n, dtype)
-    return Minibatch.of(S, labels, query, ((w - labels) * query).sum(axis=1))
+    d, groups = covariance.dim, -(-batch // LANES)
+    data = np.zeros((groups, d * d + 2 * d + 1, LANES), dtype)
+    roots = np.stack([covariance.root, covariance.weight_root])
+    for first in range(0, groups, GROUPS_AT_A_TIME):
+        part = data[first : first + GROUPS_AT_A_TIME]
+        T = np.zeros((d, min(n, d), len(part), LANES))
+        for i, j in np.ndindex(T.shape[:2]):
+            if n < d or j < i:
+                rng.standard_normal(out=T[i, j])
+            elif i == j:  # half of a χ² is a gamma variable of half the shape
+                T[i, i] = np.sqrt(2.0 * rng.standard_gamma((n - i) / 2, T.shape[2:]))
+        _fill_moments(part, np.tensordot(covariance.root / np.sqrt(n), T, 1))
+        vectors = roots @ rng.standard_normal((2, d, len(part) * LANES))
+        query, w = vectors.reshape(2, d, -1, LANES).swapaxes(1, 2)
+        labels = np.roll(w, 1, axis=2) if shuffled else w
+        part[:, d * d : -d - 1], part[:, -d:] = query, labels
+        part[:, -d - 1] = ((w - labels) * query).sum(axis=1)
+    data[-1, :, batch - groups * LANES + LANES :] = 0.0
+    return Minibatch(data.reshape(groups, -1), batch, d)
+
+
+@compiled()
+def _fill_moments(data: Array, factor: Array) -> None:
+    """Sets S = F Fᵀ at the head of each group, whose prompts are a vector instruction's lanes."""
+    d, columns, groups, _ = factor.shape
+    for group in range(groups):
+        for i in range(d):
+            for j in range(i + 1):
+                for lane in range(LANES):
+                    total = 0.0
+                    for k in range(columns):
+                        total += factor[i, k, group, lane] * factor[j, k, group, lane]
+                    data[group, i * d + j, lane] = total
+                    data[group, j * d + i, lane] = total
 
 
 class Rows(NamedTuple):
@@ -336,17 +351,9 @@ def loss_and_gradient(
 
     Where B is None, B_l = 0, and C stays I and is never formed, which is several times cheaper. The
     gradient is summed in float64; in a B that reaches no output, as in the last, it is zero.
-
-    Raises:
-        ValueError: if shapes or precisions do not fit.
     """
     layers, d, dtype = len(A), minibatch.dim, minibatch.data.dtype
     free_b, B = B is not None and layers > 1, np.zeros_like(A) if B is None else B
-    for name, matrices in (("A", A), ("B", B)):
-        if matrices.shape != (layers, d, d) or not layers or matrices.dtype != dtype:
-            raise ValueError(
-                f"{name} is {matrices.dtype} {matrices.shape}; expected {dtype} (layers, {d}, {d})"
-            )
     (at, size), square = layer_of(d), d * d * LANES
     raw = np.zeros((layers + 1) * size + LANES, dtype)
     start = -raw.ctypes.data % 64 // raw.itemsize  # a load across cache lines takes twice as long
@@ -359,9 +366,9 @@ def loss_and_gradient(
     errors = stretches[-1, at.loss.start :][:LANES]
     add_groups = _code(d, free_b)
     loss, gradient = 0.0, np.zeros((layers, 2, d, d))
-    for first in range(0, len(minibatch.data), GROUPS_PER_SUM):
+    for first in range(0, len(minibatch.data), GROUPS_AT_A_TIME):
         sums[:], errors[:] = 0.0, 0.0
-        add_groups(minibatch.data[first : first + GROUPS_PER_SUM], work, layers)
+        add_groups(minibatch.data[first : first + GROUPS_AT_A_TIME], work, layers)
         gradient += sums.reshape(layers, 2, d, d, LANES).sum(axis=4, dtype=np.float64)
         loss += float(errors.sum(dtype=np.float64))
     return loss / minibatch.count, gradient.swapaxes(0, 1) * (2.0 / minibatch.count)

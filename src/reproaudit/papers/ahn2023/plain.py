@@ -70,11 +70,7 @@ class Learner:
             parameter.requires_grad_()
         betas = settings.betas[0], settings.betas[1]
         self._optimiser = torch.optim.Adam(self._trained, betas=betas, eps=settings.epsilon)
-        self.go_on(draw, settings, 0)
-
-    def go_on(self, draw: Callable[[int], Any], settings: TrainingSettings, begins: int) -> None:
-        """Changes prompts and settings, and counts halvings and draws from the step `begins`."""
-        self._draw, self._settings, self._begins = draw, settings, begins
+        self._draw, self._settings = draw, settings
         self._drawn: tuple[int, Any] | None = None
 
     @property
@@ -89,13 +85,12 @@ class Learner:
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
-        halvings = (step - self._begins) // self._settings.halve_every
-        return float(self._settings.learning_rate * 0.5**halvings)
+        return float(self._settings.learning_rate * 0.5 ** (step // self._settings.halve_every))
 
     def advance(self, start: int, stop: int) -> None:
         """Makes the steps start … stop − 1."""
         for step in range(start, stop):
-            index = (step - self._begins) // self._settings.redraw_every
+            index = step // self._settings.redraw_every
             if self._drawn is None or self._drawn[0] != index:
                 self._drawn = index, self._draw(index)
             gradients = self._gradients(self._drawn[1], self._A, self._B)

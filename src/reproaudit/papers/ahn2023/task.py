@@ -22,7 +22,7 @@ PAPER_SCALES = (1.0, 1.0, 0.5, 0.25, 1.0)
 
 
 @dataclass(frozen=True)
-class TrainingSettings:
+class ProblemSettings:
     """Settings of all experiments; the audit documents every field."""
 
     dimension: int
@@ -31,9 +31,6 @@ class TrainingSettings:
     initial_scale: float
     prompts: int
     redraw_every: int
-    steps: int
-    learning_rate: float
-    halve_every: int
     betas: tuple[float, ...]
     epsilon: float
     clip: float
@@ -42,6 +39,15 @@ class TrainingSettings:
     b_matrices: Literal["free", "zero"]
     targets: Literal["own", "shuffled"]
     weights: Literal["trained", "constructed"]
+
+
+@dataclass(frozen=True)
+class TrainingSettings(ProblemSettings):
+    """Settings of what is trained with Adam."""
+
+    steps: int
+    learning_rate: float
+    halve_every: int
 
 
 class Covariance:

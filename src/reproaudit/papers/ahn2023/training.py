@@ -16,15 +16,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from reproaudit import lab
 from reproaudit.lab import Array, RunForm, Series, Session, Stateful, generator
 from reproaudit.papers.ahn2023 import constructed, fast, plain
 from reproaudit.papers.ahn2023.fast import Minibatch, draw_minibatch
+from reproaudit.papers.ahn2023.model import predict
 from reproaudit.papers.ahn2023.plain import Learner, Matrices
 from reproaudit.papers.ahn2023.task import (
     Covariance,
+    ProblemSettings,
     Prompts,
     TrainingSettings,
     distance_to_identity,
@@ -57,7 +60,7 @@ class RunTask:
 
     seed: int
     pairs: int
-    settings: TrainingSettings
+    settings: ProblemSettings
     covariance: Covariance
     another: Covariance
     form: RunForm = "fast"
@@ -68,7 +71,7 @@ class RunTask:
         cls,
         seed: int,
         pairs: int,
-        settings: TrainingSettings,
+        settings: ProblemSettings,
         session: Session | None = None,
         *,
         weight_root: Float[Array, "d d"] | None = None,
@@ -93,13 +96,13 @@ class RunTask:
         form: RunForm = "plain" if session.device == "cuda" else session.form
         return cls(seed, pairs, settings, own, another, form, session.device)
 
-    def minibatch(self, index: int, purpose: str = "minibatch") -> Minibatch | Prompts:
+    def minibatch(self, index: int) -> Minibatch | Prompts:
         """The training prompts of a draw; their labels are shuffled in a control."""
         shuffled = self.settings.targets == "shuffled"
         if self.form == "plain":
-            drawn = self.prompts(f"{purpose} {index}", self.settings.prompts)
+            drawn = self.prompts(f"minibatch {index}", self.settings.prompts)
             return replace(drawn, shuffled=shuffled)
-        rng = generator(self.seed, f"{purpose} of {self.pairs} pairs", index)
+        rng = generator(self.seed, f"minibatch of {self.pairs} pairs", index)
         law, dtype = (self.covariance, self.settings.prompts, self.pairs), self.settings.precision
         return draw_minibatch(*law, rng, dtype=dtype, shuffled=shuffled)
 
@@ -156,17 +159,14 @@ class RunTask:
 
 @dataclass(frozen=True)
 class Trained:
-    """A model of one seed: its matrices and losses before and after training, and its course.
+    """A model of one seed: its matrices after training, and its course.
 
-    The losses are on the first minibatch. A slot of saved models that was never filled is zero.
+    A slot of saved models that was never filled is zero.
     """
 
-    start: Matrices
     end: Matrices
-    losses: tuple[float, float]
     series: Mapping[str, Series]
     saved: Float[Array, "kept 2 layers d d"]
-    learner: Learner
 
 
 Observe = Callable[[RunTask, Array, Array], Mapping[str, float | Array]]
@@ -181,12 +181,13 @@ def train_model(
 ) -> Trained:
     """Trains a model of L layers under a phase's name, and observes its test loss and more."""
     settings = task.settings
+    assert isinstance(settings, TrainingSettings)
     every, kept = max(settings.steps, 1), 0
     if isinstance(settings, Choosing):
         every, kept = settings.checkpoint_every, settings.checkpoints_kept
-    learner = _start_learner(task, phase, layers)
-    begin, test = learner.matrices(), task.for_form(task.test_prompts())
-    saved = np.zeros((kept, 2, *begin[0].shape))
+    learner = _start_learner(task, settings, phase, layers)
+    test = task.for_form(task.test_prompts())
+    saved = np.zeros((kept, 2, *learner.matrices()[0].shape))
     built = None if settings.weights == "trained" else task.constructed(layers)
 
     def matrices(step: int) -> Matrices:
@@ -210,14 +211,11 @@ def train_model(
     at = lab.observation_steps(steps, even=points, geometric=points)
     train = partial(lab.train, session, phase, steps=steps, state=state)
     series = train(advance=advance, observe=observed, observe_at=at)
-    end = matrices(steps)
-    before, after = (task.loss(task.minibatch(0), one) for one in (begin, end))
-    return Trained(begin, end, (before, after), series, saved, learner)
+    return Trained(matrices(steps), series, saved)
 
 
-def _start_learner(task: RunTask, phase: str, layers: int) -> Learner:
+def _start_learner(task: RunTask, settings: TrainingSettings, phase: str, layers: int) -> Learner:
     """A learner at its start: Gaussian entries (card) of the initial scale (code); B may be 0."""
-    settings = task.settings
     rng = generator(task.seed, f"initial matrices, {phase}")
     shape = (2, layers, settings.dimension, settings.dimension)
     A, B = (settings.initial_scale * rng.standard_normal(shape)).astype(settings.precision)
@@ -226,38 +224,17 @@ def _start_learner(task: RunTask, phase: str, layers: int) -> Learner:
     return Learner(gradients, task.minibatch, start, settings, task.device)
 
 
-CONTINUED = "continued"
-"""The name of the phase in which training goes on."""
+def prediction_gap(task: RunTask, matrices: Matrices) -> float:
+    """How far predictions lie from those of the constructed model, by its own squared error.
 
-DIVERGED_LOSS = 1e150
-"""Stands for the loss where training on diverges. A record holds no larger number."""
-
-
-def continued_loss(session: Session, task: RunTask, model: Trained) -> float:
-    """The test loss once training has gone on for a tenth of its steps.
-
-    Adam's moments are kept, the learning rate begins anew and is halved as often as in training,
-    and minibatches come from a stream of their own; constructed weights stay where they are. A seed
-    for which training on diverges has not diverged: its loss is `DIVERGED_LOSS`.
+    Both are made token by token, on the test prompts.
     """
-    learner, trained = model.learner, task.settings.steps
-    more, trains = lab.continued_steps(trained), task.settings.weights == "trained"
-    draw = partial(task.minibatch, purpose="continued minibatch")
-    halve_every = max(1, round(task.settings.halve_every * more / trained))
-    learner.go_on(draw, replace(task.settings, halve_every=halve_every), trained)
-
-    def advance(start: int, stop: int) -> None:
-        if trains:
-            learner.advance(trained + start, trained + stop)
-
-    def observed(_step: int) -> Mapping[str, float]:
-        test = task.for_form(task.test_prompts())
-        return {"loss": task.loss(test, learner.matrices() if trains else model.end)}
-
-    train = partial(lab.train, session, CONTINUED, steps=more, state=learner.state)
-    series = train(advance=advance, observe=observed, observe_at=[more])
-    ended = series["loss"].values[-1]
-    return float(np.nan_to_num(ended, nan=DIVERGED_LOSS).clip(max=DIVERGED_LOSS))
+    prompts = task.test_prompts()
+    x, w, query = (one.astype(np.float64) for one in (prompts.x, prompts.w, prompts.query))
+    models = matrices, task.constructed(len(matrices[0]))
+    each = ((x, w, query, *one) for one in models)
+    ours, best = (predict(*map(torch.from_numpy, one)).numpy() for one in each)
+    return float(np.sum((ours - best) ** 2) / np.sum((best - (w * query).sum(axis=1)) ** 2))
 
 
 def chosen_loss(task: RunTask, saved: Float[Array, "kept 2 layers d d"]) -> float:
