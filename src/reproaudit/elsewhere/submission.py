@@ -38,7 +38,7 @@ from reproaudit.elsewhere.measuring import measure, measurements_of
 from reproaudit.elsewhere.roles import axes_of, end_beside, role_words, some, stated_length
 from reproaudit.elsewhere.tables import read_table
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.judge import Records, Seeds
+from reproaudit.judge import Records, SeedRecords
 from reproaudit.records import (
     CellStatus,
     Environment,
@@ -205,10 +205,10 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         SpecError: listing everything that does not fit.
     """
     reader = open_submission(audit, folder)
-    found: dict[tuple[str, str], Seeds] = {}
+    found: dict[tuple[str, str], SeedRecords] = {}
     for index, run in enumerate(reader.manifest.runs):
         role, batch = reader.roles[index]
-        records = found.setdefault(_key(audit, batch), Seeds())
+        records = found.setdefault(_key(audit, batch), SeedRecords())
         records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
         if role is not Role.CONSTRUCTED:
             reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))

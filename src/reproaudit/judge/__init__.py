@@ -17,7 +17,7 @@ from reproaudit.judge.model import (
     Specificity,
 )
 from reproaudit.judge.outcomes import judge
-from reproaudit.judge.runs import Records, Seeds, index_records
+from reproaudit.judge.runs import Records, SeedRecords, index_records
 
 __all__ = [
     "ArmAnswer",
@@ -27,7 +27,7 @@ __all__ = [
     "Note",
     "Outcome",
     "Records",
-    "Seeds",
+    "SeedRecords",
     "Specificity",
     "index_records",
     "judge",

@@ -16,7 +16,7 @@ from reproaudit.judge.model import RunAnswer, Status
 from reproaudit.records import CellStatus, Record
 
 
-class Seeds(dict[int, Record]):
+class SeedRecords(dict[int, Record]):
     """The records of one experiment and its settings, by seed."""
 
     @cached_property
@@ -26,16 +26,16 @@ class Seeds(dict[int, Record]):
         return {seed: self[seed] for seed in sorted(first.values())}
 
 
-Records = Mapping[tuple[str, str], Seeds]
+Records = Mapping[tuple[str, str], SeedRecords]
 """Records of one paper and tier, by experiment and canonical settings, then by seed."""
 
 
 def index_records(records: Iterable[Record]) -> Records:
     """Return records by experiment and canonical settings, then by seed."""
-    found: dict[tuple[str, str], Seeds] = {}
+    found: dict[tuple[str, str], SeedRecords] = {}
     for one in records:
         key = one.experiment, canonical_settings(one.settings)
-        found.setdefault(key, Seeds())[one.seed] = one
+        found.setdefault(key, SeedRecords())[one.seed] = one
     return found
 
 
@@ -57,12 +57,12 @@ class Bundles:
     arms: Mapping[str, PlannedArm]
     records: Records
 
-    def recorded(self, arm: PlannedArm) -> Seeds:
+    def recorded(self, arm: PlannedArm) -> SeedRecords:
         """Return the records of an arm by seed, identical ones each."""
-        return self.records.get(arm.key(self.audit, self.tier), Seeds())
+        return self.records.get(arm.key(self.audit, self.tier), SeedRecords())
 
     @cached_property
-    def _compared(self) -> Mapping[str, Seeds]:
+    def _compared(self) -> Mapping[str, SeedRecords]:
         names = {one.arm for one in quantities_of(self.claim)}
         return {name: self.recorded(arm) for name, arm in self.arms.items() if name in names}
 

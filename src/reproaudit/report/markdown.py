@@ -22,13 +22,14 @@ from reproaudit.report.outline import (
     records_words,
     reviewers_words,
     runs_words,
+    source_words,
 )
 from reproaudit.report.printable import clean
 from reproaudit.report.words import look
 
 MOST_LINES, MOST_WORDS = 250, 4000
 
-FEWER_FACTS = 7
+FEWER_FACTS = 5
 """Of each claim, where the page is still too long."""
 
 
@@ -122,13 +123,13 @@ def _claims(card: Scorecard, most: int) -> Iterator[str]:
     for one in card.claims:
         level = f" · {one.certainty.level}" if one.certainty.level else ""
         yield from ("", f"### {one.name}", "")
-        yield f"{look(one.outcome).mark} **{one.outcome}**{level} · {plain(one.says)}"
+        answer = f"{look(one.outcome).mark} **{one.outcome}**{level} · {runs_words(one)}"
+        yield f"{answer} · {plain(one.says)} *{plain(source_words(one))}.*"
         yield ""
         yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one, most))
         if one.grades:
-            rows = "; ".join(map(_grade, grade_rows(one)))
+            rows = "; ".join(filter(None, (*map(_grade, grade_rows(one)), at_once(one))))
             yield f"- **By {plain(one.symbol or 'coordinate')}:** {plain(rows)}."
-            yield f"- **At once:** {at_once(one)}."
 
 
 def _grade(row: tuple[str, str, str, str, str]) -> str:
@@ -178,7 +179,7 @@ def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
 def _more(card: Scorecard) -> Iterator[str]:
     yield from ("", "## More", "")
     yield f"- **Records:** {card.records['count']}: {records_words(card)}"
-    yield from (f"- {plain(line)}" for line in card.environment)
+    yield f"- {plain(' '.join(card.environment))}"
     yield (
         f"- **Settings ({len(card.settings)}), measurements ({len(card.measurements)}):** in "
         "scorecard.json and scorecard.html."

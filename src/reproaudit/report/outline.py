@@ -175,7 +175,13 @@ class Fact(NamedTuple):
     text: str
 
 
-MOST_FACTS = 10
+MOST_FACTS = 8
+
+
+def source_words(claim: ClaimModel) -> str:
+    """Return where the paper makes a claim, and who worded it."""
+    wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
+    return f"{claim.locator}{wording.get(claim.wording, '')}"
 
 
 def facts(claim: ClaimModel, most: int = MOST_FACTS) -> list[Fact]:
@@ -184,16 +190,15 @@ def facts(claim: ClaimModel, most: int = MOST_FACTS) -> list[Fact]:
 
 
 def _facts(claim: ClaimModel) -> Iterator[Fact]:
-    wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
-    yield Fact("Source", f"{claim.locator}{wording.get(claim.wording, '')}")
-    yield Fact("Answer", f"{runs_words(claim)} say yes{_as_run(claim)}.")
+    if claim.base.setting is not None:
+        yield Fact("Run with", f"{claim.base.words}.")
     if claim.readings:
         yield Fact("Other reading", "; ".join(_arm(one) for one in claim.readings) + ".")
-    if claim.certainty.reasons:
-        yield Fact("Why not surer", f"{certainty_words(claim)}.")
     if claim.proxy:
         yield Fact("Stand-in", f"{claim.proxy}.")
-    for one in claim.headline[:4]:
+    # of a graded claim each bound once: the table of its coordinates has the rest
+    told = {(one.noun, one.origin, one.why): one for one in reversed(claim.headline)}
+    for one in claim.headline[:4] if not claim.grades else reversed(told.values()):
         cannot = " *Tells little: no null clearly misses it.*" if one.cannot_fail else ""
         why = f": {one.why}" if one.why else ""
         said = one.words if one.words.startswith(one.noun) else f"{one.noun}: {one.words}"
@@ -205,6 +210,8 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     if flips := [one for one in claim.alternatives if one.flips]:
         scale = AT_REDUCED_SCALE if any(one.tier for one in flips) else ""
         yield Fact("Hangs on", "; ".join(_arm(one) for one in flips) + f"{scale}.")
+    if claim.certainty.reasons:
+        yield Fact("Why not surer", f"{certainty_words(claim)}.")
     if claim.support:
         yield Fact("Also said", "; ".join(_arm(one) for one in claim.support) + ".")
     if claim.notes:
@@ -216,10 +223,6 @@ def _facts(claim: ClaimModel) -> Iterator[Fact]:
     trained = claim.base.trained
     if trained is not None:
         yield Fact("Training", f"loss {number(trained[0])} → {number(trained[1])}.")
-
-
-def _as_run(claim: ClaimModel) -> str:
-    return f", run with {claim.base.words}" if claim.base.setting is not None else ""
 
 
 def _arm(arm: ArmModel) -> str:
@@ -272,8 +275,10 @@ def grade_rows(claim: ClaimModel) -> list[tuple[str, str, str, str, str]]:
 
 
 def at_once(claim: ClaimModel) -> str:
-    """Return how many runs say yes at all primary coordinates at once."""
+    """Return how many runs say yes at several primary coordinates at once; else nothing."""
     primary = [at_words(one.at) for one in claim.grades if one.primary and one.at is not None]
+    if len(primary) < 2:
+        return ""
     return f"{of(claim.runs.yes, claim.runs.n)} at {claim.symbol} = {listed(primary)} at once"
 
 
