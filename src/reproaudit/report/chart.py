@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from reproaudit.report.model import ArmModel, ChartModel, ClaimModel, EstimateModel, LinesModel
-from reproaudit.report.numbers import counted, number
+from reproaudit.report.numbers import counted, number, with_power
 
 WIDTH, HEIGHT = 424.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 26.0, 20.0, 36.0
@@ -252,7 +252,7 @@ def _curve(lines: LinesModel, run: Sequence[float], x: _Axis, y: _Axis) -> Marku
 
 def _tick(value: float) -> str:
     if value and not 1e-3 <= abs(value) < 1e6:
-        return f"{value:.0e}"
+        return with_power(f"{value:.0e}")
     return f"{value:,.6g}" if abs(value) >= 1 else f"{value:.2g}"
 
 

@@ -9,6 +9,8 @@ from reproaudit.cell import SettingValue
 
 MOST_DIGITS = 8
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def number(value: float, digits: int = 2) -> str:
     """Return a number to so many significant digits; whole hundreds stay whole.
@@ -20,8 +22,7 @@ def number(value: float, digits: int = 2) -> str:
     rounded = float(f"{value:.{digits - 1}e}")
     exponent = math.floor(math.log10(abs(rounded)))
     if not -4 <= exponent < 7:
-        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
-        return f"{mantissa} × 10^{int(power)}"
+        return with_power(f"{value:.{digits - 1}e}")
     if exponent == 2 and digits < 3:
         return f"{value:.0f}"
     if exponent >= digits - 1:
@@ -33,7 +34,15 @@ def stated(value: float) -> str:
     """Return a number of the audit as it was written."""
     if value == round(value) and abs(value) < 1e7:
         return f"{value:,.0f}"
-    return f"{value:.6g}"
+    return with_power(f"{value:.6g}")
+
+
+def with_power(written: str) -> str:
+    """Return a number as Python writes it with a raised power of ten: 1e-09 is 10⁻⁹."""
+    mantissa, _, power = written.partition("e")
+    raised = str(int(power or 0)).translate(_RAISED)
+    ten = "10" if mantissa == "1" else f"{mantissa} × 10"
+    return f"{ten}{raised}" if power else mantissa
 
 
 def apart(value: float, other: float, least: int = 2) -> str:
