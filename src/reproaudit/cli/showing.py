@@ -135,17 +135,10 @@ def judge_measurements(
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
-    from reproaudit.elsewhere.submission import read_submission
-    from reproaudit.elsewhere.writing import template_files
-    from reproaudit.report.answers import scorecard_of_submission
-    from reproaudit.report.export.junit import junit_xml
-    from reproaudit.report.files import write_report
-    from reproaudit.report.register import refresh_register
-    from reproaudit.report.terminal import report_lines
-    from reproaudit.running.files import write_whole
-
     (entry,) = papers_named((slug,), False, audits)
     if template is not None and measurements is None:
+        from reproaudit.elsewhere.writing import template_files
+
         texts = template_files(entry.audit(), tier or "paper", claims or ())
         _show_template(slug, template, texts, as_json)
         return 0
@@ -153,7 +146,16 @@ def judge_measurements(
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
+    from reproaudit.elsewhere.submission import read_submission
+
     submission = read_submission(entry.audit(), measurements)
+    from reproaudit.report.answers import scorecard_of_submission
+    from reproaudit.report.export.junit import junit_xml
+    from reproaudit.report.files import write_report
+    from reproaudit.report.register import refresh_register
+    from reproaudit.report.terminal import report_lines
+    from reproaudit.running.files import write_whole
+
     card = scorecard_of_submission(submission, claims, entry.reviews())
     written: list[Path] = []
     if out is not None:
