@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -140,7 +141,7 @@ def claim_model(
         elsewhere=next(
             (words(one, context) for one in found.phrases if one.kind == "elsewhere"), ""
         ),
-        base=make.arm(found.base, found.cannot_fail),
+        base=make.own(found),
         symbol=symbol or None,
         headline=make.estimates(found.base, claim.headline, found.cannot_fail),
         reported=tuple(one.model_dump() for one in claim.reported),
@@ -175,7 +176,7 @@ def _row(claim: Claim, found: ClaimAnswer, bundles: Bundles, context: Context) -
 class _Arms:
     """Makes models of arms, with the words of one claim."""
 
-    def __init__(self, audit: Audit, claim: Claim, namer: Namer, tier: str) -> None:
+    def __init__(self, audit: Audit, claim: Claim, namer: Namer, tier: TierName) -> None:
         self._audit, self._claim, self._namer, self._tier = audit, claim, namer, tier
         self._why = {**{n: a.why for n, a in audit.arms.items()}, **_inline(claim)}
         self._grade = claim.grade
@@ -217,6 +218,17 @@ class _Arms:
             estimates=self.estimates(answer, checks or self._claim.headline, cannot_fail),
         )
         return made.model_copy(update=more)
+
+    def own(self, found: ClaimAnswer) -> ArmModel:
+        """Return the model of the claim's own runs, with a setting that is read otherwise, too."""
+        audit, base = self._audit, found.base
+        names = {one.arm.varied[0] for one in found.readings if one.arm.varied is not None}
+        if base.arm.varied is None and len(names) == 1:
+            (name,) = names
+            value = base.arm.settings(audit, self._tier)[name]
+            if value == audit.settings_of(self._claim.experiment)[name].value:
+                base = replace(base, arm=replace(base.arm, varied=(name, value)))
+        return self.arm(base, found.cannot_fail)
 
     def beside(self, found: ClaimAnswer) -> dict[str, Any]:
         """Return the models of all arms and checks beside the one that decides."""

@@ -190,10 +190,9 @@ def facts(claim: ClaimModel, most: int = MOST_FACTS) -> list[Fact]:
 
 
 def _facts(claim: ClaimModel) -> Iterator[Fact]:
-    if claim.base.setting is not None:
-        yield Fact("Run with", f"{claim.base.words}.")
-    if claim.readings:
-        yield Fact("Other reading", "; ".join(_arm(one) for one in claim.readings) + ".")
+    own = "" if claim.base.setting is None else f"as run: {claim.base.words}"
+    if readings := [*map(_arm, claim.readings), *filter(None, [own])]:
+        yield Fact("Other reading" if claim.readings else "Reading", "; ".join(readings) + ".")
     if claim.proxy:
         yield Fact("Stand-in", f"{claim.proxy}.")
     # of a graded claim each bound once: the table of its coordinates has the rest

@@ -408,7 +408,7 @@ _WORDS: Mapping[str, Phrase] = {
         "wording from memory" if v.get("recalled") else f"a stand-in for {v['stands_for']}"
     ),
     "reading not run": lambda v, c: f"not yet run: {c.varied(v['varied'])}",
-    "reading open": lambda v, c: f"{c.varied(v['varied'])} leaves it open, {of(v['yes'], v['n'])}",
+    "reading open": lambda v, c: f"open with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
     "guess flips": lambda v, c: f"{c.varied((v['setting'], v['value']))} changes the answer",
     "guess not varied": lambda v, c: (
         f"not varied: {c.namer.setting(c.experiment, v['settings'][0])}"
