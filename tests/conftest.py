@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import shutil
 import signal
@@ -23,6 +24,8 @@ def pytest_configure() -> None:
     os.environ["REPROAUDIT_TRUST"] = "1"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # pytester forgets what its runs import, and a second `Experiment` would not be the first
+    importlib.import_module("reproaudit.lab.experiment")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
