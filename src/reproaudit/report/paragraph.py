@@ -114,23 +114,26 @@ def _holds(claim: ClaimModel, name: str) -> str:
 def _fails(claim: ClaimModel, name: str) -> str:
     built, flipping = claim.constructed, [one for one in claim.alternatives if one.flips]
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
+    own = f" with {claim.base.words}" if claim.base.setting is not None else ""
+    read = [one for one in claim.readings if one.n and one.decision == "open"]
+    opened = "".join(f", and in {of(one.yes, one.n)} with {one.words}" for one in read)
     met = [f"{one.noun} ({one.figure})" for one in claim.headline if one.met and one.figure]
     as_asked = f"; the bound on {listed(met)} is met" if met else ""
     return (
-        f"{name} is not supported: {claim.short} in {_runs(claim)} "
-        f"({claim.typical}){as_asked}{by_hand}{_hangs(flipping)}."
+        f"{name} is not supported: {claim.short} in {_runs(claim)}{own} "
+        f"({claim.typical}){opened}{as_asked}{by_hand}{_hangs(flipping)}."
     )
 
 
-def _open(claim: ClaimModel, name: str) -> str:
+def _open(claim: ClaimModel, name: str, *, briefly: bool = False) -> str:
     why = claim.certainty.reasons[0].words if claim.certainty.reasons else claim.effect
     verb = {"undecided": "is open", "not tested": "is not tested"}.get(claim.outcome, "failed")
-    runs = f"; {claim.short} in {_runs(claim)}" if claim.runs.n else ""
+    runs = f"; {claim.short} in {_runs(claim)}" if claim.runs.n and not briefly else ""
     return f"{name} {verb}: {why}{runs}."
 
 
 def _reading(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
-    own = f" with {_value(claim.base)}" if claim.base.setting is not None else ""
+    own = f" with {claim.base.words}" if claim.base.setting is not None else ""
     each = [
         f"{of(one.yes, one.n)} with {_value(one)}{_figure(claim, one)}"
         f"{', which leaves it open' if one.decision == 'open' else ''}"
@@ -198,7 +201,9 @@ def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
     if rest := [one for one in supported if one not in whole]:
         each = [f"{_by_level([one], sure)}, {of(one.runs.yes, one.runs.n)}" for one in rest]
         yield f"{'Supported' if whole else 'Also supported'}: {'; '.join(each)}."
-    if left:
+    if len(left) == 1:
+        yield _open(left[0], _name(left[0]), briefly=True)
+    elif left:
         yield f"See below for {listed([_name(one).lower() for one in left])}."
 
 
@@ -215,7 +220,10 @@ def _by_level(claims: Sequence[ClaimModel], sure: bool) -> str:
 
 
 def _exception(claim: ClaimModel) -> str:
-    """Where a claim that is supported does not hold: with a guess, at a coordinate; else ''."""
+    """Where a supported claim does not hold: under a reading, a guess, at a coordinate; else ''."""
+    read = [one for one in claim.readings if one.n and one.decision != "met"]
+    if read:
+        return f", but {of(read[0].yes, read[0].n)} with {read[0].words}"
     flips = [one for one in claim.alternatives if one.flips]
     if flips:
         return f", but {of(flips[0].yes, flips[0].n)} with {flips[0].words}"
