@@ -1,4 +1,4 @@
-"""Copies of the audits at the scale at which the plain form of a paper takes two core-hours.
+"""Copies of the audits at the scale at which the plain form of a paper takes one core-hour.
 
     python -m benchmarks.plain FOLDER
 
@@ -19,10 +19,10 @@ import yaml
 
 from reproaudit.audit.catalog import shipped_audits
 
-SMALLER = {"ahn2023": {"prompts": 500}, "chen2024": {"training_sequences": 1000}}
+SMALLER = {"ahn2023": {"prompts": 400}, "chen2024": {"training_sequences": 300}}
 """By paper and setting, the quick value in every experiment."""
 
-REASON = "The largest at which the plain form takes two core-hours; fixed before it was run."
+REASON = "The largest at which the plain form takes one core-hour; fixed before it was run."
 
 
 def settings_in(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
