@@ -31,7 +31,7 @@ _FIXED = {1: 8, 5: 4}
 
 
 class _Message:
-    """The fields of a message by their numbers; where one comes several times, the last counts."""
+    """The fields of a message by their numbers; of a repeated number the last counts."""
 
     def __init__(self, data: bytes) -> None:
         self._fields: dict[int, list[int | bytes]] = {}

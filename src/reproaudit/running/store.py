@@ -140,7 +140,7 @@ class Store:
         Args:
             paper: the slug.
             tier: smoke, quick, paper or custom.
-            on_damage: told of each file that is not a record. Without it the first raises.
+            on_damage: called with each file that is not a record. Without it the first raises.
             only: the fingerprints to read; None for all.
 
         Raises:

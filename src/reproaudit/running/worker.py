@@ -57,7 +57,7 @@ class Job:
         code: the digest of its code, as it was planned.
         versions: of what computes it, as they were planned.
         data: checksum of each data file, by name.
-        proxy: what stands in for the paper's data or method, or None.
+        proxy: the stand-in for the paper's data or method, or None.
         phases: the steps of each phase.
         blocked: why it cannot be measured at all, for instance for want of its data.
         device: ``"cpu"`` or ``"cuda"``.
