@@ -267,7 +267,8 @@ def test_a_reading_is_the_claims_own_where_no_other_ran() -> None:
 def test_a_graded_claim_is_decided_where_it_is_primary(
     primary: list[int], rows: Any, outcome: Outcome, clauses: list[Any]
 ) -> None:
-    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": primary}
+    # nothing is measured at 3, as at a tier with fewer coordinates
+    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2, 3], "primary": primary}
     answer = told(one_claim(grade=grade, headline=[NEAR]), {YES: rows})
     found = [
         (c.kind, *(c.values[name] for name in ("at", "yes", "primary"))) for c in answer.clauses
