@@ -20,7 +20,7 @@ import yaml
 from reproaudit.audit.catalog import shipped_audits
 
 SMALLER = {"ahn2023": {"prompts": 400}, "chen2024": {"training_sequences": 300}}
-"""By paper and setting, the quick value in every experiment."""
+"""By paper and setting, the quick value in every experiment and reading."""
 
 REASON = "The largest at which the plain form takes one core-hour; fixed before it was run."
 
@@ -39,6 +39,10 @@ def smaller(text: str, values: dict[str, int]) -> str:
         for name, value in values.items():
             if name in settings:
                 settings[name]["quick"] = {"value": value, "reason": REASON}
+            for setting in settings.values():
+                for reading in setting.get("readings", ()):
+                    if name in reading.get("with", {}):
+                        reading["with"][name] = value
     dumped: str = yaml.safe_dump(audit, allow_unicode=True, sort_keys=False, width=100)
     return dumped
 
