@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from reproaudit.cli.options import FORMATS_HELP, parse_duration, parse_seeds, pa
 from reproaudit.cli.showing import EXPORTS_HELP
 from reproaudit.commands import report as reporting
 from reproaudit.commands.run import parse_setting
+from reproaudit.commands.unchanged import Unchanged
 from reproaudit.errors import UsageError
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
@@ -516,6 +518,17 @@ def test_what_is_unchanged_is_printed_again_until_something_changes(
         assert at(*command)[:2] == ((3, "") if command[0] == "report" else (0, ""))
     assert at("report", "--all")[0] == 0
     assert page.is_file()
+
+
+def test_what_was_printed_is_kept_in_a_folder_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"not \xff UTF-8")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    kept = Unchanged(("report",), (), folder / "runs", folder)
+    kept.keep(["a line"])
+    assert kept.lines() == ["a line"]
 
 
 def test_many_papers_are_shared_among_the_cores(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:

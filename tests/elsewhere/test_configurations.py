@@ -78,6 +78,9 @@ def test_sources_that_disagree_are_refused(tmp_path: Path) -> None:
         ("\t", "no plain YAML"),
         ("? [a]\n: 1", "no plain YAML"),
         ("a: 2024-13-45", "no plain YAML"),
+        ("a: !!float ''", "no plain YAML"),
+        ("a: !!bool q", "no plain YAML"),
+        ("a: !!timestamp x", "no plain YAML"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused(tmp_path: Path, text: str, said: str) -> None:

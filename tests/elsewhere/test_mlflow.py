@@ -101,6 +101,14 @@ def test_a_truncated_database_is_told(tmp_path: Path) -> None:
         read_base(file)
 
 
+def test_a_damaged_name_in_a_database_is_told(tmp_path: Path) -> None:
+    """SQLite's own words then hold the damaged bytes."""
+    file = encoders.mlflow_database(tmp_path / "m.db", {"a": ({"loss": [(0, 1.0)]}, {})})
+    file.write_bytes(file.read_bytes().replace(b"CREATE TABLE", b"CREATE \xff\xfeBLE"))
+    with pytest.raises(LogError, match="cannot be read"):
+        read_base(file)
+
+
 def test_a_database_that_is_being_written_is_told(tmp_path: Path) -> None:
     file = encoders.mlflow_database(tmp_path / "m.db", {})
     (tmp_path / "m.db-wal").write_bytes(b"open")

@@ -45,7 +45,7 @@ class Unchanged:
 
     def _key(self) -> str:
         places = [(one, os.stat(one).st_mtime_ns) for one in sys.path if os.path.isdir(one)]
-        found = hashlib.sha256(f"{self._command} {places}".encode())
+        found = hashlib.sha256(f"{self._command} {places}".encode(errors="surrogateescape"))
         for line in sorted(line for folder in self._folders for line in _files(folder)):
             found.update(line.encode(errors="surrogateescape"))
         return found.hexdigest()

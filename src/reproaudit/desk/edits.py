@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TypeVar
 
+from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.model import (
     Audit,
     Dispute,
@@ -54,9 +55,9 @@ def with_decision(
     """
     known = {one.value.replace("_", " "): one for one in ReviewDecision}
     chosen = known.get(decision.replace("_", " ").strip().lower())
-    if chosen is None or not reason.strip():
+    if chosen is None or not (reason := _readable(reason)):
         raise UsageError(f"expected one of {', '.join(known)}, then ': ' and the reason.")
-    entry = Review(reviewer=reviewer, decision=chosen, reason=reason.strip(), as_of=today)
+    entry = Review(reviewer=reviewer, decision=chosen, reason=reason, as_of=today)
     return _with_decisions(reviews, name, _replaced(reviews.variables.get(name, ()), entry))
 
 
@@ -82,10 +83,10 @@ def dispute(
     Raises:
         UsageError: if no reason is given.
     """
-    if not reason.strip():
+    if not (reason := _readable(reason)):
         raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
     about = {kind: name}
-    entry = Dispute(**about, reviewer=reviewer, reason=reason.strip(), as_of=today)
+    entry = Dispute(**about, reviewer=reviewer, reason=reason, as_of=today)
     left = [one for one in reviews.disputes if not _is(one, kind, name, reviewer)]
     return reviews.model_copy(update={"disputes": (*left, entry)})
 
@@ -111,7 +112,7 @@ def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: d
     known = [*(one.id for one in audit.findings), *(one.id for one in audit.claims)]
     if to not in known:
         raise UsageError(f"no finding or claim '{to}'. {did_you_mean(to, known)}")
-    entry = Response(to=to, by=by, statement=text.strip(), as_of=today)
+    entry = Response(to=to, by=by, statement=_readable(text), as_of=today)
     return reviews.model_copy(update={"responses": (*reviews.responses, entry)})
 
 
@@ -167,6 +168,11 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
         return with_decision(reviews, variable, reviewer, word, text, today)
     except UsageError as error:
         raise UsageError(f"--set '{order}': {error}") from error
+
+
+def _readable(text: str) -> str:
+    """The text with spaces for characters that no file may hold: copies from a PDF have them."""
+    return UNREADABLE.sub(" ", text).strip()
 
 
 def _variable(name: str) -> VariableName:

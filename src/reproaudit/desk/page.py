@@ -67,13 +67,17 @@ def application(session: DeskSession) -> Starlette:
     async def icon(_request: Request) -> Response:
         return Response(ICON, media_type="image/svg+xml")
 
+    async def faulty(_request: Request, error: Exception) -> Response:
+        return Response(f"{error}\n\nMend it, then load this page again.\n", 409)
+
     return Starlette(
+        exception_handlers={AuditError: faulty},
         routes=[
             Route("/", show, methods=["GET"]),
             Route("/", act, methods=["POST"]),
             Route("/style.css", style, methods=["GET"]),
             Route("/icon.svg", icon, methods=["GET"]),
-        ]
+        ],
     )
 
 

@@ -234,7 +234,7 @@ def parse_yaml(text: str, place: str) -> Any:
     """Parse YAML text: plain values only. ``1e-3`` is a number, as its writers mean it."""
     try:
         return yaml.load(text, _Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         said = str(getattr(error, "problem", None) or error)
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""

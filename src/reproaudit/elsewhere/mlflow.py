@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit.elsewhere.logged import (
+    MAX_TEXT_BYTES,
     CurveBuilder,
     LogError,
     LoggedRun,
@@ -134,9 +135,10 @@ def read_database(source: LogSource) -> list[LoggedRun]:
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
             database.execute("PRAGMA trusted_schema = OFF")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)  # a column may compute
             database.text_factory = lambda data: data.decode("utf-8", errors="replace")
             return _database_runs(source, database)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # its own words may be damaged, too
         raise LogError(
             source.name,
             f"found a database that cannot be read ({error}); expected MLflow's.",

@@ -2,8 +2,7 @@
 
 The file is a tar archive, compressed by LZMA, of the records below a store, each under its own
 path, and of the store's manifest. Unpacked, it is a store like any other: every record is read
-against its own digest and against the manifest, whose root the scorecard states. The same records
-make the same bytes.
+against its own digest and against the manifest. The same records make the same bytes.
 """
 
 from __future__ import annotations
