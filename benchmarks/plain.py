@@ -1,23 +1,36 @@
 """Copies of the audits at the scale at which the plain form of a paper takes one core-hour.
 
     python -m benchmarks.plain FOLDER
+    python -m benchmarks.plain compare SLUG FAST PLAIN
 
 For each paper whose quick tier would take longer, FOLDER gets ``<slug>.yaml``, the audit with
 smaller quick values (`SMALLER`), and ``<slug>.py``, which names the shipped experiments. Nothing
 else changes: claims, checks, seeds and controls are the audit's. docs/plain.md says how the scale
 was chosen.
+
+The second command reads the quick tier of two stores, and says how many of a paper's numbers differ
+between the forms by more than their pairs of runs, seed by seed, let expect: a paired t-test on the
+logarithm of each number after training that is not the same in both.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
+from scipy.stats import ttest_rel
 
 from reproaudit.audit.catalog import shipped_audits
+from reproaudit.cell import canonical_settings
+from reproaudit.records import Record
+from reproaudit.running.store import Store
+
+FEWEST_PAIRS = 5
 
 SMALLER = {"ahn2023": {"prompts": 400}, "chen2024": {"training_sequences": 300}}
 """By paper and setting, the quick value in every experiment and reading."""
@@ -47,8 +60,45 @@ def smaller(text: str, values: dict[str, int]) -> str:
     return dumped
 
 
+def after_training(record: Record) -> dict[str, float]:
+    """Every number of a run, of a series the last."""
+    measured = record.measurements
+    found = dict(measured.scalars)
+    arrays = {name: one.values[-1] for name, one in measured.series.items()} | dict(measured.arrays)
+    for name, values in arrays.items():
+        found |= {f"{name}{at}": float(one) for at, one in np.ndenumerate(values)}
+    return found
+
+
+def p_values(slug: str, fast: Store, plain: Store) -> list[float]:
+    """The chance of pairs as far apart, for each number that differs between the forms."""
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    runs = [
+        {(one.experiment, canonical_settings(one.settings), one.seed): one for one in records}
+        for records in (store.records(slug, "quick") for store in (fast, plain))
+    ]
+    for key in sorted(runs[0].keys() & runs[1].keys()):
+        numbers = [after_training(one[key]) for one in runs]
+        for name in numbers[0]:
+            pairs[f"{key[:2]} {name}"].append((numbers[0][name], numbers[1][name]))
+    found = []
+    for each in (np.array(one) for one in pairs.values() if len(one) >= FEWEST_PAIRS):
+        same = np.allclose(each[:, 0], each[:, 1], rtol=1e-4, atol=0)
+        if not same and each.all() and np.isfinite(each).all():
+            found.append(float(ttest_rel(*np.log(np.abs(each.T))).pvalue))
+    return found
+
+
 def main(arguments: list[str]) -> int:
-    """Writes the folder and prints the names of its files."""
+    """Writes the folder and prints the names of its files, or compares."""
+    if len(arguments) == 4 and arguments[0] == "compare":
+        slug, fast, plain = arguments[1:]
+        found = np.array(p_values(slug, Store(Path(fast)), Store(Path(plain))))
+        low, lower = np.sum(found < 0.05), np.sum(found < 0.01)
+        print(
+            f"{slug}: {len(found)} numbers are not the same; p < 0.05 of {low}, p < 0.01 of {lower}"
+        )
+        return 0
     if len(arguments) != 1:
         print("write: python -m benchmarks.plain FOLDER", file=sys.stderr)
         return 2
