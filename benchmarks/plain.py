@@ -1,4 +1,4 @@
-"""Copies of the audits at the scale at which the plain form of a paper takes one core-hour.
+"""Copies of the audits whose plain form takes one or two core-hours, and a comparison of forms.
 
     python -m benchmarks.plain FOLDER
     python -m benchmarks.plain compare SLUG FAST PLAIN
@@ -31,11 +31,12 @@ from reproaudit.records import Record
 from reproaudit.running.store import Store
 
 FEWEST_PAIRS = 5
+"""Runs of both forms below which a number is not compared."""
 
 SMALLER = {"ahn2023": {"prompts": 400}, "chen2024": {"training_sequences": 300}}
 """By paper and setting, the quick value in every experiment and reading."""
 
-REASON = "The largest at which the plain form takes one core-hour; fixed before it was run."
+REASON = "By one cell of each experiment about a core-hour in the plain form; fixed before it ran."
 
 
 def settings_in(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -100,7 +101,9 @@ def main(arguments: list[str]) -> int:
         )
         return 0
     if len(arguments) != 1:
-        print("write: python -m benchmarks.plain FOLDER", file=sys.stderr)
+        print(
+            "write: python -m benchmarks.plain FOLDER, or compare SLUG FAST PLAIN", file=sys.stderr
+        )
         return 2
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from reproaudit.audit.model import ReviewDecision, Reviews, VariableName, version_of
@@ -44,7 +44,7 @@ def application(session: DeskSession) -> Starlette:
             text = (await request.body()).decode()
             form = {name: value[-1] for name, value in parse_qs(text, max_num_fields=20).items()}
         except ValueError:
-            return Response("Expected a form of this page.\n", 400)
+            return PlainTextResponse("Expected a form of this page.\n", 400)
         item = form.get("item", "")
         try:
             if item == "undo":
@@ -68,7 +68,7 @@ def application(session: DeskSession) -> Starlette:
         return Response(ICON, media_type="image/svg+xml")
 
     async def faulty(_request: Request, error: Exception) -> Response:
-        return Response(f"{error}\n\nMend it, then load this page again.\n", 409)
+        return PlainTextResponse(f"{error}\n\nThen load this page again.\n", 409)
 
     return Starlette(
         exception_handlers={AuditError: faulty},

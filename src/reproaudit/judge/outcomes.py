@@ -67,7 +67,7 @@ def judge_claim(
     found = ClaimAnswer(
         claim.id,
         base,
-        grades=tuple(one for one in grades if claim.grade is not None and not one.broken),
+        grades=tuple(one for one in grades if claim.grade is not None and one.valid),
         support=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.support),
         notes=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.notes),
         readings=tuple(map(panel.headline, panel.other_readings())),
