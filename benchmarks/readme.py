@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from reproaudit.judge import Level, Outcome
 from reproaudit.report.files import read_scorecard
-from reproaudit.report.model import Scorecard
 from reproaudit.report.words import OUTCOMES
+from reproaudit.verdict import Level, Outcome, Scorecard
 
 ROOT = Path(__file__).parents[1]
 README, REPORTS = ROOT / "README.md", ROOT / "reports" / "paper"
@@ -26,13 +25,12 @@ def rows() -> Iterator[str]:
 
 def _row(card: Scorecard) -> str:
     outcomes = Counter(one.outcome for one in card.claims)
-    levels = Counter(one.certainty.level for one in card.claims)
+    levels = Counter(one.level for one in card.claims)
     tested = len(card.claims) - outcomes[Outcome.NOT_TESTED] - outcomes[Outcome.FAILED]
     answers = [f"{OUTCOMES[one].mark} {outcomes[one]} {one}" for one in Outcome if outcomes[one]]
     sure = [f"{levels[one]} {one}" for one in Level if levels[one]]
-    listed = len(card.claims) + len(card.not_audited)
-    slug = card.paper["slug"]
-    return f"| {slug} | {tested} of {listed} | {', '.join(answers)} | {', '.join(sure)} |"
+    listed = len(card.claims) + len(card.audit.not_audited)
+    return f"| {card.paper.slug} | {tested} of {listed} | {', '.join(answers)} | {', '.join(sure)} |"
 
 
 def with_table(text: str) -> str:

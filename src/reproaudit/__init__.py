@@ -22,7 +22,7 @@ __all__ = [
     "Audit",
     "AuditError",
     "CardError",
-    "ClaimModel",
+    "ClaimAnswer",
     "ConsentError",
     "Fault",
     "Level",

@@ -37,20 +37,19 @@ from reproaudit.errors import (
     UsageError,
 )
 from reproaudit.folders import new_folder, report_folder
-from reproaudit.judge import Level, Outcome
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.report.files import read_scorecard
-from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
 from reproaudit.running.store import Store
+from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 __all__ = [
     "DEFAULT_FAIL_ON",
     "Audit",
     "AuditError",
     "CardError",
-    "ClaimModel",
+    "ClaimAnswer",
     "ConsentError",
     "Fault",
     "Level",

@@ -191,7 +191,7 @@ class Quantity(StrictModel):
     """The name of the measurement."""
     at: dict[Name, Coordinate] = Field(default_factory=dict)
     """Coordinates by the axis's name: `{layer: 1}`."""
-    coordinates: tuple[Coordinate, ...] = ()
+    coordinates: tuple[Coordinate, ...] = Field(default=(), strict=False)
     """Coordinates without their axis's name; each belongs to the first axis that has it."""
     step: Literal["first", "last"] = "last"
     """The observation of a series that is read: `first`, before training, or `last`."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from reproaudit.declarations import StrictModel
+from reproaudit.report.choices import choices_of
 from reproaudit.report.html import multiverse_html
 from reproaudit.report.markdown import plain, table
-from reproaudit.report.model import ArmModel, ClaimModel, ReportModel, Scorecard
 from reproaudit.report.numbers import of, setting_value
 from reproaudit.running.files import write_whole
+from reproaudit.verdict import AlternativeAnswer, ArmAnswer, ClaimAnswer, Scorecard
 
 CHANGES, UNFINISHED, LEAVES = "changes the answer", "unfinished", "leaves it"
 """What becomes of an answer, in the order of the rows."""
 
 
-class Row(ReportModel):
+class Row(StrictModel):
     """One claim under one other value."""
 
     claim: str
@@ -40,7 +42,7 @@ class Row(ReportModel):
     """The typical training loss at the start and at the end."""
 
 
-class Multiverse(ReportModel):
+class Multiverse(StrictModel):
     """Every claim under every reading and alternative that ran."""
 
     paper: str
@@ -104,30 +106,28 @@ def multiverse_of(card: Scorecard) -> Multiverse:
     rows = [
         Row(
             claim=claim.id,
-            setting=str(arm.setting),
-            value=setting_value(arm.value),
-            kind=arm.role,
+            setting=arm.varied.setting,
+            value=setting_value(arm.varied.value),
+            kind=arm.role.value,
             yes=arm.yes,
             n=arm.n,
-            own_yes=claim.runs.yes,
-            own_n=claim.runs.n,
+            own_yes=claim.base.yes,
+            own_n=claim.base.n,
             found=_found(claim, arm),
             trained=arm.trained,
         )
         for claim in card.claims
         for arm in (*claim.readings, *claim.alternatives)
-        if arm.n and arm.value is not None
+        if arm.n and arm.varied is not None
     ]
     order = (CHANGES, UNFINISHED, LEAVES)
     rows.sort(key=lambda one: order.index(one.found))
-    not_run = tuple(one.setting for one in card.unstated if not one.answers)
-    return Multiverse(
-        paper=str(card.paper["slug"]), tier=card.tier, rows=tuple(rows), not_run=not_run
-    )
+    not_run = tuple(one.setting for one in choices_of(card) if not one.answers)
+    return Multiverse(paper=card.paper.slug, tier=card.tier, rows=tuple(rows), not_run=not_run)
 
 
-def _found(claim: ClaimModel, arm: ArmModel) -> str:
-    if arm.unfinished:
+def _found(claim: ClaimAnswer, arm: ArmAnswer) -> str:
+    if isinstance(arm, AlternativeAnswer) and arm.unfinished:
         return UNFINISHED
     return CHANGES if claim.changed_by(arm) else LEAVES
 

@@ -24,7 +24,7 @@ import pytest
 
 if TYPE_CHECKING:
     from reproaudit.audit.model import TierName
-    from reproaudit.report.model import ClaimModel
+    from reproaudit.report.claims import ClaimText
     from reproaudit.report.notebook import PaperScorecard
 
 MARK = "reproaudit"
@@ -278,14 +278,12 @@ class ClaimItem(pytest.Item):
         except AuditError as error:
             pytest.fail(str(error), pytrace=False)
         if self._card is not None:
-            claim = self._card.claim(self.name)
-            self.user_properties += list(_properties(claim))
+            self.user_properties += list(_properties(self._card.told(self.name)))
 
     def runtest(self) -> None:
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
-        from reproaudit.judge import Outcome
         from reproaudit.report.outline import claim_details
-        from reproaudit.report.words import OUTCOMES
+        from reproaudit.report.words import look
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"
@@ -293,11 +291,11 @@ class ClaimItem(pytest.Item):
                 pytest.fail(f"{self.name}: {missing}", pytrace=False)
             _skip(missing)
             return
-        claim = self._card.claim(self.name)
-        if claim.outcome in self._state.fail_on:
+        claim = self._card.told(self.name)
+        if claim.answer.outcome in self._state.fail_on:
             said = f"{self.name}: {_words(claim)}"
             pytest.fail("\n  ".join([said, *claim_details(claim)]), pytrace=False)
-        if OUTCOMES[Outcome(claim.outcome)].junit != "passed":
+        if look(claim.answer.outcome).junit != "passed":
             _skip(_words(claim))
 
     def _lacking(self) -> str:
@@ -318,14 +316,15 @@ def _skip(reason: str) -> None:
     raise pytest.skip.Exception(reason, _use_item_location=True)
 
 
-def _words(claim: ClaimModel) -> str:
+def _words(claim: ClaimText) -> str:
     """Returns the outcome with what was measured."""
     from reproaudit.report.outline import certainty_words, runs_words
 
-    return f"{claim.outcome}, {runs_words(claim)}: {claim.effect}; {certainty_words(claim)}"
+    runs, sure = runs_words(claim), certainty_words(claim)
+    return f"{claim.answer.outcome}, {runs}: {claim.effect}; {sure}"
 
 
-def _properties(claim: ClaimModel) -> Iterator[tuple[str, str]]:
+def _properties(claim: ClaimText) -> Iterator[tuple[str, str]]:
     from reproaudit.report.notebook import claim_cells
 
     names = ("claim", "outcome", "certainty", "runs", "effect")

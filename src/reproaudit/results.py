@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -31,6 +31,7 @@ from reproaudit.running.files import explained, sha256, write_whole
 if TYPE_CHECKING:  # `check` starts without NumPy
     from reproaudit.judge import History
     from reproaudit.records import Record
+    from reproaudit.verdict import ClaimAnswer
 
 MOST_LOG_BYTES = 2**26
 """Of a log; a line has about a kilobyte."""
@@ -215,7 +216,7 @@ def append(
     audit: Audit,
     store: Path,
     records: Iterable[Record],
-    answers: Mapping[str, tuple[str, int, int]],
+    answers: Sequence[ClaimAnswer],
 ) -> bool:
     """Log what a run at the paper tier showed, unless a line says so of the same measurements.
 
@@ -224,7 +225,7 @@ def append(
         audit: its audit.
         store: the folder of records.
         records: the records that were judged.
-        answers: of each claim its outcome, the runs that say yes, and all runs, by its id.
+        answers: the verdict.
 
     Returns:
         Whether a line was written.
@@ -236,7 +237,7 @@ def append(
     judged = list(records)
     if not judged or not answers:
         return False
-    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims if claim.id in answers}
+    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims}
     result = Result(
         date=datetime.now(UTC).replace(microsecond=0),
         revision=git(entry.audit_file, "rev-parse", "HEAD"),
@@ -247,8 +248,10 @@ def append(
         records=len(judged),
         digest=_digest_of(judged),
         claims={
-            name: LoggedAnswer(answer=outcome, bounds=bounds[name], yes=yes, n=n)
-            for name, (outcome, yes, n) in answers.items()
+            one.id: LoggedAnswer(
+                answer=one.outcome.value, bounds=bounds[one.id], yes=one.base.yes, n=one.base.n
+            )
+            for one in answers
         },
     )
     # nothing can, or should, be written beside some audits

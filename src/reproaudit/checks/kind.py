@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.run import Run
@@ -37,26 +37,25 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class Limit:
-    """A bound as a run's number is held against it.
+    """A bound as a run's number is held against it."""
 
-    Attributes:
-        side: where the number must lie.
-        at: the bound; of `WITHIN`, the margin around `target`.
-        origin: where the bound comes from.
-        zero: the number at which nothing is allowed: 0 for a distance or a tolerance, 1 for a
-            factor, a share or a cosine. Halving and doubling act on the distance from it.
-        target: of `WITHIN`, the number that is to be equalled.
-        relative: of `WITHIN`, whether the margin is a share of the target.
-        why: of a bound of ours, the reason.
-    """
+    __pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     side: Side
+    """Where the number must lie."""
     at: float
+    """The bound; of `WITHIN`, the margin around `target`."""
     origin: Provenance
+    """Where the bound comes from."""
     zero: float = 0.0
+    """The number at which nothing is allowed: 0 for a distance or a tolerance, 1 for a factor, a
+    share or a cosine. Halving and doubling act on the distance from it."""
     target: float = 0.0
+    """Of `WITHIN`, the number that is to be equalled."""
     relative: bool = False
+    """Of `WITHIN`, whether the margin is a share of the target."""
     why: str | None = None
+    """Of a bound of ours, the reason."""
 
     @property
     def accepted(self) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from reproaudit.errors import TechnicalError, UsageError
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
-    from reproaudit.report.model import Scorecard
+    from reproaudit.verdict import Scorecard
 
 app = typer.Typer(
     no_args_is_help=True,

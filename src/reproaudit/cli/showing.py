@@ -16,7 +16,7 @@ from reproaudit.errors import UsageError
 from reproaudit.folders import new_folder, report_folder
 
 if TYPE_CHECKING:
-    from reproaudit.report.model import Scorecard
+    from reproaudit.verdict import Scorecard
 
 EXPORTS_HELP = "ro-crate, junit, sarif, records or codecheck."
 
@@ -151,7 +151,7 @@ def judge_measurements(
     submission = read_submission(entry.audit(), measurements)
     from reproaudit.report.answers import scorecard_of_submission
     from reproaudit.report.export.junit import junit_xml
-    from reproaudit.report.files import write_report
+    from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import refresh_register
     from reproaudit.report.terminal import report_lines
     from reproaudit.running.files import write_whole
@@ -162,8 +162,7 @@ def judge_measurements(
         written += [*write_report(card, out), *refresh_register(out, card.tier)]
     if junit is not None:
         written.append(write_whole(junit, junit_xml(card)))
-    data = card.model_dump(mode="json", by_alias=True)
-    present(data, report_lines(card), as_json, written=written)
+    present(json_data(card), report_lines(card), as_json, written=written)
     return exit_code([card], fail_on)
 
 

@@ -19,13 +19,13 @@ from reproaudit.audit.model import TierName
 from reproaudit.commands.output import present, say
 from reproaudit.errors import AuditError, TechnicalError, UsageError
 from reproaudit.report.answers import scorecard_of_paper
-from reproaudit.report.files import FORMATS, TERMINAL, write_report
-from reproaudit.report.model import Scorecard
+from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
 from reproaudit.report.paragraph import closing
 from reproaudit.report.register import PAGE, write_register
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
 from reproaudit.running.cores import available_cores
 from reproaudit.running.store import Store
+from reproaudit.verdict import Scorecard
 
 MOST_IN_ONE_PROCESS = 8
 """Of more papers, every core takes its share."""
@@ -160,7 +160,7 @@ def show_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbose:
 
 def _data_of(scorecards: Sequence[Scorecard]) -> Any:
     """An object of one scorecard, a list of several."""
-    several = [one.model_dump(mode="json", by_alias=True) for one in scorecards]
+    several = [*map(json_data, scorecards)]
     return several[0] if len(several) == 1 else several
 
 

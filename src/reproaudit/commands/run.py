@@ -25,13 +25,13 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
-from reproaudit.report.model import Scorecard
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device
 from reproaudit.running.events import MayStart, Summary
 from reproaudit.running.executors import Executor, Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
+from reproaudit.verdict import Outcome, Scorecard, Status
 
 Papers = Sequence[tuple[Entry, Audit]]
 
@@ -156,8 +156,7 @@ def run_and_judge(
         if tier == "paper" and not claims:
             kept = stored_tier(audit, tier)
             records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
-            answers = {one.id: (one.outcome, one.runs.yes, one.runs.n) for one in card.claims}
-            results.append(entry, audit, how.store.root, records, answers)
+            results.append(entry, audit, how.store.root, records, card.claims)
     return cards, summary.failed
 
 
@@ -177,10 +176,10 @@ def run_multiverse(
 
 def went_wrong(card: Scorecard) -> bool:
     """Whether a claim failed or, at the smoke tier, which judges nothing, its own run diverged."""
-    if any(claim.outcome == "failed" for claim in card.claims):
+    if any(claim.outcome is Outcome.FAILED for claim in card.claims):
         return True
-    own = (run for claim in card.claims for run in claim.per_run)
-    return card.tier == "smoke" and any(run.status == "no" and not run.values for run in own)
+    own = (run for claim in card.claims for run in claim.base.runs)
+    return card.tier == "smoke" and any(r.diverged and r.status is Status.NO for r in own)
 
 
 # --- custom runs --------------------------------------------------------------------------------

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Condition, Kind, Side
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.model import ArmAnswer, Estimate, RunAnswer, Status
-from reproaudit.judge.runs import Bundles, answers
+from reproaudit.judge.runs import Bundles, Said, answers
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval
+from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
 
 def all_of(decisions: Iterable[Decision]) -> Decision:
@@ -29,49 +28,63 @@ def ask(
     """Return what an arm's runs say of checks that must all be met, at a graded coordinate."""
     claim = bundles.claim
     place = {claim.grade.axis: at} if claim.grade is not None and at is not None else {}
-    runs = answers(checks, bundles, arm, place)
+    said = answers(checks, bundles, arm, place)
+    runs = tuple(run for run, _ in said)
     count = len(bundles.recorded(arm))
     # what is the same whatever the seed needs no second run, but for the claim itself
     exact = claim.exact or (len(runs) == 1 < count and arm.role is not Role.OWN)
-    estimates = tuple(_estimates(checks, runs))
+    estimates = tuple(_estimates(checks, said))
     decision = decide(runs, estimates, claim.share, exact)
-    kinder = [replace(r, status=Status.YES) if r.status is Status.FAILED else r for r in runs]
+    kinder = [
+        one.model_copy(update={"status": Status.YES}) if one.status is Status.FAILED else one
+        for one in runs
+    ]
     return ArmAnswer(
-        arm,
-        runs,
-        decision,
-        estimates,
+        name=arm.name,
+        role=arm.role,
+        varied=varied_of(arm),
+        at=at,
+        decision=decision,
+        runs=runs,
+        estimates=estimates,
         broken=decide(kinder, estimates, claim.share, exact) is not decision,
         same=count - len(runs),
-        at=at,
         trained=bundles.trained(arm),
     )
 
 
-def _estimates(checks: Sequence[Kind], runs: Sequence[RunAnswer]) -> Iterator[Estimate]:
-    answered = [one for one in runs if one.conditions]
-    diverged = any(one.diverged for one in runs)
-    for place, first in enumerate(answered[0].conditions if answered else ()):
-        check = checks[first.check]
-        mine = [one.conditions[place] for one in answered]
-        values = tuple(one.value for one in mine if one.value is not None)
-        typical = _typical(mine)
-        if not check.by_mean:
-            yield Estimate(typical, values)
-        elif diverged or len(values) < max(2, len(mine)):
-            yield Estimate(typical, values, Decision.OPEN)
-        else:
-            log = min(values) > 0 and not check.signed if check.log is None else check.log
-            mean = mean_interval(values, log)
-            decision = decide_mean((mean[1], mean[2]), typical.limit.accepted)
-            yield Estimate(typical, values, decision, mean)
+def varied_of(arm: PlannedArm) -> Varied | None:
+    """Return the setting that a planned reading or alternative varies; None of any other arm."""
+    return None if arm.varied is None else Varied(setting=arm.varied[0], value=arm.varied[1])
 
 
-def _typical(conditions: Sequence[Condition]) -> Condition:
-    """The condition of a run in the middle, with what is common to all."""
-    with_number = [one for one in conditions if one.value is not None]
-    ordered = sorted(with_number, key=lambda one: one.value or 0.0)
-    return ordered[len(ordered) // 2] if ordered else conditions[0]
+def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimate]:
+    diverged = any(run.diverged for run, _ in said)
+    common: tuple[Condition, ...] = next((found for _, found in said if found), ())
+    for place, one in enumerate(common):
+        check = checks[one.check]
+        values = tuple(found[place].value if found else None for _, found in said)
+        numbers = [value for value in values if value is not None]
+        decision: Decision | None = None
+        mean: tuple[float, float, float] | None = None
+        if check.by_mean:
+            answered = sum(bool(found) for _, found in said)
+            decision = Decision.OPEN
+            if not diverged and len(numbers) >= max(2, answered):
+                log = min(numbers) > 0 and not check.signed if check.log is None else check.log
+                mean = mean_interval(numbers, log)
+                decision = decide_mean(mean[1:], one.limit.accepted)
+        yield Estimate(
+            check=one.check,
+            name=one.name,
+            measurement=one.noun,
+            unit=one.unit,
+            contrast=one.contrast,
+            limit=one.limit,
+            values=values,
+            decision=decision,
+            mean=mean,
+        )
 
 
 def decide(
@@ -102,26 +115,30 @@ def beats_null(own: ArmAnswer, null: ArmAnswer) -> Decision | None:
     Returns:
         None without a contrast, or without a common seed.
     """
-    theirs = {one.seed: one for one in null.runs if one.conditions}
-    pairs = [(one, theirs[one.seed]) for one in own.runs if one.conditions and one.seed in theirs]
+    theirs = {run.seed: place for place, run in enumerate(null.runs) if run.answered}
+    pairs = [
+        (place, theirs[run.seed])
+        for place, run in enumerate(own.runs)
+        if run.answered and run.seed in theirs
+    ]
     if not pairs:
         return None
     decisions = []
-    for place, condition in enumerate(pairs[0][0].conditions):
-        if condition.contrast:
-            sizes = [[_size(run.conditions[place]) for run in pair] for pair in pairs]
+    for mine, other in zip(own.estimates, null.estimates, strict=True):
+        if mine.contrast:
+            sizes = [(_size(mine, a), _size(other, b)) for a, b in pairs]
             wins, losses = sum(a > b for a, b in sizes), sum(a < b for a, b in sizes)
             enough = wins + losses >= FEWEST_RUNS
             decisions.append(decide_count(wins, wins + losses) if enough else Decision.OPEN)
     return all_of(decisions) if decisions else None
 
 
-def _size(condition: Condition) -> float:
-    """A contrast's number, larger where it is met by more; a number that is none is the least."""
-    if condition.value is None:
+def _size(estimate: Estimate, run: int) -> float:
+    """A run's contrast, larger where it is met by more; a number that is none is the least."""
+    value = estimate.values[run]
+    if value is None:
         return -1e300
-    below = condition.limit.side in (Side.BELOW, Side.AT_MOST)
-    return -condition.value if below else condition.value
+    return -value if estimate.limit.side in (Side.BELOW, Side.AT_MOST) else value
 
 
 def joined(parts: Sequence[ArmAnswer]) -> ArmAnswer:
@@ -129,25 +146,18 @@ def joined(parts: Sequence[ArmAnswer]) -> ArmAnswer:
     if len(parts) == 1:
         return parts[0]
     order = (Status.FAILED, Status.UNPAIRED, Status.VOID, Status.NO, Status.YES)
-    by_seed: dict[int, list[RunAnswer]] = {}
-    for part in parts:
-        for run in part.runs:
-            by_seed.setdefault(run.seed, []).append(run)
     runs = tuple(
-        replace(
-            runs[0],
-            status=min((one.status for one in runs), key=order.index),
-            conditions=tuple(c for one in runs for c in one.conditions),
-        )
-        for runs in by_seed.values()
+        same[0].model_copy(update={"status": min((one.status for one in same), key=order.index)})
+        for same in zip(*(part.runs for part in parts), strict=True)
     )
-    return replace(
-        parts[0],
-        runs=runs,
-        decision=all_of(one.decision for one in parts),
-        estimates=tuple(e for one in parts for e in one.estimates),
-        broken=any(one.broken for one in parts),
-        at=None,
+    return parts[0].model_copy(
+        update={
+            "runs": runs,
+            "decision": all_of(one.decision for one in parts),
+            "estimates": tuple(e for one in parts for e in one.estimates),
+            "broken": any(one.broken for one in parts),
+            "at": None,
+        }
     )
 
 
@@ -157,18 +167,13 @@ def scaled(answer: ArmAnswer, place: int, by: float, claim: Claim) -> Decision:
     limit, runs = one.limit.scaled(by), list(answer.runs)
     if one.mean is not None:
         decision = decide_mean(one.mean[1:], limit.accepted)
-        estimates[place] = replace(one, decision=decision)
+        estimates[place] = one.model_copy(update={"decision": decision})
     elif one.decision is None:
-        counted = [i for i, other in enumerate(estimates) if other.decision is None]
+        estimates[place] = one.model_copy(update={"limit": limit})
+        counted = [other for other in estimates if other.decision is None]
         for k, run in enumerate(runs):
-            if run.conditions:
-                said = {i: run.conditions[i].met for i in counted}
-                said[place] = limit.met_by(run.conditions[place].value)
-                runs[k] = replace(run, status=Status.YES if all(said.values()) else Status.NO)
+            if run.answered:
+                yes = all(other.limit.met_by(other.values[k]) for other in counted)
+                status = Status.YES if yes else Status.NO
+                runs[k] = run.model_copy(update={"status": status})
     return decide(runs, estimates, claim.share, claim.exact)
-
-
-def effect(answer: ArmAnswer) -> float | None:
-    """Return the typical factor of the first contrast of an arm; None if it has none."""
-    contrasts = [one.median for one in answer.estimates if one.condition.contrast]
-    return next((one for one in contrasts if one is not None and one > 0), None)

@@ -10,22 +10,23 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Provenance
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.certainty import certainty, phrases
-from reproaudit.judge.decisions import all_of, ask, beats_null, effect, joined
-from reproaudit.judge.model import (
+from reproaudit.judge.certainty import History, certainty
+from reproaudit.judge.decisions import all_of, ask, beats_null, joined
+from reproaudit.judge.runs import Bundles, Records
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision, fewer_yes
+from reproaudit.verdict import (
     DECIDED,
     AblationAnswer,
-    Alternative,
+    AlternativeAnswer,
     ArmAnswer,
     ClaimAnswer,
-    History,
-    Note,
+    NullAnswer,
     Outcome,
+    Reason,
+    ReasonKind,
     Specificity,
     Status,
 )
-from reproaudit.judge.runs import Bundles, Records
-from reproaudit.stats.binomial import FEWEST_RUNS, Decision, fewer_yes
 
 FLIP = 0.05
 """The one-sided P value of Fisher's test at which runs answer otherwise."""
@@ -65,8 +66,10 @@ def judge_claim(
     base = joined([one for one in grades if claim.grade is None or one.at in claim.grade.primary])
     nulls = tuple(map(panel.null, panel.having(Role.NULL)))
     found = ClaimAnswer(
-        claim.id,
-        base,
+        id=claim.id,
+        base=base,
+        cannot_fail=_cannot_fail(claim, base, nulls),
+        proxy=panel.proxy,
         grades=tuple(one for one in grades if claim.grade is not None and one.valid),
         support=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.support),
         notes=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.notes),
@@ -80,14 +83,12 @@ def judge_claim(
             *panel.alternatives(records, tier),
             *(() if lower is None else panel.alternatives(lower, "quick")),
         ),
-        cannot_fail=_cannot_fail(claim, base, nulls),
     )
     outcome, why = _outcome(claim, tier, found)
-    found = replace(found, outcome=outcome, reasons=why, clauses=_clauses(claim, found))
+    level = None
     if outcome in DECIDED:
-        level, reasons = certainty(panel.bundles, found, history)
-        found = replace(found, level=level, reasons=reasons)
-    return replace(found, phrases=phrases(claim, found))
+        level, why = certainty(panel.bundles, found, history)
+    return found.model_copy(update={"outcome": outcome, "level": level, "reasons": why})
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,12 @@ class Panel:
         arms = {name: moved(one) for name, one in self.bundles.arms.items()}
         return replace(self.bundles, arms=arms)
 
+    @property
+    def proxy(self) -> str | None:
+        """What stood in for the paper's data or method in the claim's own runs."""
+        own = self.bundles.recorded(self.base).values()
+        return next((one.proxy for one in own if one.proxy), None)
+
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
         return [one for one in self.bundles.arms.values() if one.role is role]
@@ -152,12 +159,12 @@ class Panel:
         grade = self.bundles.claim.grade
         return joined([self.at(arm, one) for one in (grade.primary if grade else (None,))])
 
-    def null(self, arm: PlannedArm) -> ArmAnswer:
+    def null(self, arm: PlannedArm) -> NullAnswer:
         """Put the headline to a null, and tell whether it is weak."""
         own, answer = self.headline(self.base), self.headline(arm)
-        if answer.decision is not Decision.OPEN or own.decision is Decision.MISSED:
-            return answer
-        return replace(answer, weak=beats_null(own, answer) is not Decision.MET)
+        undecided = answer.decision is Decision.OPEN and own.decision is not Decision.MISSED
+        weak = undecided and beats_null(own, answer) is not Decision.MET
+        return NullAnswer(**dict(answer), weak=weak)
 
     def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
         """Put the headline to an arm at each coordinate, and its contrasts against each null's."""
@@ -167,11 +174,11 @@ class Panel:
             against = [beats_null(answer, one) for one in theirs]
             if answer.decision is Decision.MET:
                 decisions = (Decision.MET, *(one for one in against if one is not None))
-                answer = replace(answer, decision=all_of(decisions))
+                answer = answer.model_copy(update={"decision": all_of(decisions)})
             found.append(answer)
         return tuple(found)
 
-    def alternatives(self, records: Records, tier: TierName) -> list[Alternative]:
+    def alternatives(self, records: Records, tier: TierName) -> list[AlternativeAnswer]:
         """Put the headline to every alternative that has runs; none where own runs disagree."""
         panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
         own, ran = panel.headline(panel.base), panel.bundles.recorded
@@ -181,24 +188,14 @@ class Panel:
         return [_alternative(own, panel.headline(arm), tier) for arm in arms if ran(arm)]
 
 
-def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Note, ...]]:
+def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Reason, ...]]:
     """The outcome and, if there is none, why; technical failures before all else."""
     base = found.base
     if base.broken:
         crashed = sum(one.status is Status.FAILED for one in base.runs)
-        return Outcome.FAILED, (Note("crashed", {"runs": crashed}),)
-    if tier == "smoke":
-        return Outcome.NOT_TESTED, (Note("smoke"),)
-    if met := [one for one in found.nulls if one.decision is Decision.MET]:
-        values = {"null": met[0].arm.name, "yes": met[0].yes, "n": met[0].n}
-        return Outcome.NOT_TESTED, (Note("null meets", values),)
-    if few := [one for one in found.nulls if one.decision is Decision.OPEN and one.n < FEWEST_RUNS]:
-        values = {"null": few[0].arm.name, "missing": FEWEST_RUNS - few[0].n}
-        return Outcome.NOT_TESTED, (Note("null unfinished", values),)
-    if out := _out_of_reach(found):
-        return Outcome.NOT_TESTED, (out,)
-    if (missing := (1 if claim.exact else FEWEST_RUNS) - base.valid) > 0:
-        return Outcome.NOT_TESTED, (Note("too few", {"missing": missing}),)
+        return Outcome.FAILED, (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
+    if untested := _not_tested(claim, tier, found):
+        return Outcome.NOT_TESTED, (untested,)
     primary = claim.grade.primary if claim.grade is not None else ()
     decisions = [one.decision for one in found.grades if one.at in primary] or [base.decision]
     readings = {one.decision for one in found.readings}
@@ -212,45 +209,49 @@ def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tupl
     return (Outcome.PARTLY_SUPPORTED if part else Outcome.SUPPORTED), ()
 
 
-def _out_of_reach(found: ClaimAnswer) -> Note | None:
+def _not_tested(claim: Claim, tier: str, found: ClaimAnswer) -> Reason | None:
+    """Why nothing follows from the runs, if so: a null, a bound out of reach, too few runs."""
+    if tier == "smoke":
+        return Reason(kind=ReasonKind.SMOKE)
+    for one in found.nulls:
+        if one.decision is Decision.MET:
+            return Reason(kind=ReasonKind.NULL_MEETS, arm=one.name, yes=one.yes, n=one.n)
+    for one in found.nulls:
+        if one.decision is Decision.OPEN and one.n < FEWEST_RUNS:
+            missing = FEWEST_RUNS - one.n
+            return Reason(kind=ReasonKind.NULL_UNFINISHED, arm=one.name, runs=missing)
+    if out := _out_of_reach(found):
+        return out
+    missing = (1 if claim.exact else FEWEST_RUNS) - found.base.valid
+    return Reason(kind=ReasonKind.TOO_FEW, runs=missing) if missing > 0 else None
+
+
+def _out_of_reach(found: ClaimAnswer) -> Reason | None:
     """A bound, not the paper's, that the claim and the constructed solution both miss."""
     built = found.constructed
     if built is None or found.base.decision is not Decision.MISSED:
         return None
     for mine, theirs in zip(found.base.estimates, built.estimates, strict=False):
-        missed = [one.median is None or not one.limit.met_by(one.median) for one in (mine, theirs)]
-        if all(missed) and mine.limit.origin is not Provenance.PAPER and theirs.values:
-            return Note("out of reach", {"noun": mine.condition.noun, "bound": mine.limit.at})
+        both_miss = not mine.met and not theirs.met and theirs.numbers
+        if both_miss and mine.limit.origin is not Provenance.PAPER:
+            kind = ReasonKind.OUT_OF_REACH
+            return Reason(kind=kind, measurement=mine.measurement, bound=mine.limit.at)
     return None
 
 
-def _undecided(base: ArmAnswer) -> Note:
+def _undecided(base: ArmAnswer) -> Reason:
     """Why runs leave a claim open: they lie on both sides of a bound, or there are too few."""
     for one in base.estimates:
-        if len({one.limit.met_by(value) for value in one.values}) == 2:
-            ours = one.limit.origin is Provenance.OURS
-            range_ = {"low": min(one.values), "high": max(one.values)}
-            of = {"noun": one.condition.noun, "bound": one.limit.at, "ours": ours}
-            return Note("straddles", {**of, **range_})
-    return Note("few runs", {"yes": base.yes, "n": base.n})
-
-
-def _clauses(claim: Claim, found: ClaimAnswer) -> tuple[Note, ...]:
-    """What a reader must know without any change of the outcome."""
-    notes = []
-    for role, answers in (("support", found.support), ("reading", found.readings)):
-        for place, one in enumerate(answers):
-            if one.decision is not Decision.MET or (role == "reading" and one.n):
-                of = {"place": place, "varied": one.arm.varied, "yes": one.yes, "n": one.n}
-                notes.append(Note(f"{role} {one.decision.value}", of))
-    primary = claim.grade.primary if claim.grade is not None else ()
-    for one in found.grades:
-        if one.decision is not Decision.MET:
-            values = {"at": one.at, "yes": one.yes, "n": one.n, "primary": one.at in primary}
-            notes.append(Note(f"grade {one.decision.value}", values))
-    if found.base.same:
-        notes.append(Note("same runs", {"runs": found.base.same}))
-    return tuple(notes)
+        if len({one.limit.met_by(value) for value in one.numbers}) == 2:
+            return Reason(
+                kind=ReasonKind.STRADDLES,
+                measurement=one.measurement,
+                bound=one.limit.at,
+                ours=one.limit.origin is Provenance.OURS,
+                low=min(one.numbers),
+                high=max(one.numbers),
+            )
+    return Reason(kind=ReasonKind.FEW_RUNS, yes=base.yes, n=base.n)
 
 
 def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
@@ -258,34 +259,42 @@ def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> t
 
     Contrasts are held against the null's, and what reads other arms only is the same in every arm.
     """
-    judged = list(filter(None, ([run for run in one.runs if run.conditions] for one in nulls)))
+    judged = [one for one in nulls if any(run.answered for run in one.runs)]
     own = [any(q.arm is None for q in check.quantities()) for check in claim.headline]
     return tuple(
         place
         for place, one in enumerate(base.estimates)
         if judged
-        and own[one.condition.check]
-        and not one.condition.contrast
-        and all(
-            2 * sum(not run.conditions[place].met for run in runs) <= len(runs) for runs in judged
-        )
+        and own[one.check]
+        and not one.contrast
+        and all(_meets_mostly(null, place) for null in judged)
     )
+
+
+def _meets_mostly(null: ArmAnswer, place: int) -> bool:
+    one = null.estimates[place]
+    met = [
+        one.limit.met_by(value)
+        for run, value in zip(null.runs, one.values, strict=True)
+        if run.answered
+    ]
+    return 2 * met.count(False) <= len(met)
 
 
 def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the log effect."""
-    mine, theirs = effect(base), effect(answer)
-    effects = None if mine is None or theirs is None else (theirs, mine)
+    mine, theirs = base.effect, answer.effect
+    found = Specificity.NOT_SPECIFIC
     if answer.decision is Decision.MISSED:
-        return AblationAnswer(answer, Specificity.SPECIFIC, effects)
-    if answer.decision is Decision.OPEN:
-        return AblationAnswer(answer, Specificity.OPEN, effects)
-    smaller = effects is not None and math.log(effects[0]) < math.log(effects[1]) / 2
-    found = Specificity.SMALLER if smaller else Specificity.NOT_SPECIFIC
-    return AblationAnswer(answer, found, effects)
+        found = Specificity.SPECIFIC
+    elif answer.decision is Decision.OPEN:
+        found = Specificity.OPEN
+    elif mine is not None and theirs is not None and math.log(theirs) < math.log(mine) / 2:
+        found = Specificity.SMALLER
+    return AblationAnswer(**dict(answer), specificity=found)
 
 
-def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
+def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: TierName) -> AlternativeAnswer:
     """Whether an alternative's runs answer otherwise, and whether it had come far enough."""
     unfinished = flips = opens = False
     if own.trained and answer.trained and min(*own.trained, *answer.trained) > 0:
@@ -298,4 +307,10 @@ def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: str) -> Alternative:
         elif own.decision is Decision.MISSED:
             flips = fewer_yes(*counts[2:], *counts[:2]) <= FLIP
         opens = answer.decision is Decision.OPEN is not own.decision and not (flips or unfinished)
-    return Alternative(answer, tier, flips and not unfinished, unfinished, opens)
+    return AlternativeAnswer(
+        **dict(answer),
+        tier=tier,
+        flips=flips and not unfinished,
+        unfinished=unfinished,
+        opens=opens,
+    )

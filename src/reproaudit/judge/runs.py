@@ -10,10 +10,10 @@ from statistics import median
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import PlannedArm, Role, quantities_of
 from reproaudit.cell import canonical_settings
-from reproaudit.checks import Kind, Run
+from reproaudit.checks import Condition, Kind, Run
 from reproaudit.declarations import Coordinate, MeasurementMissingError
-from reproaudit.judge.model import RunAnswer, Status
 from reproaudit.records import CellStatus, Record
+from reproaudit.verdict import RunAnswer, Status
 
 
 class SeedRecords(dict[int, Record]):
@@ -99,47 +99,54 @@ def _same(record: Record) -> Hashable:
     return record.status, *sorted(measured.scalars.items()), *series, *arrays
 
 
+Said = tuple[RunAnswer, tuple[Condition, ...]]
+"""What a run says, and each condition in order; none of a run that was not held against them."""
+
+
 def answers(
     checks: Sequence[Kind],
     bundles: Bundles,
     arm: PlannedArm,
     at: Mapping[str, Coordinate] | None = None,
-) -> tuple[RunAnswer, ...]:
+) -> list[Said]:
     """Return what each distinct run of an arm says of checks that must all be met.
 
     Checks decided on a mean count only if there is no other. `at` is a graded coordinate, by axis.
     """
     counted = [one for one in checks if not one.by_mean] or list(checks)
     beside = {q.arm for one in checks for q in one.quantities() if q.arm is not None}
-    found = []
+    found: list[Said] = []
     for seed, record in bundles.recorded(arm).distinct.items():
         if record.status is CellStatus.FAILED:
-            found.append(RunAnswer(seed, Status.FAILED))
+            found.append(_without(seed, Status.FAILED))
         elif record.status is CellStatus.DIVERGED:
             own = arm.role in (Role.OWN, Role.READING, Role.ALTERNATIVE)
-            found.append(RunAnswer(seed, Status.NO if own else Status.VOID, diverged=True))
+            status = Status.NO if own else Status.VOID
+            found.append((RunAnswer(seed=seed, status=status, diverged=True), ()))
         elif beside <= (run := bundles.run(arm, record).placed(at or {})).others.keys():
             found.append(_answer(checks, counted, arm, run))
         else:
-            found.append(RunAnswer(seed, Status.UNPAIRED))
-    return tuple(found)
+            found.append(_without(seed, Status.UNPAIRED))
+    return found
 
 
-def _answer(
-    checks: Sequence[Kind], counted: Sequence[Kind], arm: PlannedArm, run: Run
-) -> RunAnswer:
+def _without(seed: int, status: Status) -> Said:
+    return RunAnswer(seed=seed, status=status), ()
+
+
+def _answer(checks: Sequence[Kind], counted: Sequence[Kind], arm: PlannedArm, run: Run) -> Said:
     try:
         for bound in arm.holds_at_start:
             first = bound.value.model_copy(update={"step": "first"})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
-                return RunAnswer(run.seed, Status.VOID)
+                return _without(run.seed, Status.VOID)
         said = tuple(
             replace(one, check=place)
             for place, check in enumerate(checks)
             for one in check.conditions(run.placed(check.at))
         )
     except MeasurementMissingError:
-        return RunAnswer(run.seed, Status.FAILED)
+        return _without(run.seed, Status.FAILED)
     yes = all(one.met for one in said if checks[one.check] in counted)
-    return RunAnswer(run.seed, Status.YES if yes else Status.NO, said)
+    return RunAnswer(seed=run.seed, status=Status.YES if yes else Status.NO), said

@@ -7,7 +7,7 @@ judged whole: whoever shipped them drew their seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,14 +19,13 @@ from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
-from reproaudit.report.build import build
 from reproaudit.report.files import read_scorecard
-from reproaudit.report.model import Scorecard
-from reproaudit.report.numbers import several
+from reproaudit.report.scorecard import scorecard_of
 from reproaudit.results import history_of
 from reproaudit.running.groups import Chosen, TierKey, choose, group_of, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
+from reproaudit.verdict import Made, Scorecard
 
 
 def has_records(store: Store, slug: str, tier: str) -> bool:
@@ -61,9 +60,9 @@ def scorecard_of_store(
         chosen = _of_run(entry.slug, stored_tier(audit, tier), store, planned, damaged.append)
     else:
         chosen = _of_store(entry, audit, tier, store, wanted)
-    said = [f"{len(damaged)} damaged records of alternatives were left out."] if damaged else []
+    made = _made(chosen, damaged=len(damaged))
     lower = _quick(entry, audit, tier, store)
-    return _judged(entry, audit, tier, chosen, store.root, said, lower)
+    return _judged(entry, audit, tier, chosen, store.root, made, lower)
 
 
 def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Records | None:
@@ -118,11 +117,21 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
         lower = _quick(entry, audit, tier, store)
     keys = {(one.tier, one.key) for one in records}
     chosen = choose(records, keys, todays_groups(entry.code), None)
-    said = ["These records came with the report and were judged again."]
-    if lacking := there.count(False):
-        of_all = f"{lacking} of the {len(there)} records that its list names"
-        said.append(f"Their archive lacks {of_all}.")
-    return _judged(entry, audit, tier, chosen, None, said, lower)
+    made = _made(chosen, listed=len(there), lacking=there.count(False))
+    return _judged(entry, audit, tier, chosen, None, made, lower)
+
+
+def _made(chosen: Chosen, *, damaged: int = 0, listed: int | None = None, lacking: int = 0) -> Made:
+    every = [one.environment for one in chosen.records.values()]
+    return Made(
+        environment=every[0].model_copy(update={"revision": None}) if every else None,
+        of_today=chosen.of_today,
+        revisions=tuple(sorted({one.revision for one in every}, key=lambda one: one or "unknown")),
+        other_groups=chosen.others,
+        damaged=damaged,
+        listed=listed,
+        lacking=lacking,
+    )
 
 
 def _judged(
@@ -131,22 +140,16 @@ def _judged(
     tier: TierName,
     chosen: Chosen,
     store: Path | None,
-    said: Sequence[str],
+    made: Made,
     lower: Records | None,
 ) -> Scorecard:
     records, history = index_records(chosen.records.values()), History()
     if tier == "paper":
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
         history = history_of(entry, audit, store, own)
-    return build(
-        audit,
-        entry.reviews(),
-        tier,
-        judge(audit, tier, records, history, lower),
-        records,
-        environment=(*environment_lines(chosen), *said),
-        earlier=history.earlier,
-    )
+    answers = judge(audit, tier, records, history, lower)
+    reviews = entry.reviews()
+    return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
 
 
 def scorecard_of_submission(
@@ -168,27 +171,9 @@ def scorecard_of_submission(
         rest = ", ".join(one.id for one in audit.claims if one not in only)
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
-    answers = judge(audit, submission.tier, submission.found)
-    said, found = reviews or Reviews(), submission.found
-    return build(audit, said, submission.tier, answers, found, environment=remarks)
-
-
-def environment_lines(chosen: Chosen) -> Iterator[str]:
-    """Yield what made the records: code, versions, device; and the revision of code not today's."""
-    records = list(chosen.records.values())
-    if not records:
-        return
-    made = records[0].environment
-    packages = ", ".join(f"{name} {version}" for name, version in sorted(made.packages.items()))
-    yield f"Python {made.python}; {packages}."
-    threads = "" if made.threads is None else f", {made.threads} thread a run"
-    yield f"{made.device}{threads}; {made.form} form; {made.platform}."
-    if chosen.of_today is False:
-        found = sorted({one.environment.revision or "unknown" for one in records})
-        short = [f"{one[:12]}{'+dirty' if one.endswith('+dirty') else ''}" for one in found]
-        yield f"Made by other code than today's: revision {several(list(dict.fromkeys(short)), 6)}."
-    if chosen.others:
-        yield f"{chosen.others} other groups of records were left out."
+    found, made = submission.found, Made(remarks=tuple(remarks))
+    answers = judge(audit, submission.tier, found)
+    return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
 
 
 def scorecard_of_paper(
@@ -216,7 +201,7 @@ def scorecard_of_paper(
         AuditError: if it cannot be shown.
     """
     if not audit.claims:
-        return build(audit, entry.reviews(), tier or "quick", (), {})
+        return scorecard_of(audit, entry.reviews(), tier or "quick", (), {}, made=Made())
     # what was shipped lies beside the store, wherever the new pages go
     places = dict.fromkeys((out, store.root.parent / "reports"))
     for one in [tier] if tier else reversed(TIERS):

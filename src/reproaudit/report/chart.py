@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from reproaudit.report.model import ArmModel, ChartModel, ClaimModel, EstimateModel, LinesModel
+from reproaudit.checks import Side
+from reproaudit.report.claims import ClaimText
 from reproaudit.report.numbers import counted, number, with_power
+from reproaudit.verdict import ArmAnswer, Estimate, Figure, LineRole, Lines
 
 WIDTH, HEIGHT = 424.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 26.0, 20.0, 36.0
@@ -19,7 +21,7 @@ FEW = 5
 
 STRIP_WIDTH, ROW, EDGE = 170.0, 11.0, 5.0
 
-SAID = {
+SAID: Mapping[LineRole, str] = {
     "run": "runs",
     "null": "null",
     "built": "built by hand",
@@ -33,7 +35,7 @@ SAID = {
 # --- the figure -----------------------------------------------------------------------------------
 
 
-def chart(claim: ClaimModel) -> Markup:
+def chart(claim: ClaimText) -> Markup:
     """Return a claim's figure: axes, every run as a thin line, stages, bound; empty without one."""
     found = claim.figure
     if found is None:
@@ -43,19 +45,19 @@ def chart(claim: ClaimModel) -> Markup:
     if found.bound is not None:
         heights.append(found.bound)
     y = _Axis(heights, found.log_y, HEIGHT - BOTTOM, TOP)
-    parts = [*_grid(x, y, found), *_stages(x, found)]
+    parts = [*_grid(x, y, found), *_stages(x, claim.stages)]
     order = list(SAID)
     for lines in sorted(found.lines, key=lambda one: -order.index(one.role)):
         parts += [_curve(lines, run, x, y) for run in lines.runs if y.holds(run)]
     if found.bound is not None:
         at = y.place(found.bound)
         parts.append(_segment("bound", LEFT, at, WIDTH - RIGHT, at))
-    parts.append(_text(LEFT, 12.0, found.title))
-    parts.append(_text(WIDTH - RIGHT, HEIGHT - 4, found.x_title, "end"))
+    parts.append(_text(LEFT, 12.0, claim.title))
+    parts.append(_text(WIDTH - RIGHT, HEIGHT - 4, claim.x_title, "end"))
     return _svg("chart", WIDTH, HEIGHT, chart_label(claim), parts)
 
 
-def picture(claim: ClaimModel) -> Markup:
+def picture(claim: ClaimText) -> Markup:
     """Return a claim's figure in small: the lines alone; empty if it has none."""
     found = claim.figure
     if found is None:
@@ -68,11 +70,11 @@ def picture(claim: ClaimModel) -> Markup:
     return _svg("picture", *SMALL, chart_label(claim), lines)
 
 
-def _trained(found: ChartModel) -> list[LinesModel]:
+def _trained(found: Figure) -> list[Lines]:
     return [one for one in found.lines if one.role != "built"]
 
 
-def chart_label(claim: ClaimModel) -> str:
+def chart_label(claim: ClaimText) -> str:
     """Return in words what a claim's figure shows; empty if it has none."""
     found = claim.figure
     if found is None:
@@ -82,22 +84,22 @@ def chart_label(claim: ClaimModel) -> str:
         ends = [run[-1] for run in one.runs]
         low, high = number(min(ends)), number(max(ends))
         where = f"at {low}" if low == high else f"from {low} to {high}"
-        said.append(f"{_said_of(one)} ({counted(len(ends), 'line')}) end {where}")
-    return f"{found.title} against {found.x_title}: {'; '.join(said)}."
+        said.append(f"{_said_of(claim, one)} ({counted(len(ends), 'line')}) end {where}")
+    return f"{claim.title} against {claim.x_title}: {'; '.join(said)}."
 
 
-def _said_of(lines: LinesModel) -> str:
+def _said_of(claim: ClaimText, lines: Lines) -> str:
     named = lines.role in ("null", "earlier", "later")
-    return f"{SAID[lines.role]}: {lines.name}" if named else SAID[lines.role]
+    return f"{SAID[lines.role]}: {claim.line(lines)}" if named else SAID[lines.role]
 
 
-def legend(claim: ClaimModel) -> list[tuple[str, str]]:
+def legend(claim: ClaimText) -> list[tuple[str, str]]:
     """Return the kinds of line in a claim's figure: class, and what it is."""
     lines = claim.figure.lines if claim.figure is not None else ()
-    return list(dict.fromkeys((one.role, _said_of(one)) for one in lines))
+    return list(dict.fromkeys((one.role, _said_of(claim, one)) for one in lines))
 
 
-def _grid(x: _Axis, y: _Axis, found: ChartModel) -> list[Markup]:
+def _grid(x: _Axis, y: _Axis, found: Figure) -> list[Markup]:
     parts = []
     for value in y.ticks():
         at = y.place(value)
@@ -110,9 +112,9 @@ def _grid(x: _Axis, y: _Axis, found: ChartModel) -> list[Markup]:
     return parts
 
 
-def _stages(x: _Axis, found: ChartModel) -> list[Markup]:
+def _stages(x: _Axis, stages: Sequence[tuple[float, str]]) -> list[Markup]:
     parts, start = [], x.low
-    for end, name in found.stages:
+    for end, name in stages:
         at = x.place(min(end, x.high))
         parts.append(_segment("stage", at, TOP, at, HEIGHT - BOTTOM))
         parts.append(_text((x.place(start) + at) / 2, TOP + 10, name, "middle"))
@@ -123,17 +125,18 @@ def _stages(x: _Axis, found: ChartModel) -> list[Markup]:
 # --- the strip ------------------------------------------------------------------------------------
 
 
-def strip(claim: ClaimModel) -> Markup:
+def strip(claim: ClaimText) -> Markup:
     """Return a claim's leading condition: discs of its runs, squares of the null, the bound."""
-    with_numbers = [place for place, one in enumerate(claim.headline) if one.values]
+    headline = claim.base.estimates
+    with_numbers = [place for place, one in enumerate(headline) if one.numbers]
     if not with_numbers:
         return Markup()
-    place = claim.shown if claim.shown in with_numbers else with_numbers[0]
-    own = claim.headline[place]
+    place = claim.place if claim.place in with_numbers else with_numbers[0]
+    own = headline[place]
     rows = [
-        ("run", own.values),
-        *(("null", _values(one, place)) for one in claim.nulls[:2]),
-        *(("ring", _values(one, place)) for one in claim.ablations[:1]),
+        ("run", own.numbers),
+        *(("null", _values(one, place)) for one in claim.answer.nulls[:2]),
+        *(("ring", _values(one, place)) for one in claim.answer.ablations[:1]),
     ]
     rows = [(kind, values) for kind, values in rows if values]
     height = ROW * len(rows) + 6
@@ -150,21 +153,22 @@ def strip(claim: ClaimModel) -> Markup:
     return _svg("strip", STRIP_WIDTH, height, _strip_label(claim, place), parts)
 
 
-def _values(arm: ArmModel, place: int) -> tuple[float, ...]:
-    return arm.estimates[place].values if place < len(arm.estimates) else ()
+def _values(arm: ArmAnswer, place: int) -> tuple[float, ...]:
+    return arm.estimates[place].numbers if place < len(arm.estimates) else ()
 
 
-def _ends(estimate: EstimateModel) -> tuple[float, ...]:
-    if estimate.side == "within" and estimate.target is not None:
-        return estimate.target - estimate.bound, estimate.target + estimate.bound
-    return (estimate.bound,)
+def _ends(estimate: Estimate) -> tuple[float, ...]:
+    limit = estimate.limit
+    if limit.side is Side.WITHIN:
+        return limit.target - limit.at, limit.target + limit.at
+    return (limit.at,)
 
 
-def _accepted(estimate: EstimateModel, at: Sequence[float], height: float) -> list[Markup]:
+def _accepted(estimate: Estimate, at: Sequence[float], height: float) -> list[Markup]:
     """The accepted side as a shade, and each end of it as a line."""
     left, right = at[0], at[-1]
     if len(at) == 1:
-        upper = estimate.side in ("at_most", "below")
+        upper = estimate.limit.side in (Side.AT_MOST, Side.BELOW)
         left, right = (0.0, at[0]) if upper else (at[0], STRIP_WIDTH)
     shade = Markup('<rect class="accept" x="{}" y="0" width="{}" height="{}"/>').format(
         *map(_n, (left, right - left, height))
@@ -180,12 +184,12 @@ def _mark(kind: str, x: float, y: float) -> Markup:
     return Markup('<circle class="{}" cx="{}" cy="{}" r="2.4"/>').format(kind, _n(x), _n(y))
 
 
-def _strip_label(claim: ClaimModel, place: int) -> str:
-    own = claim.headline[place]
-    text = f"{own.words}; {len(own.values)} runs from {_span(own.values)}"
-    for one in claim.nulls[:2]:
+def _strip_label(claim: ClaimText, place: int) -> str:
+    own = claim.base.estimates[place]
+    text = f"{claim.said(own)}; {len(own.numbers)} runs from {_span(own.numbers)}"
+    for one in claim.answer.nulls[:2]:
         if values := _values(one, place):
-            text += f"; null {one.words} from {_span(values)}"
+            text += f"; null {claim.arm(one)} from {_span(values)}"
     return text
 
 
@@ -244,7 +248,7 @@ def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     return line.format(name, *map(_n, (x1, y1, x2, y2)))
 
 
-def _curve(lines: LinesModel, run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
+def _curve(lines: Lines, run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
     pairs = zip(lines.x, run, strict=True)
     points = " ".join(f"{_n(x.place(a))},{_n(y.place(b))}" for a, b in pairs)
     return Markup('<polyline class="{}" points="{}"/>').format(lines.role, points)

@@ -3,41 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, Setting
-from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
+from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import listed, of
 from reproaudit.report.words import AT_REDUCED_SCALE, SOURCES, Namer, value_words
+from reproaudit.verdict import AlternativeAnswer, ArmAnswer, Scorecard
 
 
-def choices(audit: Audit, claims: Sequence[ClaimModel], namer: Namer) -> tuple[ChoiceModel, ...]:
+@dataclass(frozen=True)
+class Choice:
+    """A setting that somebody must choose.
+
+    Attributes:
+        setting: its name; `experiment.setting` for an experiment's own.
+        words: what a page calls it.
+        said: which source states which value, or what is guessed.
+        answers: what becomes of the claims; empty if it was not varied.
+        changes: whether an answer changes.
+        reading: whether sources back both values.
+    """
+
+    setting: str
+    words: str
+    said: str
+    answers: tuple[str, ...]
+    changes: bool
+    reading: bool
+
+    @property
+    def name(self) -> str:
+        """What a page calls the choice; an experiment's own with the experiment."""
+        experiment = self.setting.rpartition(".")[0].replace("_", " ")
+        return f"{self.words} in {experiment}" if experiment else self.words
+
+
+def choices_of(card: Scorecard) -> tuple[Choice, ...]:
     """Return every guess and reading of the judged experiments, those that change answers first."""
+    claims, namer = texts_of(card), Namer(card.audit)
     found = []
-    for experiment, name, setting in _open_settings(audit, claims):
-        mine = [one for one in claims if experiment in (None, one.experiment)]
+    for experiment, name, setting in _open_settings(card.audit, claims):
+        mine = [one for one in claims if experiment in (None, one.claim.experiment)]
         arms = [(one, arm) for one in mine for arm in _varied(one, name)]
-        lower = any(arm.tier for _, arm in arms)
+        lower = any(one.is_smaller(arm) for one, arm in arms)
         found.append(
-            ChoiceModel(
+            Choice(
                 setting=name if experiment is None else f"{experiment}.{name}",
-                words=namer.setting(experiment or mine[0].experiment, name),
+                words=namer.setting(experiment or mine[0].claim.experiment, name),
                 said=_said(setting) + (AT_REDUCED_SCALE if lower else ""),
-                value=setting.value,
-                source=setting.source.value,
-                others=setting.others,
                 answers=tuple(_answers(arms, setting)),
-                changes=any(one.changed_by(arm) for one, arm in arms),
+                changes=any(one.answer.changed_by(arm) for one, arm in arms),
                 reading=bool(setting.readings),
-                unstated=setting.guessed or bool(setting.readings),
             )
         )
     return tuple(sorted(found, key=lambda one: (not one.changes, not one.reading, not one.answers)))
 
 
 def _open_settings(
-    audit: Audit, claims: Sequence[ClaimModel]
+    audit: Audit, claims: Sequence[ClaimText]
 ) -> Iterator[tuple[str | None, str, Setting]]:
-    judged = {one.experiment for one in claims}
+    judged = {one.claim.experiment for one in claims}
     for name, setting in audit.settings.items():
         used = any(name not in audit.experiments[one].settings for one in judged)
         if setting.underspecified and used:
@@ -57,28 +83,31 @@ def _said(setting: Setting) -> str:
     return ", ".join(f"{value_words(setting, value)} {SOURCES[source]}" for value, source in stated)
 
 
-def _varied(claim: ClaimModel, name: str) -> list[ArmModel]:
-    return [one for one in (*claim.readings, *claim.alternatives) if one.setting == name]
+def _varied(claim: ClaimText, name: str) -> list[ArmAnswer]:
+    every = (*claim.answer.readings, *claim.answer.alternatives)
+    return [one for one in every if one.varied is not None and one.varied.setting == name]
 
 
-def _answers(arms: Sequence[tuple[ClaimModel, ArmModel]], setting: Setting) -> Iterator[str]:
+def _answers(arms: Sequence[tuple[ClaimText, ArmAnswer]], setting: Setting) -> Iterator[str]:
     """For each value the claims whose answer changes with it, or that none does."""
     same: list[str] = []
-    by_value: dict[str, list[tuple[ClaimModel, ArmModel]]] = {}
+    by_value: dict[str, list[tuple[ClaimText, ArmAnswer]]] = {}
     for claim, arm in arms:
-        if arm.value is not None and arm.n:
-            by_value.setdefault(value_words(setting, arm.value), []).append((claim, arm))
+        if arm.varied is not None and arm.n:
+            by_value.setdefault(value_words(setting, arm.varied.value), []).append((claim, arm))
     for value, pairs in by_value.items():
         turned = [
-            f"{claim.name} {of(arm.yes, arm.n)} (as run {of(claim.runs.yes, claim.runs.n)})"
+            f"{claim.name} {of(arm.yes, arm.n)} (as run {of(claim.base.yes, claim.base.n)})"
             for claim, arm in pairs
-            if claim.changed_by(arm)
+            if claim.answer.changed_by(arm)
         ]
-        late = sum(arm.unfinished for _, arm in pairs)
-        turned += [f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in pairs if arm.opens]
+        guesses = [(claim, arm) for claim, arm in pairs if isinstance(arm, AlternativeAnswer)]
+        turned += [
+            f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in guesses if arm.opens
+        ]
         if turned:
             yield f"{value}: {', '.join(turned)}"
-        elif late:
+        elif any(arm.unfinished for _, arm in guesses):
             yield f"{value}: training had not come half as far"
         else:
             same.append(value)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Kind, Limit, Run, Side
 from reproaudit.checks.beats import Beats
@@ -21,66 +20,53 @@ from reproaudit.checks.kind import OneBound
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.stages import Stages
 from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
-from reproaudit.judge import ClaimAnswer
-from reproaudit.judge.model import Estimate
 from reproaudit.judge.runs import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
-from reproaudit.report.model import ChartModel, LinesModel
-from reproaudit.report.words import Namer
+from reproaudit.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
 
 MOST_POINTS, MOST_NULLS = 50, 2
-STEPS = "training step"
 
-Course = tuple[str, Sequence[float], Sequence[float]]
+Course = tuple[LineRole, Sequence[float], Sequence[float]]
 """The role of a line, and its points: x, y."""
 
 
-def chart_of(
-    bundles: Bundles, found: ClaimAnswer, shown: Estimate, namer: Namer
-) -> ChartModel | None:
-    """Return a claim's figure; None if no record has a course to show."""
+def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | None:
+    """Return a claim's figure; None if no record has a course to show.
+
+    Args:
+        bundles: the records of the claim's arms, as they were judged.
+        found: the answer.
+        shown: the condition that the claim's row shows.
+    """
     claim = bundles.claim
-    check = claim.headline[shown.condition.check]
+    check = claim.headline[shown.check]
     quantity = _quantity(bundles, check)
     graded = claim.grade is not None and not isinstance(check, Stages)
     if quantity is None:
         return None
-    nouns = _nouns(check, claim, namer)
     axis = claim.grade.axis if claim.grade is not None and graded else None
-    kept: dict[tuple[str, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
-    for arm, kind, name in _arms(found, namer):
+    kept: dict[tuple[LineRole, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
+    for arm, kind in _arms(bundles, found):
         for run in _runs(bundles, arm):
             for role, x, y in _courses(run, check, quantity, axis, kind, shown.limit):
-                said = nouns.get(role, name)
-                kept.setdefault((role, said, tuple(x)), []).append(tuple(y))
-    lines = [LinesModel(role=r, name=n, x=x, runs=tuple(ys)) for (r, n, x), ys in kept.items()]
+                kept.setdefault((role, arm.name, tuple(x)), []).append(tuple(y))
+    lines = [Lines(role=r, arm=n, x=x, runs=tuple(ys)) for (r, n, x), ys in kept.items()]
     if not any(line.role in ("run", "later") for line in lines):
         return None
     shown_numbers = [one for line in lines for run in line.runs for one in run]
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
     is_loss = quantity not in check.quantities()
-    title = "training loss" if is_loss else namer.noun(claim.experiment, quantity.measurement)
-    return ChartModel(
-        title="share of its change that each has made" if nouns else title,
-        x_title=STEPS if axis is None or claim.grade is None else claim.grade.symbol,
+    return Figure(
+        measurement=None if is_loss else quantity.measurement,
+        graded=graded,
         lines=tuple(lines),
         bound=None if is_loss or graded else _bound(check, shown),
         log_x=isinstance(check, GrowsLike) or (isinstance(check, Converges) and check.to_zero),
         log_y=spread > 20,
         stages=() if graded else _stages(bundles, max(line.x[-1] for line in lines)),
     )
-
-
-def _nouns(check: Kind, claim: Claim, namer: Namer) -> dict[str, str]:
-    """Of two stages, what a page calls the quantity of each."""
-    if not isinstance(check, Stages):
-        return {}
-    both = {"earlier": check.earlier, "later": check.later}
-    return {
-        role: namer.noun(claim.experiment, one.series.measurement) for role, one in both.items()
-    }
 
 
 def _quantity(bundles: Bundles, check: Kind) -> Quantity | None:
@@ -95,12 +81,12 @@ def _quantity(bundles: Bundles, check: Kind) -> Quantity | None:
     return None if loss is None else Quantity(measurement=loss)
 
 
-def _arms(found: ClaimAnswer, namer: Namer) -> Iterator[tuple[PlannedArm, str, str]]:
-    yield found.base.arm, "run", "runs"
+def _arms(bundles: Bundles, found: ClaimAnswer) -> Iterator[tuple[PlannedArm, LineRole]]:
+    yield bundles.arms[found.base.name], "run"
     for one in found.nulls[:MOST_NULLS]:
-        yield one.arm, "null", namer.arm(one.arm.name)
+        yield bundles.arms[one.name], "null"
     if found.constructed is not None:
-        yield found.constructed.arm, "built", "built by hand"
+        yield bundles.arms[found.constructed.name], "built"
 
 
 def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
@@ -110,7 +96,7 @@ def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
 
 
 def _courses(
-    run: Run, check: Kind, quantity: Quantity, axis: str | None, role: str, limit: Limit
+    run: Run, check: Kind, quantity: Quantity, axis: str | None, role: LineRole, limit: Limit
 ) -> Iterator[Course]:
     try:
         if isinstance(check, Stages):
@@ -158,7 +144,7 @@ def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float]
 
 def _bound(check: Kind, shown: Estimate) -> float | None:
     """The bound, where it is one on the quantity as the figure shows it."""
-    if isinstance(check, Stages | GrowsLike | Beats) or shown.condition.unit == "factor":
+    if isinstance(check, Stages | GrowsLike | Beats) or shown.unit == "factor":
         return None
     if isinstance(check, Reaches) and (check.grown_from or check.between):
         return None
@@ -166,13 +152,13 @@ def _bound(check: Kind, shown: Estimate) -> float | None:
         return None
     if isinstance(check, Equals) and isinstance(check.to, float):
         return check.to
-    if isinstance(check, OneBound) or shown.condition.name in ("ends", "start", "end"):
+    if isinstance(check, OneBound) or shown.name in ("ends", "start", "end"):
         return shown.limit.at
     return None
 
 
-def _stages(bundles: Bundles, last: float) -> tuple[tuple[float, str], ...]:
-    """Where each stage of training ends, as (step, name), if the figure shows all of them."""
+def _stages(bundles: Bundles, last: float) -> tuple[float, ...]:
+    """Where each stage of training ends, as a step, if the figure shows all of them."""
     audit, name = bundles.audit, bundles.claim.experiment
     stages, values = audit.experiments[name].stages, audit.values_of(name, bundles.tier)
     lengths: list[float] = []
@@ -182,7 +168,5 @@ def _stages(bundles: Bundles, last: float) -> tuple[tuple[float, str], ...]:
         if not isinstance(length, int | float):
             return ()
         lengths.append(float(length))
-    ends = [*accumulate(lengths)]
-    if not ends or abs(ends[-1] - last) > 0.01 * last:
-        return ()
-    return tuple((end, stage.name) for end, stage in zip(ends, stages, strict=True))
+    ends = tuple(accumulate(lengths))
+    return ends if ends and abs(ends[-1] - last) <= 0.01 * last else ()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from reproaudit.report.model import ClaimModel, ReportModel, Scorecard
+from reproaudit.audit.seeds import rule
+from reproaudit.declarations import StrictModel
+from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.report.documentation import documentation_of
 from reproaudit.report.numbers import number, of, setting_value
 from reproaudit.report.printable import clean
+from reproaudit.verdict import Scorecard
 
 
-class Change(ReportModel):
+class Change(StrictModel):
     """One thing that differs."""
 
     part: str
@@ -23,7 +26,7 @@ class Change(ReportModel):
     """On the second side; None if it is not there."""
 
 
-class Comparison(ReportModel):
+class Comparison(StrictModel):
     """Everything that differs between two scorecards."""
 
     before: str
@@ -47,11 +50,11 @@ class Comparison(ReportModel):
 def compare(before: Scorecard, after: Scorecard) -> Comparison:
     """Compare two scorecards."""
     changes = [
-        *_both("paper", {"slug": before.paper["slug"]}, {"slug": after.paper["slug"]}),
+        *_both("paper", {"slug": before.paper.slug}, {"slug": after.paper.slug}),
         *_both("claim", _claims(before), _claims(after)),
         *_both("rule", _rules(before), _rules(after)),
         *_both("setting", _settings(before), _settings(after)),
-        *_both("software", before.software, after.software),
+        *_both("software", _software(before), _software(after)),
         *_both("documentation", _documented(before), _documented(after)),
     ]
     return Comparison(before=_name(before), after=_name(after), changes=tuple(changes))
@@ -64,38 +67,43 @@ def _both(part: str, before: Mapping[str, str], after: Mapping[str, str]) -> Ite
 
 
 def _name(card: Scorecard) -> str:
-    return f"{card.paper['slug']} ({card.tier}, {card.records['last'] or 'no records'})"
+    last = card.records.last
+    return f"{card.paper.slug} ({card.tier}, {last.date() if last else 'no records'})"
 
 
 def _claims(card: Scorecard) -> dict[str, str]:
-    return {one.id: _claim(one) for one in card.claims}
+    return {one.answer.id: _claim(one) for one in texts_of(card)}
 
 
-def _claim(one: ClaimModel) -> str:
+def _claim(one: ClaimText) -> str:
     typical = [
-        f"{each.noun} {number(each.median, 4)}" for each in one.headline if each.median is not None
+        f"{one.noun(each)} {number(each.median, 4)}"
+        for each in one.base.estimates
+        if each.median is not None
     ]
-    level = f", {one.certainty.level}" if one.certainty.level else ""
-    return f"{one.outcome}{level}, {of(one.runs.yes, one.runs.n)}; {', '.join(typical)}"
+    level = f", {one.answer.level}" if one.answer.level else ""
+    return f"{one.answer.outcome}{level}, {of(one.base.yes, one.base.n)}; {', '.join(typical)}"
 
 
 def _rules(card: Scorecard) -> dict[str, str]:
-    return {one.experiment: one.rule[:12] for one in card.claims if one.rule is not None}
+    """The rule of each experiment, of which the seeds at the paper's own scale are drawn."""
+    judged = dict.fromkeys(c.experiment for c in card.audit.claims) if card.scale == "paper" else ()
+    return {name: rule(card.audit, name, "paper")[:12] for name in judged}
 
 
 def _settings(card: Scorecard) -> dict[str, str]:
+    own = [(f"{e}.", one.settings) for e, one in card.audit.experiments.items()]
     return {
-        f"{row['experiment']}.{row['name']}" if row["experiment"] else str(row["name"]): _value(row)
-        for row in card.settings
+        f"{experiment}{name}": f"{setting_value(one.at(card.scale))} ({one.source})"
+        for experiment, named in (("", card.audit.settings), *own)
+        for name, one in named.items()
     }
 
 
-def _value(row: Mapping[str, Any]) -> str:
-    value = row["value"]
-    plain = setting_value(tuple(value) if isinstance(value, list) else value)
-    return f"{plain} ({row['source']})"
+def _software(card: Scorecard) -> dict[str, str]:
+    return {name: ", ".join(versions) for name, versions in card.records.software.items()}
 
 
 def _documented(card: Scorecard) -> dict[str, str]:
-    found = card.documentation
-    return {row["name"]: "documented" if row["documented"] else "not" for row in found["variables"]}
+    found = documentation_of(card.audit, card.reviews).variables
+    return {one.variable.name: "documented" if one.documented else "not" for one in found}

@@ -11,14 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from reproaudit.bounded import decode_json, read_regular
 from reproaudit.errors import StoreError, UsageError, did_you_mean
 from reproaudit.lazy import deferred
-from reproaudit.report.model import SCHEMA_VERSION, Scorecard
 from reproaudit.running.files import write_whole
+from reproaudit.verdict import SCHEMA_VERSION, Scorecard
 
 MOST_CARD_BYTES = 2**26
 """Of a `scorecard.json`; the largest so far has a fiftieth of it."""
@@ -57,8 +58,13 @@ _html, _markdown = deferred("reproaudit.report.html"), deferred("reproaudit.repo
 
 
 def json_text(card: Scorecard) -> str:
-    """Return the scorecard as JSON, with one trailing newline."""
-    return card.model_dump_json(by_alias=True, indent=1) + "\n"
+    """Return the scorecard as JSON, with one trailing newline; of the audit what its file states."""
+    return card.model_dump_json(by_alias=True, exclude_unset=True, indent=1) + "\n"
+
+
+def json_data(card: Scorecard) -> dict[str, Any]:
+    """Return what the scorecard's JSON holds."""
+    return card.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 PAGES: Mapping[str, PageFormat] = {
@@ -120,11 +126,11 @@ def write_report(
 
 def folder_of(card: Scorecard, out: Path) -> Path:
     """Return the folder of a scorecard's pages; of others' measurements a new one, or their own."""
-    paper = out / folder_name(card.tier) / folder_name(card.paper.get("slug"))
+    paper = out / folder_name(card.tier) / folder_name(card.paper.slug)
     if card.origin is None:
         return paper
-    who = re.sub(r"[^a-z0-9]+", "_", str(card.origin["who"]).lower()).strip("_")[:40] or "someone"
-    first = f"by_{who}_{re.sub('[^0-9]+', '_', str(card.origin['made']))}"
+    who = re.sub(r"[^a-z0-9]+", "_", card.origin.who.lower()).strip("_")[:40] or "someone"
+    first = f"by_{who}_{re.sub('[^0-9]+', '_', str(card.origin.made))}"
     number = 1
     while True:
         folder = paper / "elsewhere" / (first if number == 1 else f"{first}_{number}")
@@ -139,7 +145,7 @@ def _is_same(folder: Path, card: Scorecard) -> bool:
         there = read_scorecard(folder / "scorecard.json")
     except StoreError:
         return False
-    mine, theirs = ([(one.id, one.per_run) for one in card.claims] for card in (card, there))
+    mine, theirs = ([(one.id, one.base) for one in card.claims] for card in (card, there))
     return mine == theirs
 
 
@@ -162,7 +168,8 @@ def read_scorecard(path: Path) -> Scorecard:
     if version != SCHEMA_VERSION:
         raise OtherVersionError(
             f"{path} has scorecard version {version!r}, which another version of reproaudit wrote; "
-            f"this one reads version {SCHEMA_VERSION}. Make it again: reproaudit report"
+            f"this one reads version {SCHEMA_VERSION}. Make it again from its records: "
+            "reproaudit report SLUG --tier TIER"
         )
     try:
         return Scorecard.model_validate_json(content)
@@ -172,9 +179,9 @@ def read_scorecard(path: Path) -> Scorecard:
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
 
 
-def folder_name(name: object) -> str:
+def folder_name(name: str) -> str:
     """Return a slug or a tier as a folder's name; a foreign scorecard may hold anything."""
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         raise StoreError(
             f"{name!r} cannot name a folder: lower-case letters, digits, '_' and '-' can"
         )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
-from reproaudit.judge import Outcome
+from reproaudit.declarations import StrictModel
 from reproaudit.report import outline
-from reproaudit.report.model import ReportModel, Scorecard
+from reproaudit.report.claims import texts_of
 from reproaudit.report.words import DOTS, look
+from reproaudit.verdict import Outcome, Scorecard
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = TEMPLATES / "style.css"
@@ -34,21 +37,22 @@ def _environment() -> Environment:
 
 def html(card: Scorecard) -> str:
     """Return a paper's page."""
-    return _environment().get_template("paper.html").render(card=card)
+    return _environment().get_template("paper.html").render(card=card, claims=texts_of(card))
 
 
-def multiverse_html(found: ReportModel) -> str:
+def multiverse_html(found: StrictModel) -> str:
     """Return the page of a paper's readings and alternatives."""
     return _environment().get_template("multiverse.html").render(found=found)
 
 
-def register_html(register: ReportModel) -> str:
-    """Return the register's page."""
+def register_html(register: StrictModel, pictures: Mapping[str, Markup]) -> str:
+    """Return the register's page, with the picture of each page that has one."""
     return (
         _environment()
         .get_template("register.html")
         .render(
             register=register,
+            pictures=pictures,
             outcomes=[(one.value, one.value.replace(" ", "-")) for one in Outcome],
         )
     )

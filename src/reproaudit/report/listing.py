@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.judge import Outcome
 from reproaudit.report.answers import scorecard_of_paper
-from reproaudit.report.build import documentation_of
+from reproaudit.report.documentation import documentation_of
 from reproaudit.report.words import OUTCOMES
 from reproaudit.running.store import Store
+from reproaudit.verdict import Outcome
 
 
 def list_entry(store: Path, entry: Entry) -> dict[str, Any]:
@@ -29,9 +29,9 @@ def list_entry(store: Path, entry: Entry) -> dict[str, Any]:
         "slug": entry.slug,
         "title": audit.paper.title,
         "venue": f"{audit.paper.venue} {audit.paper.year}",
-        "documented": documented["reviewed"],
-        "card": documented["card"],
-        "of": documented["of"],
+        "documented": documented.reviewed,
+        "card": documented.card,
+        "of": documented.of,
         "tier": None if card is None else card.tier,
         "outcomes": None if card is None else dict(Counter(one.outcome for one in card.claims)),
     }

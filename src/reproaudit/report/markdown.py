@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from reproaudit.report.model import Scorecard
+from reproaudit.report.choices import choices_of
+from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.report.documentation import documentation_of
 from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
     LEGEND,
@@ -13,19 +15,24 @@ from reproaudit.report.outline import (
     byline,
     certainty_words,
     changed,
-    choice_name,
     common_reasons,
     common_words,
     facts,
+    findings,
     grade_rows,
+    made_words,
     main_words,
+    measurements,
     records_words,
     reviewers_words,
     runs_words,
+    settings,
     source_words,
 )
+from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.printable import clean
 from reproaudit.report.words import look
+from reproaudit.verdict import Scorecard
 
 MOST_LINES, MOST_WORDS = 250, 4000
 
@@ -43,61 +50,66 @@ def markdown(card: Scorecard) -> str:
 
 
 def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
-    yield f"# {plain(card.paper['title'])}"
+    claims = texts_of(card)
+    yield f"# {plain(card.paper.title)}"
     yield ""
-    yield f"{plain(byline(card))} · {card.paper['slug']}"
+    yield f"{plain(byline(card))} · {card.paper.slug}"
     if card.origin is not None:
         yield ""
-        who, source = card.origin["who"], card.origin["source"]
-        yield f"**Not ours:** measured by {plain(who)} ({plain(source)})."
-    if card.about:
+        yield f"**Not ours:** measured by {plain(card.origin.who)} ({plain(card.origin.source)})."
+    if card.audit.about:
         yield ""
-        yield plain(card.about)
+        yield plain(card.audit.about)
     yield ""
-    yield plain(" ".join(card.summary))
+    yield plain(" ".join(summary(card)))
     yield ""
-    yield f"**The authors should state:** {plain(card.authors)}"
+    yield f"**The authors should state:** {plain(authors_should_state(card))}"
     yield ""
-    yield f"**Ours, not the paper's.** {plain(card.ours)}"
-    yield from _answers(card)
+    yield f"**Ours, not the paper's.** {plain(ours(card))}"
+    yield from _answers(card, claims)
     yield from _choices(card)
-    yield from _claims(card, most)
+    yield from _claims(claims, most)
     yield from _variables(card)
     yield from _findings(card, whole)
     yield from _more(card)
 
 
-def _answers(card: Scorecard) -> Iterator[str]:
-    if not card.claims:
+def _answers(card: Scorecard, claims: Sequence[ClaimText]) -> Iterator[str]:
+    if not claims:
         return
     yield from ("", "## Answers", "")
-    said = common_reasons(card)
+    said = common_reasons(claims)
     if said:
-        yield from (common_words(card), "")
+        yield from (common_words(claims), "")
     yield from table(
         ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
         (
             (
-                f"[{one.name}](#{one.name}): {main_words(one)}{one.short}",
-                f"{look(one.outcome).mark} **{one.outcome}**",
+                f"[{one.name}](#{one.name}): {main_words(one)}{one.claim.short}",
+                _outcome(one),
                 certainty_words(one, said),
                 runs_words(one),
                 one.effect,
                 one.phrase,
             )
-            for one in card.claims
+            for one in claims
         ),
     )
     yield from ("", "How to read an answer:", "")
     yield from (f"- **{label}.** {text}" for label, text in LEGEND)
-    if card.not_audited:
-        yield from ("", f"Not audited, {len(card.not_audited)} of the listed claims:", "")
-        for row in card.not_audited:
-            yield f"- {plain(row['statement'])} {plain(row['reason'])}"
+    if left := card.audit.not_audited:
+        yield from ("", f"Not audited, {len(left)} of the listed claims:", "")
+        yield from (f"- {plain(one.statement)} {plain(one.reason)}" for one in left)
+
+
+def _outcome(claim: ClaimText) -> str:
+    outcome = claim.answer.outcome
+    return f"{look(outcome).mark} **{outcome}**"
 
 
 def _choices(card: Scorecard) -> Iterator[str]:
-    varied = [one for one in card.unstated if one.answers]
+    choices = choices_of(card)
+    varied = [one for one in choices if one.answers]
     if not varied:
         return
     yield from ("", "## Unstated choices", "")
@@ -105,31 +117,31 @@ def _choices(card: Scorecard) -> Iterator[str]:
         ("Choice", "As run", "Answer"),
         (
             (
-                f"**{choice_name(one)}**" if one.changes else choice_name(one),
+                f"**{one.name}**" if one.changes else one.name,
                 one.said,
                 "; ".join(one.answers),
             )
             for one in varied
         ),
     )
-    rest = [choice_name(one) for one in card.unstated if not one.answers]
+    rest = [one.name for one in choices if not one.answers]
     if rest:
         yield from ("", f"Not varied: {listed(rest)}.")
 
 
-def _claims(card: Scorecard, most: int) -> Iterator[str]:
-    if card.claims:
+def _claims(claims: Sequence[ClaimText], most: int) -> Iterator[str]:
+    if claims:
         yield from ("", "## Claims")
-    for one in card.claims:
-        level = f" · {one.certainty.level}" if one.certainty.level else ""
+    for one in claims:
+        level = f" · {one.answer.level}" if one.answer.level else ""
         yield from ("", f"### {one.name}", "")
-        answer = f"{look(one.outcome).mark} **{one.outcome}**{level} · {runs_words(one)}"
-        yield f"{answer} · {plain(one.says)} *{plain(source_words(one))}.*"
+        answer = f"{_outcome(one)}{level} · {runs_words(one)}"
+        yield f"{answer} · {plain(one.claim.says)} *{plain(source_words(one))}.*"
         yield ""
         yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one, most))
-        if one.grades:
+        if one.answer.grades:
             rows = "; ".join(filter(None, (*map(_grade, grade_rows(one)), at_once(one))))
-            yield f"- **By {plain(one.symbol or 'coordinate')}:** {plain(rows)}."
+            yield f"- **By {plain(one.symbol)}:** {plain(rows)}."
 
 
 def _grade(row: tuple[str, str, str, str, str]) -> str:
@@ -138,52 +150,45 @@ def _grade(row: tuple[str, str, str, str, str]) -> str:
 
 
 def _variables(card: Scorecard) -> Iterator[str]:
-    found = card.documentation
+    found = documentation_of(card.audit, card.reviews)
+    disputed = listed([one.variable.name for one in found.variables if one.disputed])
+    but = f", and disagree on {disputed}" if disputed else ""
     yield from ("", "## Reproducibility variables", "")
-    yield (
-        f"The card finds {found['card']} of {found['of']} documented; reviewers "
-        f"{found['reviewed']}{_disputed(found['disputed'])}."
-    )
+    yield f"The card finds {found.card} of {found.of} documented; reviewers {found.reviewed}{but}."
     yield ""
     yield from table(
         ("Variable", "Card", "Reviewers", "Evidence"),
         (
             (
-                row["name"],
-                row["card"],
-                "**disputed**" if row["disputed"] else reviewers_words(row),
-                row["evidence"][0]["statement"],
+                one.variable.name,
+                one.variable.card.result,
+                "**disputed**" if one.disputed else reviewers_words(one),
+                one.variable.evidence[0].statement,
             )
-            for row in found["variables"]
+            for one in found.variables
         ),
     )
 
 
-def _disputed(names: Iterable[str]) -> str:
-    found = list(names)
-    return f", and disagree on {listed(found)}" if found else ""
-
-
 def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
-    if not card.findings:
+    found = findings(card)
+    if not found:
         return
     yield from ("", "## Findings", "")
-    shown = [row for row in card.findings if whole or row["changes"]]
-    for row in shown:
-        may = f" *Bears on {changed(row)}.*" if row["changes"] else ""
-        yield f"- {plain(row['statement'])} ({plain('; '.join(row['sources']))}){may}"
-    if left := len(card.findings) - len(shown):
+    shown = [one for one in found if whole or one.changes]
+    for one in shown:
+        may = f" *Bears on {changed(one)}.*" if one.changes else ""
+        yield f"- {plain(one.statement)} ({plain('; '.join(one.sources))}){may}"
+    if left := len(found) - len(shown):
         yield f"- {left} that change no answer: in scorecard.json and scorecard.html."
 
 
 def _more(card: Scorecard) -> Iterator[str]:
     yield from ("", "## More", "")
-    yield f"- **Records:** {card.records['count']}: {records_words(card)}"
-    yield f"- {plain(' '.join(card.environment))}"
-    yield (
-        f"- **Settings ({len(card.settings)}), measurements ({len(card.measurements)}):** in "
-        "scorecard.json and scorecard.html."
-    )
+    yield f"- **Records:** {card.records.count}: {records_words(card)}"
+    yield f"- {plain(' '.join(made_words(card)))}"
+    counts = f"**Settings ({len(settings(card))}), measurements ({len(measurements(card))}):**"
+    yield f"- {counts} in scorecard.json and scorecard.html."
     yield f"- **Earlier results:** {card.earlier_results}."
 
 

@@ -7,15 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.judge import Outcome
+from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES, write_report
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown, table
-from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.outline import runs_words
 from reproaudit.report.printable import printable
 from reproaudit.report.terminal import report_lines
 from reproaudit.report.words import OUTCOMES, look
+from reproaudit.verdict import ClaimAnswer, Outcome, Scorecard
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
     outcome.value for outcome, look in OUTCOMES.items() if look.junit in ("failure", "error")
@@ -58,21 +58,30 @@ class PaperScorecard(Scorecard):
     @property
     def outcomes(self) -> Mapping[str, Outcome]:
         """The outcome of every claim, by the claim's id."""
-        return {claim.id: Outcome(claim.outcome) for claim in self.claims}
+        return {claim.id: claim.outcome for claim in self.claims}
 
-    def claim(self, name: str) -> ClaimModel:
+    def claim(self, name: str) -> ClaimAnswer:
         """Return a claim by its id, or by what follows the slug and the dot in it.
 
         Raises:
             UsageError: naming the closest id.
         """
         whole = {claim.id: claim for claim in self.claims}
-        found = whole.get(name) or whole.get(f"{self.paper['slug']}.{name}")
+        found = whole.get(name) or whole.get(f"{self.paper.slug}.{name}")
         if found is None:
             raise UsageError(f"no claim '{name}'. {did_you_mean(name, whole)}".rstrip())
         return found
 
-    def failures(self, fail_on: Collection[str] = DEFAULT_FAIL_ON) -> tuple[ClaimModel, ...]:
+    def told(self, name: str) -> ClaimText:
+        """Return a claim with what the audit says of it, by its id.
+
+        Raises:
+            UsageError: naming the closest id.
+        """
+        wanted = self.claim(name)
+        return next(one for one in texts_of(self) if one.answer is wanted)
+
+    def failures(self, fail_on: Collection[str] = DEFAULT_FAIL_ON) -> tuple[ClaimAnswer, ...]:
         """Return the claims whose outcome is in ``fail_on``.
 
         Raises:
@@ -109,11 +118,11 @@ class PaperScorecard(Scorecard):
 
         The frame keeps the page's style sheet from the notebook, and runs nothing.
         """
-        title = f"{self.paper.get('slug', '')}: {self.paper.get('title', '')} ({self.tier} tier)"
+        title = f"{self.paper.slug}: {self.paper.title} ({self.tier} tier)"
         head = "".join(f"<th>{_escaped(name)}</th>" for name in COLUMNS)
         rows = "".join(
             "<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in claim_cells(claim)) + "</tr>"
-            for claim in self.claims
+            for claim in texts_of(self)
         )
         return (
             f"<div><p><strong>{_escaped(title)}</strong></p>"
@@ -124,12 +133,13 @@ class PaperScorecard(Scorecard):
         )
 
 
-def claim_cells(claim: ClaimModel) -> tuple[str, ...]:
+def claim_cells(claim: ClaimText) -> tuple[str, ...]:
     """Return what a table says of a claim, under `COLUMNS`."""
+    outcome = claim.answer.outcome
     return (
-        claim.id,
-        f"{look(claim.outcome).mark} {claim.outcome}",
-        claim.certainty.level or "",
+        claim.answer.id,
+        f"{look(outcome).mark} {outcome}",
+        claim.answer.level or "",
         runs_words(claim),
         claim.effect,
     )

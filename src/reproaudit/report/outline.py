@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Container, Iterator, Sequence
+from typing import NamedTuple
 
-from reproaudit.judge import Specificity
+from reproaudit.audit.model import Finding, Setting
+from reproaudit.audit.plan import Role
+from reproaudit.cell import SettingValue
+from reproaudit.declarations import Declaration
 from reproaudit.report.chart import chart, legend, picture, strip
-from reproaudit.report.model import (
-    ArmModel,
-    ClaimModel,
-    EstimateModel,
-    ReasonModel,
-    Scorecard,
-)
+from reproaudit.report.choices import choices_of
+from reproaudit.report.claims import ClaimText
+from reproaudit.report.documentation import Documented, documentation_of
 from reproaudit.report.numbers import (
     at_words,
     listed,
     number,
     of,
     setting_value,
+    several,
     share_range,
 )
-from reproaudit.report.paragraph import choice_name
+from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.printable import clean
-from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES, WITHOUT
+from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES, WITHOUT, figure_of
+from reproaudit.stats.binomial import Decision
+from reproaudit.verdict import (
+    AblationAnswer,
+    ArmAnswer,
+    Estimate,
+    Reason,
+    ReasonKind,
+    Scorecard,
+)
 
 LEGEND = (
     (
@@ -58,34 +67,43 @@ LEGEND = (
 )
 
 
-__all__ = ["chart", "choice_name", "legend", "picture", "strip"]
+__all__ = [
+    "authors_should_state",
+    "chart",
+    "choices_of",
+    "documentation_of",
+    "legend",
+    "ours",
+    "picture",
+    "strip",
+]
 
 
-def main_words(claim: ClaimModel) -> str:
+def main_words(claim: ClaimText) -> str:
     """Return what marks the main claim in a list."""
-    return "main claim: " if claim.main else ""
+    return "main claim: " if claim.claim.main else ""
 
 
-def certainty_words(claim: ClaimModel, said: Iterable[str] = ()) -> str:
+def certainty_words(claim: ClaimText, said: Container[ReasonKind] = ()) -> str:
     """Return the level with its reasons, but those said already; or why there is no outcome."""
-    reasons = "; ".join(one.words for one in reasons_of(claim, said))
-    return ": ".join(filter(None, (claim.certainty.level, reasons)))
+    reasons = "; ".join(claim.why(one) for one in reasons_of(claim, said))
+    return ": ".join(filter(None, (claim.answer.level, reasons)))
 
 
-def reasons_of(claim: ClaimModel, said: Iterable[str] = ()) -> list[ReasonModel]:
+def reasons_of(claim: ClaimText, said: Container[ReasonKind] = ()) -> list[Reason]:
     """Return the reasons why a claim is not surer, but kinds that were said for all claims."""
-    known = frozenset(said) if claim.certainty.level is not None else frozenset()
-    return [one for one in claim.certainty.reasons if one.kind not in known]
+    known = said if claim.answer.level is not None else ()
+    return [one for one in claim.answer.reasons if one.kind not in known]
 
 
-def common_reasons(card: Scorecard) -> dict[str, str]:
+def common_reasons(claims: Sequence[ClaimText]) -> dict[ReasonKind, str]:
     """Return the reasons that fire for every decided claim, by kind, in words that fit all."""
-    decided = [one for one in card.claims if one.certainty.level is not None]
+    decided = [one for one in claims if one.answer.level is not None]
     if len(decided) < FEWEST_COMMON:
         return {}
-    found: dict[str, str] = {}
-    for kind in dict.fromkeys(one.kind for one in decided[0].certainty.reasons):
-        every = [[r.words for r in one.certainty.reasons if r.kind == kind] for one in decided]
+    found: dict[ReasonKind, str] = {}
+    for kind in dict.fromkeys(one.kind for one in decided[0].answer.reasons):
+        every = [[c.why(r) for r in c.answer.reasons if r.kind is kind] for c in decided]
         words = {one[0] for one in every if one}
         if all(every) and (len(words) == 1 or kind in COMMON):
             found[kind] = COMMON.get(kind) or words.pop()
@@ -96,76 +114,111 @@ FEWEST_COMMON = 3
 """The fewest decided claims for which a common reason is said once."""
 
 
-def common_words(card: Scorecard) -> str:
+def common_words(claims: Sequence[ClaimText]) -> str:
     """Return what costs every claim a step; empty if nothing does."""
-    found = common_reasons(card)
+    found = common_reasons(claims)
     return f"Every certainty loses a step for {listed(list(found.values()))}." if found else ""
 
 
-def runs_words(claim: ClaimModel) -> str:
+def runs_words(claim: ClaimText) -> str:
     """Return the count of runs with the interval of the share: 13 of 15 (64–98 %)."""
-    if not claim.runs.n:
+    count = of(claim.base.yes, claim.base.n)
+    if not claim.base.n:
         return "none"
-    if claim.runs.exact:
-        return f"{of(claim.runs.yes, claim.runs.n)}, exact"
-    return f"{of(claim.runs.yes, claim.runs.n)} ({share_range(claim.runs.low, claim.runs.high)})"
+    return f"{count}, exact" if claim.claim.exact else f"{count} ({share_range(*claim.share)})"
 
 
-def claim_details(claim: ClaimModel) -> Iterator[str]:
+def claim_details(claim: ClaimText) -> Iterator[str]:
     """Yield everything that a test log should say of a claim, one line each."""
-    yield clean(f"{claim.says} ({claim.locator})")
-    yield clean(f"outcome: {claim.outcome}; certainty: {certainty_words(claim) or 'none'}")
+    answer = claim.answer
+    yield clean(f"{claim.claim.says} ({claim.claim.locator})")
+    yield clean(f"outcome: {answer.outcome}; certainty: {certainty_words(claim) or 'none'}")
     yield clean(f"runs: {runs_words(claim)}")
-    for one in claim.headline:
-        yield clean(one.words)
-    for arm in (*claim.readings, *claim.nulls, *claim.ablations):
-        yield clean(f"{arm.role} {arm.words}: {arm.yes} of {arm.n}")
+    for one in claim.base.estimates:
+        yield clean(claim.said(one))
+    for arm in (*answer.readings, *answer.nulls, *answer.ablations):
+        yield clean(f"{arm.role} {claim.arm(arm)}: {arm.yes} of {arm.n}")
 
 
-def share_of(claim: ClaimModel) -> str:
+def share_of(claim: ClaimText) -> str:
     """Return the interval of the share of all runs that would say yes."""
-    return "exact" if claim.runs.exact else share_range(claim.runs.low, claim.runs.high)
+    return "exact" if claim.claim.exact else share_range(*claim.share)
 
 
 def paragraphs(card: Scorecard) -> list[str]:
     """Return the summary as two paragraphs: the opening with the main claim, and the rest."""
-    return [part for part in (" ".join(card.summary[:2]), " ".join(card.summary[2:])) if part]
+    said = summary(card)
+    return [part for part in (" ".join(said[:2]), " ".join(said[2:])) if part]
 
 
-def reviewers_words(row: dict[str, Any]) -> str:
+def reviewers_words(one: Documented) -> str:
     """Return the reviewers' word on one variable."""
-    if row["disputed"]:
+    if one.disputed:
         return "disputed"
-    return listed(sorted({one["decision"].replace("_", " ") for one in row["decisions"]}))
+    return listed(sorted({each.decision.replace("_", " ") for each in one.decisions}))
 
 
-def changed(row: dict[str, Any]) -> str:
+def findings(card: Scorecard) -> list[Finding]:
+    """Return where sources differ; what changes an answer first."""
+    return sorted(card.audit.findings, key=lambda one: not one.changes)
+
+
+def changed(one: Finding) -> str:
     """Return the names of the claims that a finding bears on."""
-    return listed([one.partition(".")[2] for one in row["changes"]])
+    return listed([claim.partition(".")[2] for claim in one.changes])
 
 
 def scale_words(card: Scorecard) -> str:
     """Return the scale of the records."""
     if card.tier == "paper":
         return "the paper's own scale"
-    if card.tier.startswith("paper-"):
+    if card.scale == "paper":
         return f"the paper's own scale, seeds drawn with '{card.tier.partition('-')[2]}'"
     return "reduced scale" if card.tier == "quick" else "smoke: nothing is judged"
 
 
 def byline(card: Scorecard) -> str:
     """Return authors' last names, venue and year."""
-    names = ", ".join(name.split()[-1] for name in card.paper["authors"])
-    return f"{names} · {card.paper['venue']} {card.paper['year']}"
+    names = ", ".join(name.split()[-1] for name in card.paper.authors)
+    return f"{names} · {card.paper.venue} {card.paper.year}"
 
 
 def records_words(card: Scorecard) -> str:
     """Return how many records there are, how they ended, and from when they are."""
     found = card.records
+    first, last = (None if one is None else one.date() for one in (found.started, found.last))
     return (
-        f"{found['completed']} completed, {found['diverged']} diverged, {found['failed']} failed; "
-        f"{found['hours']} hours of one core; {found['first']} to {found['last']}."
+        f"{found.completed} completed, {found.diverged} diverged, {found.failed} failed; "
+        f"{round(found.seconds / 3600, 3)} hours of one core; {first} to {last}."
     )
+
+
+def made_words(card: Scorecard) -> Iterator[str]:
+    """Yield what made the records: code, versions, device; and what was left out."""
+    made, machine = card.made, card.made.environment
+    if machine is not None:
+        packages = ", ".join(f"{name} {one}" for name, one in sorted(machine.packages.items()))
+        yield f"Python {machine.python}; {packages}."
+        threads = "" if machine.threads is None else f", {machine.threads} thread a run"
+        yield f"{machine.device}{threads}; {machine.form} form; {machine.platform}."
+        if made.of_today is False:
+            short = dict.fromkeys(map(_revision, made.revisions))
+            yield f"Made by other code than today's: revision {several(list(short), 6)}."
+        if made.other_groups:
+            yield f"{made.other_groups} other groups of records were left out."
+    if made.damaged:
+        yield f"{made.damaged} damaged records of alternatives were left out."
+    if made.listed is not None:
+        yield "These records came with the report and were judged again."
+    if made.lacking:
+        of_all = f"{made.lacking} of the {made.listed} records that its list names"
+        yield f"Their archive lacks {of_all}."
+    yield from made.remarks
+
+
+def _revision(one: str | None) -> str:
+    revision = one or "unknown"
+    return f"{revision[:12]}{'+dirty' if revision.endswith('+dirty') else ''}"
 
 
 class Fact(NamedTuple):
@@ -178,113 +231,136 @@ class Fact(NamedTuple):
 MOST_FACTS = 8
 
 
-def source_words(claim: ClaimModel) -> str:
+def source_words(claim: ClaimText) -> str:
     """Return where the paper makes a claim, and who worded it."""
     wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
-    return f"{claim.locator}{wording.get(claim.wording, '')}"
+    return f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}"
 
 
-def facts(claim: ClaimModel, most: int = MOST_FACTS) -> list[Fact]:
+def facts(claim: ClaimText, most: int = MOST_FACTS) -> list[Fact]:
     """Return the facts of a claim's section, the weightiest kept."""
     return list(_facts(claim))[:most]
 
 
-def _facts(claim: ClaimModel) -> Iterator[Fact]:
-    own = "" if claim.base.setting is None else f"as run: {claim.base.words}"
-    if readings := [*map(_arm, claim.readings), *filter(None, [own])]:
-        yield Fact("Other reading" if claim.readings else "Reading", "; ".join(readings) + ".")
-    if claim.proxy:
-        yield Fact("Stand-in", f"{claim.proxy}.")
-    # of a graded claim each bound once: the table of its coordinates has the rest
-    told = {(one.noun, one.origin, one.why): one for one in reversed(claim.headline)}
-    for one in claim.headline[:4] if not claim.grades else reversed(told.values()):
-        cannot = " *Tells little: no null clearly misses it.*" if one.cannot_fail else ""
-        why = f": {one.why}" if one.why else ""
-        said = one.words if one.words.startswith(one.noun) else f"{one.noun}: {one.words}"
-        yield Fact("Effect", f"{said} ({one.origin}{why}).{cannot}")
-    if claim.nulls:
-        yield Fact("Nulls", "; ".join(_arm(one) for one in claim.nulls) + ".")
-    if claim.ablations:
-        yield Fact("Without", "; ".join(_ablation(one) for one in claim.ablations) + ".")
-    if flips := [one for one in claim.alternatives if one.flips]:
-        scale = AT_REDUCED_SCALE if any(one.tier for one in flips) else ""
-        yield Fact("Hangs on", "; ".join(_arm(one) for one in flips) + f"{scale}.")
-    if claim.certainty.reasons:
+def _facts(claim: ClaimText) -> Iterator[Fact]:
+    answer = claim.answer
+    own = f"as run: {claim.own}" if claim.own else ""
+    if readings := [*(_arm(claim, one) for one in answer.readings), *filter(None, [own])]:
+        yield Fact("Other reading" if answer.readings else "Reading", "; ".join(readings) + ".")
+    if answer.proxy:
+        yield Fact("Stand-in", f"{answer.proxy}.")
+    yield from _effects(claim)
+    if answer.nulls:
+        yield Fact("Nulls", "; ".join(_arm(claim, one) for one in answer.nulls) + ".")
+    if answer.ablations:
+        yield Fact("Without", "; ".join(_ablation(claim, one) for one in answer.ablations) + ".")
+    if flips := answer.flips:
+        scale = AT_REDUCED_SCALE if any(map(claim.is_smaller, flips)) else ""
+        yield Fact("Hangs on", "; ".join(_arm(claim, one) for one in flips) + f"{scale}.")
+    if answer.reasons:
         yield Fact("Why not surer", f"{certainty_words(claim)}.")
-    if claim.support:
-        yield Fact("Also said", "; ".join(_arm(one) for one in claim.support) + ".")
-    if claim.notes:
-        yield Fact("Stricter (ours)", "; ".join(_arm(one) for one in claim.notes) + ".")
-    if claim.constructed is not None and claim.constructed.n:
-        yield Fact("Built by hand", f"{_arm(claim.constructed)}.")
-    if claim.reported:
-        yield Fact("Reported", "; ".join(f"{r['says']} ({r['locator']})" for r in claim.reported))
+    for label, checks in (("Also said", claim.support), ("Stricter (ours)", claim.notes)):
+        if checks:
+            yield Fact(label, "; ".join(f"{said}: {_counts(one)}" for said, one in checks) + ".")
+    if answer.constructed is not None and answer.constructed.n:
+        yield Fact("Built by hand", f"{_arm(claim, answer.constructed)}.")
+    if reported := claim.claim.reported:
+        yield Fact("Reported", "; ".join(f"{one.says} ({one.locator})" for one in reported))
     trained = claim.base.trained
     if trained is not None:
         yield Fact("Training", f"loss {number(trained[0])} → {number(trained[1])}.")
 
 
-def _arm(arm: ArmModel) -> str:
-    void = f", {arm.void} void" if arm.void else ""
+def _effects(claim: ClaimText) -> Iterator[Fact]:
+    pairs = [*enumerate(claim.base.estimates)]
+    # of a graded claim each bound once: the table of its coordinates has the rest
+    told = {(claim.noun(e), e.limit.origin, e.limit.why): (place, e) for place, e in pairs[::-1]}
+    for place, one in pairs[:4] if not claim.answer.grades else reversed(told.values()):
+        cannot = place in claim.answer.cannot_fail
+        little = " *Tells little: no null clearly misses it.*" if cannot else ""
+        why = f": {one.limit.why}" if one.limit.why else ""
+        words, noun = claim.said(one), claim.noun(one)
+        said = words if words.startswith(noun) else f"{noun}: {words}"
+        yield Fact("Effect", f"{said} ({one.limit.origin}{why}).{little}")
+
+
+def _arm(claim: ClaimText, arm: ArmAnswer) -> str:
     numbers = [one for one in arm.estimates if one.median is not None]
     telling = next((one for one in numbers if not one.met), numbers[0] if numbers else None)
-    missed = arm.role == "reading" and arm.decision == "missed"
-    typical = f" ({_number(telling)})" if telling is not None else ""
-    return f"{arm.words}: {counts_of(arm)}{void}{typical if arm.role == 'null' or missed else ''}"
+    missed = arm.role is Role.READING and arm.decision is Decision.MISSED
+    shown = telling is not None and (arm.role is Role.NULL or missed)
+    typical = f" ({_number(claim, telling)})" if telling is not None and shown else ""
+    return f"{claim.arm(arm)}: {_counts(arm)}{typical}"
 
 
-def _number(one: EstimateModel) -> str:
+def _counts(arm: ArmAnswer) -> str:
+    return f"{counts_of(arm)}{f', {arm.void} void' if arm.void else ''}"
+
+
+def _number(claim: ClaimText, one: Estimate) -> str:
     """The typical run's number in a few words."""
+    figure = figure_of(one)
     if one.name == "place":
-        return f"{one.figure} of the gap"
+        return f"{figure} of the gap"
     if one.name == "law":
         return f"law's fit over its best rival's {number(one.median or 0.0)}"
-    noun = {"beats": "", "exponent": "exponent "}.get(one.name, f"{one.noun} ")
-    return f"{noun}{one.figure}"
+    noun = {"beats": "", "exponent": "exponent "}.get(one.name, f"{claim.noun(one)} ")
+    return f"{noun}{figure}"
 
 
-def counts_of(arm: ArmModel) -> str:
+def counts_of(arm: ArmAnswer) -> str:
     """Return how many runs say yes; where their mean decides otherwise, that it does."""
     means = [one for one in arm.estimates if one.mean is not None]
     if not arm.n:
         return "not run" if not arm.void else "no valid run"
-    if arm.decision == "missed" and means and arm.yes == arm.n:
+    if arm.decision is Decision.MISSED and means and arm.yes == arm.n:
         return f"missed by the mean of {arm.n}"
     return of(arm.yes, arm.n)
 
 
-def _ablation(arm: ArmModel) -> str:
-    said = WITHOUT[Specificity(arm.specificity or "open")]
-    pair = ""
-    if arm.effects is not None:
-        pair = f", {number(arm.effects[0])} against {number(arm.effects[1])}"
-    return f"{said} {arm.lacks} ({counts_of(arm)}{pair})"
+def _ablation(claim: ClaimText, arm: AblationAnswer) -> str:
+    effects = claim.effects(arm)
+    pair = f", {effects}" if effects else ""
+    return f"{WITHOUT[arm.specificity]} {claim.lacks(arm)} ({counts_of(arm)}{pair})"
 
 
-def grade_rows(claim: ClaimModel) -> list[tuple[str, str, str, str, str]]:
+def grade_rows(claim: ClaimText) -> list[tuple[str, str, str, str, str]]:
     """Return a row for each coordinate: coordinate, runs, typical run, worst run, decision."""
     rows = []
-    for one in claim.grades:
+    for one in claim.answer.grades:
         first = one.estimates[0] if one.estimates else None
         typical = number(first.median) if first and first.median is not None else "none"
         worst = number(first.worst) if first and first.worst is not None else "none"
-        at = f"{one.at}" if one.primary else f"{one.at} (not primary)"
-        rows.append((at, of(one.yes, one.n), typical, worst, one.decision))
+        at = f"{one.at}" if claim.is_primary(one) else f"{one.at} (not primary)"
+        rows.append((at, of(one.yes, one.n), typical, worst, one.decision.value))
     return rows
 
 
-def at_once(claim: ClaimModel) -> str:
+def at_once(claim: ClaimText) -> str:
     """Return how many runs say yes at several primary coordinates at once; else nothing."""
-    primary = [at_words(one.at) for one in claim.grades if one.primary and one.at is not None]
+    grades = [one for one in claim.answer.grades if claim.is_primary(one)]
+    primary = [at_words(one.at) for one in grades if one.at is not None]
     if len(primary) < 2:
         return ""
-    return f"{of(claim.runs.yes, claim.runs.n)} at {claim.symbol} = {listed(primary)} at once"
+    return f"{of(claim.base.yes, claim.base.n)} at {claim.symbol} = {listed(primary)} at once"
 
 
-def setting_line(row: dict[str, object]) -> str:
-    """Return one setting with value and source."""
-    name = f"{row['experiment']}.{row['name']}" if row["experiment"] else f"{row['name']}"
-    where = row["locator"] or row["why"] or ""
-    value = row["value"]
-    text = setting_value(tuple(value) if isinstance(value, list) else value)  # type: ignore[arg-type]
-    return f"{name} = {text} ({row['source']}{f', {where}' if where else ''})"
+def settings(card: Scorecard) -> list[str]:
+    """Return every setting with value and source, the shared ones first."""
+    own = [(f"{e}.", one.settings) for e, one in card.audit.experiments.items()]
+    return [
+        _setting(f"{experiment}{name}", setting, setting.at(card.scale))
+        for experiment, named in (("", card.audit.settings), *own)
+        for name, setting in named.items()
+    ]
+
+
+def _setting(name: str, setting: Setting, value: SettingValue) -> str:
+    where = setting.locator or setting.why
+    return f"{name} = {setting_value(value)} ({setting.source}{f', {where}' if where else ''})"
+
+
+def measurements(card: Scorecard) -> list[tuple[str, Declaration]]:
+    """Return every measurement with its name, the shared ones first."""
+    own = [one.measurements for one in card.audit.experiments.values()]
+    return [pair for named in (card.audit.measurements, *own) for pair in named.items()]

@@ -10,30 +10,46 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from reproaudit.audit.model import Audit
-from reproaudit.judge import Level, Outcome
-from reproaudit.report.model import ArmModel, ChoiceModel, ClaimModel
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.checks import Provenance
+from reproaudit.report.choices import Choice, choices_of
+from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import at_words, counted, listed, number, of, several
-from reproaudit.report.words import AT_REDUCED_SCALE
+from reproaudit.report.words import AT_REDUCED_SCALE, brief, figure_of
+from reproaudit.stats.binomial import Decision
+from reproaudit.verdict import (
+    ArmAnswer,
+    ClaimAnswer,
+    Level,
+    Outcome,
+    ReasonKind,
+    Scorecard,
+    Specificity,
+    Status,
+)
 
 MOST_CLAIMS = 4
 """The most claims that the paragraph names; the others are counted."""
 
 
-def summary(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> tuple[str, ...]:
+def summary(card: Scorecard) -> tuple[str, ...]:
     """Return the paragraph's sentences, the main claim first, then what does not simply hold."""
+    claims = texts_of(card)
     if not claims:
         return ("No claim of this paper is judged; its documentation is.",)
-    if tier == "smoke":
-        failed = [one.name for one in claims if any(run.status == "failed" for run in one.per_run)]
+    if card.tier == "smoke":
+        failed = [
+            one.name for one in claims if any(r.status is Status.FAILED for r in one.base.runs)
+        ]
         if failed:
             return (f"The smoke tier judges nothing; runs of {listed(failed)} failed.",)
         return ("The smoke tier shows that every experiment runs; it judges nothing.",)
+    sure = card.scale == "paper"
     ordered = sorted(claims, key=_weight)
-    named = [one for one in ordered if one.main or _weight(one) < PLAIN][:MOST_CLAIMS]
-    sentences = [_opening(audit, tier, claims)]
-    sentences += [_sentence(one, tier == "paper") for one in named]
-    sentences += _rest([one for one in claims if one not in named], tier == "paper")
+    named = [one for one in ordered if one.claim.main or _weight(one) < PLAIN][:MOST_CLAIMS]
+    sentences = [_opening(card.audit, card.scale, claims)]
+    sentences += [_sentence(one, sure) for one in named]
+    sentences += _rest([one for one in claims if one not in named], sure)
     return tuple(sentences)
 
 
@@ -41,62 +57,66 @@ PLAIN = 6
 """The weight of a claim that simply holds."""
 
 
-def _weight(claim: ClaimModel) -> int:
+def _weight(claim: ClaimText) -> int:
     """The order: main claim, missed, partly, open, by guess, not in every run, the plain ones."""
-    outcome = Outcome(claim.outcome)
-    if claim.main:
+    answer = claim.answer
+    if claim.claim.main:
         return 0
-    if outcome in (Outcome.NOT_SUPPORTED, Outcome.FAILED):
+    if answer.outcome in (Outcome.NOT_SUPPORTED, Outcome.FAILED):
         return 1
-    if outcome is Outcome.PARTLY_SUPPORTED:
+    if answer.outcome is Outcome.PARTLY_SUPPORTED:
         return 2
-    if outcome in (Outcome.UNDECIDED, Outcome.NOT_TESTED):
+    if answer.outcome in (Outcome.UNDECIDED, Outcome.NOT_TESTED):
         return 3
-    if any(one.decision != "met" and one.n for one in claim.readings):
+    if any(one.decision is not Decision.MET and one.n for one in answer.readings):
         return 3
-    if any(one.flips for one in claim.alternatives):
+    if answer.flips:
         return 4
-    if claim.runs.yes < claim.runs.n or any(one.decision != "met" for one in claim.grades):
+    if claim.base.yes < claim.base.n or _breaks(claim):
         return 5
     return PLAIN
 
 
-def _sentence(claim: ClaimModel, sure: bool) -> str:
-    said = _said_of(claim, sure)
-    return f"{said} It ran on a stand-in: {claim.proxy}." if claim.proxy else said
+def _breaks(claim: ClaimText) -> bool:
+    return any(one.decision is not Decision.MET for one in claim.answer.grades)
 
 
-def _said_of(claim: ClaimModel, sure: bool) -> str:
-    outcome = Outcome(claim.outcome)
-    name = "Main claim" if claim.main else _name(claim)
-    aside = ["partly supported"] if outcome is Outcome.PARTLY_SUPPORTED else []
-    if sure and claim.certainty.level is not None:
-        aside.append(f"certainty {claim.certainty.level}")
+def _sentence(claim: ClaimText, sure: bool) -> str:
+    said, proxy = _said_of(claim, sure), claim.answer.proxy
+    return f"{said} It ran on a stand-in: {proxy}." if proxy else said
+
+
+def _said_of(claim: ClaimText, sure: bool) -> str:
+    answer = claim.answer
+    name = "Main claim" if claim.claim.main else _name(claim)
+    aside = ["partly supported"] if answer.outcome is Outcome.PARTLY_SUPPORTED else []
+    if sure and answer.level is not None:
+        aside.append(f"certainty {answer.level}")
     if aside:
         name += f" ({', '.join(aside)})"
-    if outcome in (Outcome.NOT_TESTED, Outcome.FAILED, Outcome.UNDECIDED):
+    if answer.outcome in (Outcome.NOT_TESTED, Outcome.FAILED, Outcome.UNDECIDED):
         return _open(claim, name)
-    if outcome is Outcome.NOT_SUPPORTED:
+    if answer.outcome is Outcome.NOT_SUPPORTED:
         return _fails(claim, name)
-    turned = [one for one in claim.readings if claim.changed_by(one)]
+    turned = [one for one in answer.readings if answer.changed_by(one)]
     if turned:
         return _reading(claim, name, turned)
-    if any(one.decision != "met" for one in claim.grades):
+    if _breaks(claim):
         return _range(claim, name)
-    flipping = [one for one in claim.alternatives if one.flips]
-    return _flips(claim, name, flipping) if flipping else _holds(claim, name)
+    return _flips(claim, name) if answer.flips else _holds(claim, name)
 
 
 # --- the patterns -------------------------------------------------------------------------------
 
 
-def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
-    tested = [one for one in claims if one.outcome not in (Outcome.NOT_TESTED, Outcome.FAILED)]
+def _opening(audit: Audit, tier: TierName, claims: Sequence[ClaimText]) -> str:
+    outcomes = Counter(one.answer.outcome for one in claims)
+    untested = (Outcome.NOT_TESTED, Outcome.FAILED)
+    tested = [one for one in claims if one.answer.outcome not in untested]
     of_all = len(claims) + len(audit.not_audited)
     scale = "at the paper's own scale" if tier == "paper" else "at reduced scale"
-    counts = sorted({one.runs.n for one in tested})
+    counts = sorted({one.base.n for one in tested})
     runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
-    outcomes = Counter(one.outcome for one in claims)
     said = [
         f"{outcomes[one]} {one.value}"
         for one in Outcome
@@ -107,91 +127,98 @@ def _opening(audit: Audit, tier: str, claims: Sequence[ClaimModel]) -> str:
     return f"We tested {len(tested)} of {of_all} listed claims {scale}{each}{how}."
 
 
-def _holds(claim: ClaimModel, name: str) -> str:
-    return f"{name}: {claim.short} in {_runs(claim)} ({claim.typical}){_tail(claim)}."
+def _holds(claim: ClaimText, name: str) -> str:
+    return f"{name}: {_in_runs(claim)} ({claim.typical}){_tail(claim)}."
 
 
-def _fails(claim: ClaimModel, name: str) -> str:
-    built, flipping = claim.constructed, [one for one in claim.alternatives if one.flips]
+def _fails(claim: ClaimText, name: str) -> str:
+    built = claim.answer.constructed
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
-    own = f" with {claim.base.words}" if claim.base.setting is not None else ""
-    read = [one for one in claim.readings if one.n and one.decision == "open"]
-    opened = "".join(f", and in {of(one.yes, one.n)} with {one.words}" for one in read)
-    met = [f"{one.noun} ({one.figure})" for one in claim.headline if one.met and one.figure]
+    read = [one for one in claim.answer.readings if one.n and one.decision is Decision.OPEN]
+    opened = "".join(f", and in {of(one.yes, one.n)} with {claim.arm(one)}" for one in read)
+    told = [(one, figure_of(one)) for one in claim.base.estimates if one.met]
+    met = [f"{claim.noun(one)} ({figure})" for one, figure in told if figure]
     as_asked = f"; the bound on {listed(met)} is met" if met else ""
     return (
-        f"{name} is not supported: {claim.short} in {_runs(claim)}{own} "
-        f"({claim.typical}){opened}{as_asked}{by_hand}{_hangs(flipping)}."
+        f"{name} is not supported: {_in_runs(claim)}{_own(claim)} "
+        f"({claim.typical}){opened}{as_asked}{by_hand}{_hangs(claim)}."
     )
 
 
-def _open(claim: ClaimModel, name: str, *, briefly: bool = False) -> str:
-    why = claim.certainty.reasons[0].words if claim.certainty.reasons else claim.effect
-    verb = {"undecided": "is open", "not tested": "is not tested"}.get(claim.outcome, "failed")
-    runs = f"; {claim.short} in {_runs(claim)}" if claim.runs.n and not briefly else ""
+def _open(claim: ClaimText, name: str, *, briefly: bool = False) -> str:
+    reasons = claim.answer.reasons
+    why = claim.why(reasons[0]) if reasons else claim.effect
+    verbs = {Outcome.UNDECIDED: "is open", Outcome.NOT_TESTED: "is not tested"}
+    verb = verbs.get(claim.answer.outcome, "failed")
+    runs = f"; {_in_runs(claim)}" if claim.base.n and not briefly else ""
     return f"{name} {verb}: {why}{runs}."
 
 
-def _reading(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
-    own = f" with {claim.base.words}" if claim.base.setting is not None else ""
+def _reading(claim: ClaimText, name: str, others: Sequence[ArmAnswer]) -> str:
     each = [
-        f"{of(one.yes, one.n)} with {_value(one)}{_figure(claim, one)}"
-        f"{', which leaves it open' if one.decision == 'open' else ''}"
+        f"{of(one.yes, one.n)} with {_value(claim, one)}{_figure(claim, one)}"
+        f"{', which leaves it open' if one.decision is Decision.OPEN else ''}"
         for one in others
     ]
     return (
-        f"{name}: {claim.short} in {_runs(claim)}{own} ({claim.typical}), "
+        f"{name}: {_in_runs(claim)}{_own(claim)} ({claim.typical}), "
         f"but in {listed(each)}{_tail(claim)}."
     )
 
 
-def _figure(claim: ClaimModel, arm: ArmModel) -> str:
+def _own(claim: ClaimText) -> str:
+    return f" with {claim.own}" if claim.own else ""
+
+
+def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
     """The number of another arm that answers to the claim's own in the row."""
-    if claim.shown is None or not arm.estimates or arm.decision == "open":
+    if claim.place is None or not arm.estimates or arm.decision is Decision.OPEN:
         return ""
-    found = arm.estimates[claim.shown].figure
+    found = figure_of(arm.estimates[claim.place])
     return f" ({found})" if found else ""
 
 
-def _value(arm: ArmModel) -> str:
+def _value(claim: ClaimText, arm: ArmAnswer) -> str:
     """A reading with its source: steps between redraws 100 on the card."""
-    return " ".join(filter(None, (arm.words, arm.source)))
+    return " ".join(filter(None, (claim.arm(arm), claim.source(arm))))
 
 
-def _flips(claim: ClaimModel, name: str, others: Sequence[ArmModel]) -> str:
-    return f"{name}: {claim.short} in {_runs(claim)} ({claim.typical}){_hangs(others)}."
+def _flips(claim: ClaimText, name: str) -> str:
+    return f"{name}: {_in_runs(claim)} ({claim.typical}){_hangs(claim)}."
 
 
-def _hangs(others: Sequence[ArmModel]) -> str:
+def _hangs(claim: ClaimText) -> str:
     """On which guesses an answer hangs, each setting by its first value that changes it."""
+    others = claim.answer.flips
     if not others:
         return ""
-    first = {one.setting: one for one in reversed(others)}
+    first = {one.varied.setting: one for one in reversed(others) if one.varied is not None}
     alike: dict[str, list[str]] = {}
     for one in reversed(first.values()):
-        alike.setdefault(of(one.yes, one.n), []).append(one.words)
+        alike.setdefault(of(one.yes, one.n), []).append(claim.arm(one))
     each = [f"in {count} with {' or '.join(words)}" for count, words in alike.items()]
-    scale = AT_REDUCED_SCALE if any(one.tier for one in others) else ""
+    scale = AT_REDUCED_SCALE if any(map(claim.is_smaller, others)) else ""
     return f", but {several(each, MOST_FLIPS)} (unstated{scale})"
 
 
-def _range(claim: ClaimModel, name: str) -> str:
-    at: dict[str, list[str]] = {"met": [], "missed": [], "open": []}
-    for one in claim.grades:
+def _range(claim: ClaimText, name: str) -> str:
+    at: dict[Decision, list[str]] = {one: [] for one in Decision}
+    for one in claim.answer.grades:
         if one.at is not None:
-            count = "" if one.decision == "met" else f" ({of(one.yes, one.n)})"
+            count = "" if one.decision is Decision.MET else f" ({of(one.yes, one.n)})"
             at[one.decision].append(f"{at_words(one.at)}{count}")
-    said = f"at {claim.symbol} = {listed(at['met'])}" if at["met"] else f"at no {claim.symbol}"
-    for where, decision in (("not at", "missed"), ("open at", "open")):
-        if at[decision] and at["met"]:
+    met, symbol = at[Decision.MET], claim.symbol
+    said = f"at {symbol} = {listed(met)}" if met else f"at no {symbol}"
+    for where, decision in (("not at", Decision.MISSED), ("open at", Decision.OPEN)):
+        if at[decision] and met:
             said += f", {where} {listed(at[decision])}"
-    return f"{name}: {claim.short} {said}{_tail(claim)}."
+    return f"{name}: {claim.claim.short} {said}{_tail(claim)}."
 
 
-def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
-    supported = [one for one in others if one.outcome == Outcome.SUPPORTED]
-    whole = [one for one in supported if one.runs.yes == one.runs.n]
-    left = [one for one in others if one.outcome != Outcome.SUPPORTED]
+def _rest(others: Sequence[ClaimText], sure: bool) -> Iterator[str]:
+    supported = [one for one in others if one.answer.outcome is Outcome.SUPPORTED]
+    whole = [one for one in supported if one.base.yes == one.base.n]
+    left = [one for one in others if one.answer.outcome is not Outcome.SUPPORTED]
     if whole:
         plain = [one for one in whole if not _exception(one)]
         each = [_by_level(plain, sure)] if plain else []
@@ -199,7 +226,7 @@ def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
         its = "its" if len(whole) == 1 else "their"
         yield f"Also supported in all {its} runs: {'; '.join(each)}."
     if rest := [one for one in supported if one not in whole]:
-        each = [f"{_by_level([one], sure)}, {of(one.runs.yes, one.runs.n)}" for one in rest]
+        each = [f"{_by_level([one], sure)}, {of(one.base.yes, one.base.n)}" for one in rest]
         yield f"{'Supported' if whole else 'Also supported'}: {'; '.join(each)}."
     if len(left) == 1:
         yield _open(left[0], _name(left[0]), briefly=True)
@@ -207,11 +234,11 @@ def _rest(others: Sequence[ClaimModel], sure: bool) -> Iterator[str]:
         yield f"See below for {listed([_name(one).lower() for one in left])}."
 
 
-def _by_level(claims: Sequence[ClaimModel], sure: bool) -> str:
+def _by_level(claims: Sequence[ClaimText], sure: bool) -> str:
     """Names of claims, with how sure we are: a and b (high); c (low)."""
     levels: dict[str, list[str]] = {level: [] for level in ("", *Level)}
     for one in claims:
-        levels[(sure and one.certainty.level) or ""].append(one.name)
+        levels[(sure and one.answer.level) or ""].append(one.name)
     return "; ".join(
         f"{listed(names)}{f' ({level})' if level else ''}"
         for level, names in levels.items()
@@ -219,124 +246,123 @@ def _by_level(claims: Sequence[ClaimModel], sure: bool) -> str:
     )
 
 
-def _exception(claim: ClaimModel) -> str:
+def _exception(claim: ClaimText) -> str:
     """Where a supported claim does not hold: under a reading, a guess, at a coordinate; else ''."""
-    read = [one for one in claim.readings if one.n and one.decision != "met"]
-    if read:
-        return f", but {of(read[0].yes, read[0].n)} with {read[0].words}"
-    flips = [one for one in claim.alternatives if one.flips]
-    if flips:
-        return f", but {of(flips[0].yes, flips[0].n)} with {flips[0].words}"
-    found = min(claim.grades, key=lambda one: one.yes - one.n, default=None)
+    answer = claim.answer
+    read = [one for one in answer.readings if one.n and one.decision is not Decision.MET]
+    if turned := [*read, *answer.flips]:
+        return f", but {of(turned[0].yes, turned[0].n)} with {claim.arm(turned[0])}"
+    found = min(answer.grades, key=lambda one: one.yes - one.n, default=None)
     if found is None or found.yes == found.n or found.at is None:
         return ""
     return f", but {of(found.yes, found.n)} at {claim.symbol} = {at_words(found.at)}"
 
 
-def _name(claim: ClaimModel) -> str:
+def _name(claim: ClaimText) -> str:
     words = claim.name.replace("-", " ")
     return words[:1].upper() + words[1:]
 
 
-def _runs(claim: ClaimModel) -> str:
-    return f"{of(claim.runs.yes, claim.runs.n)} runs"
+def _in_runs(claim: ClaimText) -> str:
+    return f"{claim.claim.short} in {of(claim.base.yes, claim.base.n)} runs"
 
 
-def _tail(claim: ClaimModel) -> str:
+def _tail(claim: ClaimText) -> str:
     """Where the other runs end, or what is left without a part of the mechanism."""
     if claim.elsewhere:
         return f"; {claim.elsewhere}"
     said = []
-    for one in claim.ablations:
-        if one.specificity == "smaller" and one.effects:
-            said.append(f"without {one.lacks} by less, {number(one.effects[0])}-fold")
-        elif one.specificity != "open":
-            said.append(f"without {one.lacks} in {of(one.yes, one.n)}")
+    for one in claim.answer.ablations:
+        lacks, effects = claim.lacks(one), claim.effects(one)
+        if one.specificity is Specificity.SMALLER and effects:
+            said.append(f"without {lacks} by less, {number(one.effect or 0.0)}-fold")
+        elif one.specificity is not Specificity.OPEN:
+            said.append(f"without {lacks} in {of(one.yes, one.n)}")
     return f"; {listed(said)}" if said else ""
 
 
 # --- the two notes ------------------------------------------------------------------------------
 
 
-def ours(
-    audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel], earlier: int
-) -> str:
+def ours(card: Scorecard) -> str:
     """Return what is due to the audit's own choices, complete, in a few short sentences."""
-    return " ".join(_ours(audit, claims, unstated, earlier))
+    claims = texts_of(card)
+    found = (*_bounds(claims), *_graded(claims), *_worded(claims), *_guessed(card))
+    earlier = ("We set the bounds knowing earlier results.",) if card.earlier_results else ()
+    return " ".join((*found, *earlier))
 
 
-def _ours(
-    audit: Audit, claims: Sequence[ClaimModel], unstated: Sequence[ChoiceModel], earlier: int
-) -> Iterator[str]:
+def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:
     turned = [
-        f"{one.name} ({reason.brief})"
-        for one in claims
-        for reason in one.certainty.reasons
-        if reason.brief
+        f"{one.name} ({said})" for one in claims for r in one.answer.reasons if (said := brief(r))
     ]
+    origins = {one.limit.origin for claim in claims for one in claim.base.estimates}
     if turned:
         yield f"Another bound of ours would change {listed(turned)}."
-    elif any(one.origin == "ours" for claim in claims for one in claim.headline):
+    elif Provenance.OURS in origins:
         yield "Our bounds, halved or doubled, change no answer."
+
+
+def _graded(claims: Sequence[ClaimText]) -> Iterator[str]:
     graded: dict[str, list[str]] = {}
-    for claim, source in zip(claims, audit.claims, strict=False):
-        if source.grade is not None and source.grade.origin == "ours":
-            place = f"{claim.symbol} = {listed(_primary(claim))}"
-            graded.setdefault(place, []).append(claim.name)
+    for one in claims:
+        if one.claim.grade is not None and one.claim.grade.origin == "ours":
+            graded.setdefault(f"{one.symbol} = {listed(_primary(one))}", []).append(one.name)
     chosen = [
         f"{listed(names) if len(names) < 3 else counted(len(names), 'claim')} at {place}"
         for place, names in graded.items()
     ]
     if chosen:
         yield f"We judged {listed(chosen)}."
+
+
+def _worded(claims: Sequence[ClaimText]) -> Iterator[str]:
     for wording, said in (("recalled", "We worded from memory"), ("derived", "We derived")):
-        if names := [one.name for one in claims if one.wording == wording]:
+        if names := [one.name for one in claims if one.claim.wording == wording]:
             yield f"{said}: {several(names, MOST_NAMES)}."
-    guessed = _names(one for one in unstated if not one.reading)
-    unvaried = _names(one for one in unstated if not one.reading and not one.answers)
+
+
+def _guessed(card: Scorecard) -> Iterator[str]:
+    choices = choices_of(card)
+    guessed = _names(one for one in choices if not one.reading)
+    unvaried = _names(one for one in choices if not one.reading and not one.answers)
     if guessed:
-        kinds = {reason.kind for one in claims for reason in one.certainty.reasons}
-        part = ", not for every claim" if "guess not varied" in kinds else ""
+        kinds = {reason.kind for one in card.claims for reason in one.reasons}
+        part = ", not for every claim" if ReasonKind.GUESS_NOT_VARIED in kinds else ""
         some = len(guessed) - len(unvaried)
         varied = f"{some}{part}" if some else "none"
         yield f"We guessed {counted(len(guessed), 'setting')} and varied {varied}."
-    if earlier:
-        yield "We set the bounds knowing earlier results."
 
 
-def _primary(claim: ClaimModel) -> list[str]:
-    places = [one.at for one in claim.grades if one.primary and one.at is not None]
+def _primary(claim: ClaimText) -> list[str]:
+    grades = [one for one in claim.answer.grades if claim.is_primary(one)]
+    places = [one.at for one in grades if one.at is not None]
     return [at_words(one) for one in sorted(places, key=lambda one: (str(type(one)), one))]
 
 
-def authors_should_state(audit: Audit, unstated: Sequence[ChoiceModel]) -> str:
+def authors_should_state(card: Scorecard) -> str:
     """Return what sources state differently, and what was found in none of those that we read."""
-    readings: dict[str, list[ChoiceModel]] = {}
-    for one in unstated:
+    choices = choices_of(card)
+    readings: dict[str, list[Choice]] = {}
+    for one in choices:
         if one.reading:
             readings.setdefault(one.words, []).append(one)
     differ = [name if len(same) > 1 else _said(same[0]) for name, same in readings.items()]
     missing = _names(
         one
-        for one in sorted(unstated, key=lambda one: (not one.changes, bool(one.answers)))
+        for one in sorted(choices, key=lambda one: (not one.changes, bool(one.answers)))
         if not one.reading
     )
-    read = listed(audit.paper.read) or "what we read"
+    read = listed(card.paper.read) or "what we read"
     parts = [f"which value holds: {listed(differ)}"] if differ else []
     parts += [f"{several(missing, MOST_NAMES)}, not found in {read}"] if missing else []
     return f"{'; '.join(parts)}." if parts else "nothing that we had to guess."
 
 
-def _said(one: ChoiceModel) -> str:
+def _said(one: Choice) -> str:
     if one.answers and not one.changes:
         return one.words
     return f"{one.words} ({one.said}{'' if one.answers else ', not run'})"
-
-
-def choice_name(one: ChoiceModel) -> str:
-    """Return what a page calls a choice; an experiment's own with the experiment."""
-    experiment = one.setting.rpartition(".")[0].replace("_", " ")
-    return f"{one.words} in {experiment}" if experiment else one.words
 
 
 MOST_FLIPS = 3
@@ -346,11 +372,11 @@ MOST_NAMES = 5
 """The most settings that a note names; the others are counted."""
 
 
-def _names(found: Iterable[ChoiceModel]) -> list[str]:
+def _names(found: Iterable[Choice]) -> list[str]:
     return list(dict.fromkeys(one.words for one in found))
 
 
-def closing(claims: Sequence[ClaimModel]) -> str:
+def closing(claims: Sequence[ClaimAnswer]) -> str:
     """Return one line with the counts of outcomes, failures first."""
     found = Counter(one.outcome for one in claims)
     counts = [f"{found[one]} {one.value}" for one in reversed(Outcome) if found[one]]

@@ -12,29 +12,34 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
-from pydantic import Field
 
-from reproaudit.judge import Outcome
+from reproaudit.declarations import StrictModel
+from reproaudit.report.chart import picture
+from reproaudit.report.claims import texts_of
+from reproaudit.report.documentation import documentation_of
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
 from reproaudit.report.html import register_html
-from reproaudit.report.model import ClaimBase, ClaimModel, ReportModel, Scorecard
+from reproaudit.report.paragraph import summary
 from reproaudit.report.printable import clean
 from reproaudit.report.words import look
 from reproaudit.running.files import write_whole
+from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"
 REGISTER_VERSION = 3
 
 
-class ClaimEntry(ClaimBase):
+class ClaimEntry(StrictModel):
     """A claim in the register."""
 
+    id: str
+    """The claim's id, ``slug.name``."""
     short: str
     """The claim as a clause."""
-    outcome: str
+    outcome: Outcome
     """The conclusion."""
-    certainty: str | None
+    certainty: Level | None
     """How sure."""
     yes: int
     """The runs that say yes."""
@@ -43,8 +48,13 @@ class ClaimEntry(ClaimBase):
     phrase: str
     """The weightiest that no other field shows."""
 
+    @property
+    def name(self) -> str:
+        """The claim's name within its paper."""
+        return self.id.partition(".")[2]
 
-class PaperEntry(ReportModel):
+
+class PaperEntry(StrictModel):
     """A paper in the register."""
 
     slug: str
@@ -65,11 +75,9 @@ class PaperEntry(ReportModel):
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
     """Its claims."""
-    main: ClaimModel | None = Field(default=None, exclude=True)
-    """Its main claim, whose figure the page shows."""
 
 
-class Register(ReportModel):
+class Register(StrictModel):
     """The papers of one tier."""
 
     schema_version: int = REGISTER_VERSION
@@ -93,7 +101,7 @@ def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
     """
     given: dict[str, dict[Path, Scorecard]] = {}
     for one in papers:
-        slug = folder_name(one.paper.get("slug"))
+        slug = folder_name(one.paper.slug)
         if one.origin is None:
             given.setdefault(one.tier, {})[out / folder_name(one.tier) / slug] = one
     return tuple(_write_tier(out / tier, tier, cards) for tier, cards in given.items())
@@ -110,20 +118,27 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     places = sorted({*(file.parent for file in files), *given})
     cards = {place: given.get(place) or _read(place) for place in places}
     found = {place: card for place, card in cards.items() if card is not None}
-    ordered = sorted(found, key=lambda one: (str(found[one].paper["slug"]), len(one.parts)))
+    ordered = sorted(found, key=lambda one: (found[one].paper.slug, len(one.parts)))
     for place in (one for one in ordered if found[one].origin is None):
         _update(place / "badge.svg", paper_badge(found[place]))
         claims, badges = found[place].claims, place / "badges"
         for claim in claims:
             _update(badges / f"{claim.id}.svg", claim_badge(claim))
-        for old in badges.glob(f"{found[place].paper['slug']}.*.svg"):
+        for old in badges.glob(f"{found[place].paper.slug}.*.svg"):
             if old.stem not in {one.id for one in claims}:
                 old.unlink()
     register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
-    _update(folder / PAGE, register_html(register))
+    pairs = zip(register.papers, ordered, strict=True)
+    pictures = {one.page: _picture(found[place]) for one, place in pairs}
+    _update(folder / PAGE, register_html(register, pictures))
     return folder / PAGE
+
+
+def _picture(card: Scorecard) -> Markup:
+    """The main claim's figure in small."""
+    return next((picture(one) for one in texts_of(card) if one.claim.main), Markup())
 
 
 def _read(place: Path) -> Scorecard | None:
@@ -135,28 +150,28 @@ def _read(place: Path) -> Scorecard | None:
 
 def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
     """Return a paper's entry."""
+    documented = documentation_of(card.audit, card.reviews)
     return PaperEntry(
-        slug=str(card.paper["slug"]),
-        title=str(card.paper["title"]),
-        venue=f"{card.paper['venue']} {card.paper['year']}",
-        sentence=card.summary[0] if card.summary else "",
-        documented=card.documentation["reviewed"],
-        of=card.documentation["of"],
+        slug=card.paper.slug,
+        title=card.paper.title,
+        venue=f"{card.paper.venue} {card.paper.year}",
+        sentence=summary(card)[0],
+        documented=documented.reviewed,
+        of=documented.of,
         page=f"{place.relative_to(folder).as_posix()}/scorecard.html",
-        origin=None if card.origin is None else str(card.origin["who"]),
+        origin=None if card.origin is None else card.origin.who,
         claims=tuple(
             ClaimEntry(
-                id=one.id,
-                short=one.short,
-                outcome=one.outcome,
-                certainty=one.certainty.level,
-                yes=one.runs.yes,
-                n=one.runs.n,
+                id=one.answer.id,
+                short=one.claim.short,
+                outcome=one.answer.outcome,
+                certainty=one.answer.level,
+                yes=one.base.yes,
+                n=one.base.n,
                 phrase=one.phrase,
             )
-            for one in card.claims
+            for one in texts_of(card)
         ),
-        main=next((one for one in card.claims if one.main and one.figure is not None), None),
     )
 
 
@@ -200,10 +215,10 @@ CHARACTER = 6.4
 """Mean width of a character of 11 px; the picture stretches its text to the room it has."""
 
 
-def claim_badge(claim: ClaimModel) -> str:
+def claim_badge(claim: ClaimAnswer) -> str:
     """Return a claim's badge: its id, outcome and certainty."""
     how = look(claim.outcome)
-    level = f", {claim.certainty.level}" if claim.certainty.level else ""
+    level = f", {claim.level}" if claim.level else ""
     return _badge(claim.id, [(f"{how.mark} {claim.outcome}{level}", how.colour)])
 
 
@@ -211,7 +226,7 @@ def paper_badge(card: Scorecard) -> str:
     """Return a paper's badge: its tier, and how many claims have which outcome."""
     counts = Counter(one.outcome for one in card.claims)
     pieces = [(f"{counts[one]} {one}", look(one).colour) for one in Outcome if counts[one]]
-    return _badge(f"{card.paper['slug']}, {card.tier} tier", pieces or [("no claims", "dim")])
+    return _badge(f"{card.paper.slug}, {card.tier} tier", pieces or [("no claims", "dim")])
 
 
 def _badge(label: str, pieces: Sequence[tuple[str, str]]) -> str:

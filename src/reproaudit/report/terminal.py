@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
-from reproaudit.judge import Level, Outcome
 from reproaudit.records import Record
-from reproaudit.report.model import ClaimModel, Scorecard
+from reproaudit.report.choices import choices_of
+from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import (
     byline,
-    choice_name,
     common_reasons,
     common_words,
     counts_of,
@@ -20,8 +19,9 @@ from reproaudit.report.outline import (
     scale_words,
     share_of,
 )
-from reproaudit.report.paragraph import closing
+from reproaudit.report.paragraph import authors_should_state, closing, ours, summary
 from reproaudit.report.words import look
+from reproaudit.verdict import ArmAnswer, Level, Outcome, ReasonKind, Scorecard
 
 WIDTH = 80
 
@@ -46,86 +46,89 @@ def _report(
 ) -> Iterator[str]:
     yield from _wrapped(_title(card), width)
     if card.origin is not None:
-        who = f"{card.origin['who']} ({card.origin['source']})"
+        who = f"{card.origin.who} ({card.origin.source})"
         yield from _wrapped(f"Not ours: measured by {who}.", width)
     yield ""
-    if card.about:
-        yield from _wrapped(card.about, width)
+    if card.audit.about:
+        yield from _wrapped(card.audit.about, width)
         yield ""
-    yield from _wrapped(" ".join(card.summary), width)
+    yield from _wrapped(" ".join(summary(card)), width)
     yield ""
-    yield from _wrapped(f"The authors should state: {card.authors}", width)
-    yield from _wrapped(f"Ours: {card.ours}", width)
+    yield from _wrapped(f"The authors should state: {authors_should_state(card)}", width)
+    yield from _wrapped(f"Ours: {ours(card)}", width)
     yield ""
-    said = common_reasons(card)
-    yield from _wrapped(common_words(card), width)
-    names = max((len(one.name) for one in card.claims), default=0)
-    for claim in card.claims:
-        level = claim.certainty.level or ""
-        low_high = share_of(claim) if claim.runs.n else ""
+    claims = texts_of(card)
+    said = common_reasons(claims)
+    yield from _wrapped(common_words(claims), width)
+    names = max((len(one.name) for one in claims), default=0)
+    for claim in claims:
+        outcome, level = claim.answer.outcome, claim.answer.level or ""
+        low_high = share_of(claim) if claim.base.n else ""
         yield _cut(
-            f"  {look(claim.outcome).mark} {claim.name:<{names}}  "
-            f"{claim.outcome:<16} {level:<8} {of(claim.runs.yes, claim.runs.n)}  {low_high}",
+            f"  {look(outcome).mark} {claim.name:<{names}}  "
+            f"{outcome:<16} {level:<8} {of(claim.base.yes, claim.base.n)}  {low_high}",
             width,
         )
-        whole = plain or claim.outcome != Outcome.SUPPORTED
+        whole = plain or outcome is not Outcome.SUPPORTED
         if whole:
             yield from fitted(claim.effect, width, "      ")
             more = [claim.phrase, _why(claim, said)]
             yield from fitted("; ".join(filter(None, more)), width, "      ")
-    if choices := [one for one in card.unstated if one.changes]:
+    if choices := [one for one in choices_of(card) if one.changes]:
         yield ""
         yield "Unstated choices that matter"
         for one in choices:
-            yield from fitted(f"{choice_name(one)}: {'; '.join(one.answers)}", width, "  ")
+            yield from fitted(f"{one.name}: {'; '.join(one.answers)}", width, "  ")
 
 
 def run_lines(card: Scorecard) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
-    head = [*_wrapped(_head(card), WIDTH), "", *_wrapped(" ".join(card.summary), WIDTH)]
+    head = [*_wrapped(_head(card), WIDTH), "", *_wrapped(" ".join(summary(card)), WIDTH)]
     yield from head
     if card.tier == "smoke":
         return
     yield ""
     names = max((len(one.name) for one in card.claims), default=0)
-    claims = sorted(card.claims, key=lambda one: look(one.outcome).order)
+    claims = sorted(texts_of(card), key=lambda one: look(one.answer.outcome).order)
     room = max(MOST_RUN_LINES - len(head) - 4, 1)
     shown = len(claims) if len(claims) <= room else room - 1
     for claim in claims[:shown]:
-        mark = f"  {look(claim.outcome).mark} {claim.name:<{names}}  "
-        counts = f"{of(claim.runs.yes, claim.runs.n):<9}"
+        mark = f"  {look(claim.answer.outcome).mark} {claim.name:<{names}}  "
+        counts = f"{of(claim.base.yes, claim.base.n):<9}"
         yield _cut(f"{mark}{counts} {claim.effect}", WIDTH)
     if claims[shown:]:
         yield f"  … and {len(claims) - shown} more"
     yield ""
-    levels = [one.certainty.level for one in card.claims if one.certainty.level is not None]
+    levels = [one.level for one in card.claims if one.level is not None]
     if card.tier == "quick" and levels:
-        best = next(one.value for one in Level if one.value in levels)
+        best = min(levels, key=list(Level).index)
         yield f"Certainty {best} at best: reduced scale."
     yield closing(card.claims)
 
 
 def detail_lines(card: Scorecard) -> Iterator[str]:
     """Yield what `--verbose` adds: every arm of every claim."""
-    for claim in card.claims:
+    for claim in texts_of(card):
         yield ""
-        yield from _wrapped(f"{claim.name}: {claim.says}", WIDTH)
-        yield f"  {claim.locator}"
-        for one in claim.headline:
-            yield from _wrapped(one.words, WIDTH, "  ")
-        for label, arms in (
-            ("at", claim.grades),
-            ("reading", claim.readings),
-            ("support", claim.support),
-            ("note", claim.notes),
-            ("null", claim.nulls),
-            ("without", claim.ablations),
-            ("alternative", claim.alternatives),
-        ):
-            for arm in arms:
-                said = f"{claim.symbol} = {arm.at}" if label == "at" else arm.lacks or arm.words
-                loss = f", loss {_trained(arm.trained)}" if arm.trained else ""
-                yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", WIDTH)
+        yield from _wrapped(f"{claim.name}: {claim.claim.says}", WIDTH)
+        yield f"  {claim.claim.locator}"
+        for one in claim.base.estimates:
+            yield from _wrapped(claim.said(one), WIDTH, "  ")
+        for label, said, arm in _arms(claim):
+            loss = f", loss {_trained(arm.trained)}" if arm.trained else ""
+            yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", WIDTH)
+
+
+def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
+    """Every arm of a claim: what it is to it, its name, its answer."""
+    answer = claim.answer
+    yield from (("at", f"{claim.symbol} = {one.at}", one) for one in answer.grades)
+    yield from (("reading", claim.arm(one), one) for one in answer.readings)
+    yield from (("support", *pair) for pair in claim.support)
+    yield from (("note", *pair) for pair in claim.notes)
+    yield from (("null", claim.arm(one), one) for one in answer.nulls)
+    yield from (("without", claim.lacks(one), one) for one in answer.ablations)
+    yield from (("alternative", claim.arm(one), one) for one in answer.alternatives)
 
 
 def _trained(ends: tuple[float, float]) -> str:
@@ -133,23 +136,23 @@ def _trained(ends: tuple[float, float]) -> str:
 
 
 def _title(card: Scorecard) -> str:
-    return f"{card.paper['title']}. {byline(card)} · {scale_words(card)}"
+    return f"{card.paper.title}. {byline(card)} · {scale_words(card)}"
 
 
 def _head(card: Scorecard) -> str:
     """The paper, its tier, and how many runs took how long."""
     kept = card.records
-    ended = [f"{kept[how]} {how}" for how in ("failed", "diverged") if kept[how]]
+    both = ((kept.failed, "failed"), (kept.diverged, "diverged"))
+    ended = [f"{count} {how}" for count, how in both if count]
     aside = f" ({', '.join(ended)})" if ended else ""
-    runs = f"{counted(kept['count'], 'run')}{aside}, {kept['seconds'] / 60:.1f} core-minutes"
-    return f"{card.paper['slug']} · {scale_words(card)} · {runs}"
+    runs = f"{counted(kept.count, 'run')}{aside}, {kept.seconds / 60:.1f} core-minutes"
+    return f"{card.paper.slug} · {scale_words(card)} · {runs}"
 
 
-def _why(claim: ClaimModel, said: Iterable[str]) -> str:
-    reasons = ", ".join(one.words for one in reasons_of(claim, said))
-    if not reasons:
-        return ""
-    return f"{claim.certainty.level}: {reasons}" if claim.certainty.level else reasons
+def _why(claim: ClaimText, said: Container[ReasonKind]) -> str:
+    reasons = ", ".join(claim.why(one) for one in reasons_of(claim, said))
+    level = claim.answer.level
+    return f"{level}: {reasons}" if reasons and level else reasons
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> Sequence[str]:

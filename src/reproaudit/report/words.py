@@ -1,12 +1,11 @@
-"""The one place where outcomes, reasons and phrases become words; an unknown one fails loudly."""
+"""The one place where outcomes, numbers and reasons become words; an unknown one fails loudly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from reproaudit.audit.model import Audit, Setting, Source
+from reproaudit.audit.model import Audit, Claim, Setting, Source
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind, Side
 from reproaudit.checks.beats import Beats
@@ -15,8 +14,6 @@ from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.stages import Stages
 from reproaudit.declarations import Quantity
-from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
-from reproaudit.judge.model import Estimate
 from reproaudit.report.numbers import (
     apart,
     at_words,
@@ -28,6 +25,16 @@ from reproaudit.report.numbers import (
     stated,
 )
 from reproaudit.stats.binomial import Decision
+from reproaudit.verdict import (
+    ClaimAnswer,
+    Estimate,
+    Level,
+    Outcome,
+    Reason,
+    ReasonKind,
+    Specificity,
+    Varied,
+)
 
 
 @dataclass(frozen=True)
@@ -130,12 +137,12 @@ class Namer:
         found = self._audit.settings_of(experiment).get(name)
         return found.words if found is not None and found.words else name.replace("_", " ")
 
-    def varied(self, experiment: str, name: str, value: SettingValue) -> str:
+    def varied(self, experiment: str, one: Varied) -> str:
         """Return what a page calls a setting at a value: pairs n = 10."""
-        found = self._audit.settings_of(experiment).get(name)
-        text = setting_value(value)
-        called = text if found is None else value_words(found, value)
-        return called if called != text else f"{self.setting(experiment, name)} {text}"
+        found = self._audit.settings_of(experiment).get(one.setting)
+        text = setting_value(one.value)
+        called = text if found is None else value_words(found, one.value)
+        return called if called != text else f"{self.setting(experiment, one.setting)} {text}"
 
     def noun(self, experiment: str, name: str) -> str:
         """Return what a page calls a measurement."""
@@ -199,7 +206,7 @@ def against(typical: str, one: Estimate) -> str:
 
 def bound_of(one: Estimate) -> str:
     """Return a condition's bound in words."""
-    limit, unit = one.limit, one.condition.unit
+    limit, unit = one.limit, one.unit
     if limit.side is Side.WITHIN:
         if limit.relative:
             return f"within {percent(limit.at)} of {stated(limit.target)}"
@@ -207,9 +214,9 @@ def bound_of(one: Estimate) -> str:
             return f"{stated(limit.at)} either way"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     at = stated(limit.at)
-    if one.condition.name == "law":
+    if one.name == "law":
         return "a better fit"
-    if one.condition.name in ("place", "rest") or (unit == "share" and limit.at < 0.1):
+    if one.name in ("place", "rest") or (unit == "share" and limit.at < 0.1):
         at = percent(limit.at)
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
@@ -221,13 +228,13 @@ def typical_words(one: Estimate, noun: str, reference: str = "", *, with_worst: 
     """
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
-        noun = "exponent" if one.condition.name == "exponent" else noun
+        noun = "exponent" if one.name == "exponent" else noun
         return f"{noun} {mean} on average{f' [{low}, {high}]' if with_worst else ''}"
     if one.median is None or one.worst is None:
-        return _NEVER.get(one.condition.name, f"{noun} has no number")
-    template, text = _SAID.get(one.condition.name, _PLAIN)
+        return _NEVER.get(one.name, f"{noun} has no number")
+    template, text = _SAID.get(one.name, _PLAIN)
     text, numbers = text or _text(one), (one.median, one.worst)
-    if one.condition.name == "law" and 0 < min(numbers) <= max(numbers) < 1:
+    if one.name == "law" and 0 < min(numbers) <= max(numbers) < 1:
         rival = "a power or bounded law" if reference == "log t" else "a rival law"
         template = f"{rival} fits {{typical}} times as well as {{reference}}{{worst}}"
         numbers = (1 / one.median, 1 / one.worst)
@@ -238,19 +245,17 @@ def typical_words(one: Estimate, noun: str, reference: str = "", *, with_worst: 
 
 def figure_of(one: Estimate) -> str:
     """Return the typical run's number alone, in words; '' without such a number."""
-    if one.median is None or one.condition.name == "law":
+    if one.median is None or one.name == "law":
         return ""
-    return (_SAID.get(one.condition.name, _PLAIN)[1] or _text(one))(one.median)
+    return (_SAID.get(one.name, _PLAIN)[1] or _text(one))(one.median)
 
 
 def _text(one: Estimate) -> Callable[[float], str]:
     bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
-    if one.condition.unit == "factor":
-        after = {"ratio": " times", "beats": ""}.get(one.condition.name, "-fold")
+    if one.unit == "factor":
+        after = {"ratio": " times", "beats": ""}.get(one.name, "-fold")
         return lambda value: f"{apart(value, bound, 3 if abs(value - 1) < 0.1 else 2)}{after}"
-    if one.condition.name in ("place", "rest") or (
-        one.condition.unit == "share" and abs(bound) < 0.1
-    ):
+    if one.name in ("place", "rest") or (one.unit == "share" and abs(bound) < 0.1):
         return percent
     return lambda value: apart(value, bound)
 
@@ -290,88 +295,54 @@ _NEVER: Mapping[str, str] = {
 def leading(found: ClaimAnswer) -> Estimate | None:
     """Return the condition that a row shows: what own runs miss, or a reading's, or a null's."""
     estimates = found.base.estimates
-    missed = [one for one in estimates if not one.limit.met_by(one.median)]
+    missed = [one for one in estimates if not one.met]
     turned = [one.estimates for one in found.readings if one.decision is Decision.MISSED]
     read = [
         one
         for i, one in enumerate(estimates)
-        if any(not other.limit.met_by(other.median) for them in turned for other in them[i : i + 1])
+        if any(not other.met for them in turned for other in them[i : i + 1])
     ]
     telling = [one for i, one in enumerate(estimates) if i not in found.cannot_fail]
     return next(iter(missed or read or telling or estimates), None)
 
 
-# --- reasons, clauses, phrases ------------------------------------------------------------------
-
-Phrase = Callable[[Mapping[str, Any], "Context"], str]
+# --- reasons ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a note's words are made with.
-
-    Attributes:
-        namer: the audit's names.
-        experiment: the claim's.
-        symbol: of a graded claim, what a coordinate is called.
-        tier: of the records.
-    """
+    """What a reason's words are made with: the audit's names, the claim, the records' tier."""
 
     namer: Namer
-    experiment: str
-    symbol: str = ""
-    tier: str = "paper"
+    claim: Claim
+    tier: str
 
-    def varied(self, pair: tuple[str, Any] | None) -> str:
+    def varied(self, one: Varied | None) -> str:
         """Return a setting at its value."""
-        if pair is None:
-            return "the primary reading"
-        return self.namer.varied(self.experiment, *pair)
+        return "" if one is None else self.namer.varied(self._experiment, one)
+
+    def setting(self, name: str) -> str:
+        """Return what a page calls a setting."""
+        return self.namer.setting(self._experiment, name)
 
     def noun(self, name: str) -> str:
         """Return what a page calls a measurement."""
-        return self.namer.noun(self.experiment, name)
+        return self.namer.noun(self._experiment, name)
+
+    @property
+    def _experiment(self) -> str:
+        return self.claim.experiment
 
 
 AT_REDUCED_SCALE = ", reduced scale"
 """What is said of an alternative of a lower tier than the page's."""
 
-COMMON: Mapping[str, str] = {
-    "guess not varied": "guesses that were not varied, listed under Unstated choices",
-    "scale": "reduced scale",
-    "runs": "the small number of runs",
+COMMON: Mapping[ReasonKind, str] = {
+    ReasonKind.GUESS_NOT_VARIED: "guesses that were not varied, listed under Unstated choices",
+    ReasonKind.SCALE: "reduced scale",
+    ReasonKind.RUNS: "the small number of runs",
 }
 """A reason in words that fit every claim, for a page that says it once."""
-
-
-def words(note: Note, context: Context) -> str:
-    """Return a reason, a clause or a phrase as a page says it.
-
-    Raises:
-        KeyError: for a kind that has no words.
-    """
-    return _WORDS[note.kind](note.values, context)
-
-
-def brief(note: Note) -> str:
-    """Return the other bound of ours that changes an answer; '' for any other note."""
-    if note.kind != "our bound":
-        return ""
-    return f"{stated(note.values['bound'])}, not {stated(note.values['stated'])}"
-
-
-def _straddles(values: Mapping[str, Any], _context: Context) -> str:
-    bound = "our bound" if values["ours"] else "the bound"
-    ends = f"{apart(values['low'], values['bound'])} to {apart(values['high'], values['bound'])}"
-    return f"runs lie on both sides of {bound} ({ends} against {stated(values['bound'])})"
-
-
-def _ratio(values: Mapping[str, Any]) -> str:
-    if values["effects"] is None:
-        return ""
-    without, with_ = values["effects"]
-    return f" ({number(without)} against {number(with_)})"
-
 
 WITHOUT: Mapping[Specificity, str] = {
     Specificity.SPECIFIC: "fails without",
@@ -381,65 +352,79 @@ WITHOUT: Mapping[Specificity, str] = {
 }
 """What is left of a claim without a part of the mechanism."""
 
-_HOLDS = {"met": "holds", "missed": "does not hold", "open": "open"}
 
-_WORDS: Mapping[str, Phrase] = {
+def words(reason: Reason, context: Context) -> str:
+    """Return a reason as a page says it.
+
+    Raises:
+        KeyError: for a kind that has no words.
+    """
+    return _WORDS[reason.kind](reason, context)
+
+
+def brief(reason: Reason) -> str:
+    """Return the other bound of ours that changes an answer; '' for any other reason."""
+    if reason.kind is not ReasonKind.OUR_BOUND:
+        return ""
+    return f"{stated(reason.bound)}, not {stated(reason.stated)}"
+
+
+def _straddles(reason: Reason, _context: Context) -> str:
+    bound = "our bound" if reason.ours else "the bound"
+    ends = f"{apart(reason.low, reason.bound)} to {apart(reason.high, reason.bound)}"
+    return f"runs lie on both sides of {bound} ({ends} against {stated(reason.bound)})"
+
+
+def _indirect(_reason: Reason, context: Context) -> str:
+    if context.claim.wording == "recalled":
+        return "wording from memory"
+    return f"a stand-in for {next(filter(None, (c.stands_for for c in context.claim.headline)))}"
+
+
+def _not_varied(reason: Reason, context: Context) -> str:
+    if len(reason.settings) > 1:
+        return f"{len(reason.settings)} guesses not varied"
+    return f"not varied: {context.setting(reason.settings[0])}"
+
+
+_WORDS: Mapping[ReasonKind, Callable[[Reason, Context], str]] = {
     # why there is no outcome
-    "crashed": lambda v, _: f"{counted(v['runs'], 'run')} crashed, and the answer hangs on them",
-    "smoke": lambda _v, _: "the smoke tier judges nothing",
-    "null meets": lambda v, c: (
-        f"the null ({c.namer.arm(v['null'])}) passes, too, in {of(v['yes'], v['n'])}"
+    ReasonKind.CRASHED: lambda r, _: (
+        f"{counted(r.runs, 'run')} crashed, and the answer hangs on them"
     ),
-    "out of reach": lambda v, c: (
-        f"bound out of reach: the constructed solution misses {stated(v['bound'])}, too"
-        f" ({c.noun(v['noun'])})"
+    ReasonKind.SMOKE: lambda _r, _: "the smoke tier judges nothing",
+    ReasonKind.NULL_MEETS: lambda r, c: (
+        f"the null ({c.namer.arm(r.arm)}) passes, too, in {of(r.yes, r.n)}"
     ),
-    "null unfinished": lambda v, c: (
-        f"the null lacks {counted(v['missing'], 'run')}: {c.namer.arm(v['null'])}"
+    ReasonKind.OUT_OF_REACH: lambda r, c: (
+        f"bound out of reach: the constructed solution misses {stated(r.bound)}, too"
+        f" ({c.noun(r.measurement)})"
     ),
-    "too few": lambda v, _: f"{counted(v['missing'], 'run')} missing of the five that can decide",
-    "few runs": lambda v, _: f"{of(v['yes'], v['n'])} decide neither way",
-    "straddles": _straddles,
+    ReasonKind.NULL_UNFINISHED: lambda r, c: (
+        f"the null lacks {counted(r.runs, 'run')}: {c.namer.arm(r.arm)}"
+    ),
+    ReasonKind.TOO_FEW: lambda r, _: (
+        f"{counted(r.runs, 'run')} missing of the five that can decide"
+    ),
+    ReasonKind.FEW_RUNS: lambda r, _: f"{of(r.yes, r.n)} decide neither way",
+    ReasonKind.STRADDLES: _straddles,
     # why not surer
-    "scale": lambda v, _: f"reduced scale ({v['tier']})",
-    "proxy": lambda v, _: f"other data or method: {v['proxy']}",
-    "origin": lambda v, _: f"measured by {v['who']}, not by us",
-    "indirect": lambda v, _: (
-        "wording from memory" if v.get("recalled") else f"a stand-in for {v['stands_for']}"
+    ReasonKind.SCALE: lambda _r, c: f"reduced scale ({c.tier})",
+    ReasonKind.PROXY: lambda r, _: f"other data or method: {r.what}",
+    ReasonKind.ORIGIN: lambda r, _: f"measured by {r.what}, not by us",
+    ReasonKind.INDIRECT: _indirect,
+    ReasonKind.READING_NOT_RUN: lambda r, c: f"not yet run: {c.varied(r.varied)}",
+    ReasonKind.READING_OPEN: lambda r, c: f"open with {c.varied(r.varied)}, {of(r.yes, r.n)}",
+    ReasonKind.GUESS_FLIPS: lambda r, c: f"{c.varied(r.varied)} changes the answer",
+    ReasonKind.GUESS_NOT_VARIED: _not_varied,
+    ReasonKind.RUNS: lambda r, _: (
+        f"{of(r.n - r.runs, r.n)} agree" if r.runs else f"{r.n} runs are few"
     ),
-    "reading not run": lambda v, c: f"not yet run: {c.varied(v['varied'])}",
-    "reading open": lambda v, c: f"open with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
-    "guess flips": lambda v, c: f"{c.varied((v['setting'], v['value']))} changes the answer",
-    "guess not varied": lambda v, c: (
-        f"not varied: {c.namer.setting(c.experiment, v['settings'][0])}"
-        if len(v["settings"]) == 1
-        else f"{len(v['settings'])} guesses not varied"
+    ReasonKind.WEAK_NULL: lambda r, c: f"weak null: {c.namer.arm(r.arm)}",
+    ReasonKind.OUR_BOUND: lambda r, _: (
+        f"our bound at {stated(r.bound)} instead of {stated(r.stated)} changes the answer"
     ),
-    "runs": lambda v, _: (
-        f"{of(v['n'] - v['disagree'], v['n'])} agree" if v["disagree"] else f"{v['n']} runs are few"
+    ReasonKind.RULE: lambda r, _: (
+        "a bound was changed after results" if r.changed else "audit not committed before runs"
     ),
-    "weak null": lambda v, c: f"weak null: {c.namer.arm(v['null'])}",
-    "our bound": lambda v, _: (
-        f"our bound at {stated(v['bound'])} instead of {stated(v['stated'])} changes the answer"
-    ),
-    "rule": lambda v, _: (
-        "a bound was changed after results" if v["changed"] else "audit not committed before runs"
-    ),
-    # clauses
-    "support missed": lambda v, _: f"supporting check {v['place'] + 1} is missed",
-    "support open": lambda v, _: (
-        f"supporting check {v['place'] + 1} is open, {of(v['yes'], v['n'])}"
-    ),
-    "reading met": lambda v, c: f"also with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
-    "reading missed": lambda v, c: f"not with {c.varied(v['varied'])}, {of(v['yes'], v['n'])}",
-    "grade missed": lambda v, c: f"not at {c.symbol} = {at_words(v['at'])}, {of(v['yes'], v['n'])}",
-    "grade open": lambda v, c: f"open at {c.symbol} = {at_words(v['at'])}, {of(v['yes'], v['n'])}",
-    "same runs": lambda v, _: f"{counted(v['runs'], 'further run')} gave the same numbers",
-    # phrases
-    "depends on": lambda v, c: f"depends on {c.namer.setting(c.experiment, v['setting'])}",
-    "under reading": lambda v, c: f"{_HOLDS[v['decision']]} with {c.varied(v['varied'])}",
-    "given": lambda v, c: f"run with {c.varied(v['varied'])}",
-    "elsewhere": lambda v, _: f"the other {v['runs']} {v['says']}",
-    Specificity.NOT_SPECIFIC: lambda v, _: f"{WITHOUT[Specificity.NOT_SPECIFIC]} {v['lacks']}",
-    Specificity.SMALLER: lambda v, _: f"{WITHOUT[Specificity.SMALLER]} {v['lacks']}{_ratio(v)}",
 }

@@ -15,9 +15,9 @@ import yaml
 from reproaudit.errors import UsageError
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
-from reproaudit.report.model import Scorecard
-from reproaudit.report.paragraph import closing
+from reproaudit.report.paragraph import closing, summary
 from reproaudit.report.printable import clean
+from reproaudit.verdict import Scorecard
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 
@@ -90,8 +90,8 @@ def _configuration(
     """What the file says; its first file is the report until one is published."""
     files = {f"codecheck/{one.file}": one.about for one in PAGES.values()}
     paper: dict[str, Any] = {
-        "title": clean(card.paper["title"]),
-        "authors": [{"name": clean(name)} for name in card.paper["authors"]],
+        "title": clean(card.paper.title),
+        "authors": [{"name": clean(name)} for name in card.paper.authors],
     }
     if known := identifiers(card.paper):
         paper["reference"] = known[0].url
@@ -101,12 +101,12 @@ def _configuration(
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": people,
         "summary": clean(
-            f"{' '.join(card.summary)} {closing(card.claims)} There is no single answer for the "
+            f"{' '.join(summary(card))} {closing(card.claims)} There is no single answer for the "
             "paper; the report has each claim with its runs, its nulls and its certainty."
         ),
     }
-    if card.records["ended"] is not None:
-        data["check_time"] = str(card.records["ended"])[:19].replace("T", " ")
+    if card.records.ended is not None:
+        data["check_time"] = f"{card.records.ended:%Y-%m-%d %H:%M:%S}"
     if signed.certificate is not None:
         data["certificate"] = signed.certificate
     data["report"] = signed.report or next(iter(files))

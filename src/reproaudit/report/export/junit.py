@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
+from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.report.documentation import documentation_of
 from reproaudit.report.export.registry import Exported, ExportRequest
-from reproaudit.report.model import ClaimModel, Scorecard
 from reproaudit.report.outline import claim_details
 from reproaudit.report.printable import clean, printable
 from reproaudit.report.words import look
+from reproaudit.verdict import Scorecard
 
 _ILLEGAL = re.compile("[^\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold (section 2.2), and tabs and returns, which readers change."""
@@ -41,46 +43,47 @@ def junit_xml(card: Scorecard) -> str:
 
 def _suite(card: Scorecard) -> ET.Element:
     found = Counter(look(claim.outcome).junit for claim in card.claims)
-    by = "" if card.origin is None else f", measured by {card.origin['who']}, not ours"
+    by = "" if card.origin is None else f", measured by {card.origin.who}, not ours"
     suite = ET.Element(
         "testsuite",
-        name=_legal(f"{card.paper['slug']} ({card.tier}){by}"),
+        name=_legal(f"{card.paper.slug} ({card.tier}){by}"),
         tests=str(len(card.claims)),
         failures=str(found["failure"]),
         errors=str(found["error"]),
         skipped=str(found["skipped"]),
-        time=f"{card.records['seconds']:.3f}",
+        time=f"{card.records.seconds:.3f}",
     )
-    if card.records["started"] is not None:
-        suite.set("timestamp", str(card.records["started"])[:19])
+    if card.records.started is not None:
+        suite.set("timestamp", f"{card.records.started:%Y-%m-%dT%H:%M:%S}")
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(card):
         ET.SubElement(properties, "property", name=name, value=_legal(value))
-    for claim in card.claims:
-        suite.append(_case(card, claim))
+    for claim in texts_of(card):
+        suite.append(_case(claim))
     return suite
 
 
 def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
-    found = card.documentation
-    yield "title", str(card.paper["title"])
+    found = documentation_of(card.audit, card.reviews)
+    yield "title", card.paper.title
     yield "tier", card.tier
-    yield "documentation", f"{found['reviewed']} of {found['of']}, by the card {found['card']}"
-    yield "not_audited", str(len(card.not_audited))
+    yield "documentation", f"{found.reviewed} of {found.of}, by the card {found.card}"
+    yield "not_audited", str(len(card.audit.not_audited))
     if card.origin is not None:
-        yield "origin", f"{card.origin['who']}, {card.origin['source']}"
+        yield "origin", f"{card.origin.who}, {card.origin.source}"
 
 
-def _case(card: Scorecard, claim: ClaimModel) -> ET.Element:
-    classname = f"{card.paper['slug']}.{claim.experiment}"
-    case = ET.Element("testcase", name=_legal(claim.id), classname=_legal(classname))
-    came_out = look(claim.outcome).junit
+def _case(claim: ClaimText) -> ET.Element:
+    answer = claim.answer
+    classname = f"{claim.audit.paper.slug}.{claim.claim.experiment}"
+    case = ET.Element("testcase", name=_legal(answer.id), classname=_legal(classname))
+    came_out = look(answer.outcome).junit
     details = _legal("\n".join(claim_details(claim)))
     if came_out == "passed":
         ET.SubElement(case, "system-out").text = details
     else:
-        message = _legal(clean(f"{claim.outcome}: {claim.effect}"))
-        kind = claim.outcome.replace(" ", "_")
+        message = _legal(clean(f"{answer.outcome}: {claim.effect}"))
+        kind = answer.outcome.replace(" ", "_")
         ET.SubElement(case, came_out, type=kind, message=message).text = details
     return case
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from reproaudit.audit.model import Paper
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.report.model import Scorecard
 from reproaudit.running.files import write_whole
+from reproaudit.verdict import Scorecard
 
 
 @dataclass(frozen=True)
@@ -153,18 +154,19 @@ class Identifier(NamedTuple):
     url: str
 
 
-def identifiers(paper: Mapping[str, Any]) -> tuple[Identifier, ...]:
+def identifiers(paper: Paper) -> tuple[Identifier, ...]:
     """Return a paper's identifiers, the most lasting first.
 
     Every article of arXiv has a DOI, made of its identifier: 10.48550/arXiv.<identifier>
     (https://info.arxiv.org/help/doi.html).
     """
     found = []
-    if arxiv := paper.get("arxiv"):
-        doi = f"10.48550/arXiv.{arxiv}"
+    if paper.arxiv:
+        doi = f"10.48550/arXiv.{paper.arxiv}"
         found.append(Identifier("DOI", doi, f"https://doi.org/{quote(doi)}"))
-        found.append(Identifier("arXiv", str(arxiv), f"https://arxiv.org/abs/{quote(str(arxiv))}"))
-    if forum := paper.get("openreview"):
-        url = f"https://openreview.net/forum?id={quote(str(forum), safe='')}"
-        found.append(Identifier("OpenReview", str(forum), url))
+        url = f"https://arxiv.org/abs/{quote(paper.arxiv)}"
+        found.append(Identifier("arXiv", paper.arxiv, url))
+    if paper.openreview:
+        url = f"https://openreview.net/forum?id={quote(paper.openreview, safe='')}"
+        found.append(Identifier("OpenReview", paper.openreview, url))
     return tuple(found)

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from reproaudit import __version__
+from reproaudit.audit.model import Paper
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
-from reproaudit.report.model import Scorecard
-from reproaudit.report.paragraph import closing
+from reproaudit.report.outline import made_words
+from reproaudit.report.paragraph import closing, summary
 from reproaudit.report.printable import clean
+from reproaudit.verdict import Scorecard
 
 METADATA = "ro-crate-metadata.json"
 RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
@@ -73,7 +75,7 @@ def ro_crate_export(request: ExportRequest) -> Exported:
 
 def _metadata(card: Scorecard, parts: list[CrateFile], license_url: str | None) -> str:
     """The content of `ro-crate-metadata.json`."""
-    action = f"#run-{card.paper['slug']}-{card.tier}"
+    action = f"#run-{card.paper.slug}-{card.tier}"
     article = list(_article(card.paper))
     graph: list[Entity] = [
         {
@@ -111,16 +113,17 @@ def _root(
     article: str,
     license_url: str | None,
 ) -> Entity:
+    last = card.records.last
     return {
         "@id": "./",
         "@type": "Dataset",
         "conformsTo": _to(PROFILE),
-        "name": clean(f"Reproducibility audit of {card.paper['title']}, {card.tier} tier"),
+        "name": clean(f"Reproducibility audit of {card.paper.title}, {card.tier} tier"),
         "description": clean(
-            f"What the paper claims, and what running it showed. {' '.join(card.summary)} "
+            f"What the paper claims, and what running it showed. {' '.join(summary(card))} "
             f"{closing(card.claims)}"
         ),
-        "datePublished": str(card.records["last"] or "1970-01-01"),
+        "datePublished": str(last.date()) if last is not None else "1970-01-01",
         "license": _to(license_url)
         if license_url is not None
         else "No licence is stated. Ask whoever shares this crate.",
@@ -146,12 +149,12 @@ def _file(file: CrateFile) -> Entity:
     }
 
 
-def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
+def _article(paper: Paper) -> Iterator[Entity]:
     """Yields the paper, its authors and its identifiers; the paper first."""
     known = identifiers(paper)
     authors = [
-        {"@id": f"#author-{i}", "@type": "Person", "name": clean(str(name))}
-        for i, name in enumerate(paper["authors"], start=1)
+        {"@id": f"#author-{i}", "@type": "Person", "name": clean(name)}
+        for i, name in enumerate(paper.authors, start=1)
     ]
     values = [
         {
@@ -166,9 +169,9 @@ def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
     article: Entity = {
         "@id": known[0].url if known else "#paper",
         "@type": "ScholarlyArticle",
-        "name": clean(str(paper["title"])),
+        "name": clean(paper.title),
         "author": _each(author["@id"] for author in authors),
-        "datePublished": str(paper["year"]),
+        "datePublished": str(paper.year),
         "isPartOf": _to("#venue"),
     }
     if known:
@@ -176,25 +179,27 @@ def _article(paper: Mapping[str, Any]) -> Iterator[Entity]:
         if len(known) > 1:
             article["sameAs"] = _each(one.url for one in known[1:])
     yield article
-    yield _titled("#venue", clean(str(paper["venue"])))
+    yield _titled("#venue", clean(paper.venue))
     yield from authors
     yield from values
 
 
 def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
-    made = [f"{card.records['count']} records", *card.environment]
+    kept = card.records
+    made = [f"{kept.count} records", *made_words(card)]
     action: Entity = {
         "@id": identifier,
         "@type": "CreateAction",
-        "name": clean(f"Run and judge {card.paper['slug']} at the {card.tier} tier"),
+        "name": clean(f"Run and judge {card.paper.slug} at the {card.tier} tier"),
         "description": clean(". ".join(made)),
         "instrument": _to("#reproaudit"),
         "object": _each(quote(file.name) for file in files if not file.made),
         "result": _each(quote(file.name) for file in files if file.made),
         "actionStatus": "http://schema.org/CompletedActionStatus",
     }
-    if card.records["started"] is not None:
-        action["startTime"], action["endTime"] = card.records["started"], card.records["ended"]
+    if kept.started is not None and kept.ended is not None:
+        action["startTime"] = kept.started.isoformat()
+        action["endTime"] = kept.ended.isoformat()
     return action
 
 
@@ -203,7 +208,7 @@ def _software(card: Scorecard) -> Iterator[Entity]:
 
     Records of an older version do not name it; then the one that judged them stands for it.
     """
-    needed = dict(card.software)
+    needed = {name: ", ".join(found) for name, found in card.records.software.items()}
     own = needed.pop("reproaudit", __version__)
     yield {
         "@id": "#reproaudit",

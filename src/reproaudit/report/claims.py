@@ -1,0 +1,316 @@
+"""A claim of the audit with its answer, and the words that pages have of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.plan import Role
+from reproaudit.checks import Kind
+from reproaudit.checks.beats import Beats
+from reproaudit.checks.stages import Stages
+from reproaudit.declarations import Coordinate
+from reproaudit.report.numbers import at_words, listed, number
+from reproaudit.report.words import (
+    SOURCES,
+    WITHOUT,
+    Context,
+    Namer,
+    against,
+    figure_of,
+    leading,
+    typical_words,
+    words,
+)
+from reproaudit.stats.binomial import FEWEST_RUNS, share_interval
+from reproaudit.verdict import (
+    AlternativeAnswer,
+    ArmAnswer,
+    ClaimAnswer,
+    Estimate,
+    Figure,
+    Lines,
+    Reason,
+    Scorecard,
+    Specificity,
+    Varied,
+)
+
+NO_NUMBERS = "no numbers"
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimText:
+    """One claim as pages tell it.
+
+    Attributes:
+        audit: the paper.
+        claim: as the audit has it.
+        answer: what was concluded.
+        tier: of the records.
+        figure: its figure, if it has one.
+    """
+
+    audit: Audit
+    claim: Claim
+    answer: ClaimAnswer
+    tier: TierName
+    figure: Figure | None
+
+    @property
+    def name(self) -> str:
+        """The claim's name within its paper."""
+        return self.answer.name
+
+    @property
+    def base(self) -> ArmAnswer:
+        """The arm that decides."""
+        return self.answer.base
+
+    @property
+    def symbol(self) -> str:
+        """What a coordinate is called; '' of a claim without."""
+        return self.claim.grade.symbol if self.claim.grade is not None else ""
+
+    @property
+    def share(self) -> tuple[float, float]:
+        """The 90 % interval of the share of all runs that would say yes."""
+        return share_interval(self.base.yes, self.base.n)
+
+    @cached_property
+    def namer(self) -> Namer:
+        """The audit's names."""
+        return Namer(self.audit)
+
+    # --- reasons and phrases ----------------------------------------------------------------------
+
+    def why(self, reason: Reason) -> str:
+        """Return a reason as a page says it."""
+        return words(reason, Context(self.namer, self.claim, self.tier))
+
+    @property
+    def phrase(self) -> str:
+        """The weightiest that no other column says, in at most eight words; '' if there is none."""
+        return next(self._phrases(), "")
+
+    def _phrases(self) -> Iterator[str]:
+        found = self.answer
+        for flip in found.flips:
+            if flip.varied is not None:
+                yield f"depends on {self.namer.setting(self.claim.experiment, flip.varied.setting)}"
+        for one in found.readings:
+            if one.valid >= FEWEST_RUNS and one.decision is not found.base.decision:
+                holds = {"met": "holds", "missed": "does not hold", "open": "open"}
+                yield f"{holds[one.decision]} with {self.arm(one)}"
+        for ablation in found.ablations:
+            said = f"{WITHOUT[ablation.specificity]} {self.lacks(ablation)}"
+            if ablation.specificity is Specificity.NOT_SPECIFIC:
+                yield said
+            elif ablation.specificity is Specificity.SMALLER:
+                pair = self.effects(ablation)
+                yield f"{said} ({pair})" if pair else said
+        if self.elsewhere:
+            yield self.elsewhere
+        if self.base.role is Role.READING:
+            yield f"run with {self.arm(self.base)}"
+
+    @property
+    def elsewhere(self) -> str:
+        """Where the runs end that say no; '' if there are none, or the audit does not say."""
+        other = self.base.n - self.base.yes
+        if self.claim.elsewhere is None or not 0 < other < self.base.n:
+            return ""
+        return f"the other {other} {self.claim.elsewhere.says}"
+
+    # --- the row's numbers ------------------------------------------------------------------------
+
+    @cached_property
+    def shown(self) -> Estimate | None:
+        """The condition that the row shows."""
+        return leading(self.answer)
+
+    @property
+    def place(self) -> int | None:
+        """Its place among those of the headline."""
+        return None if self.shown is None else self.base.estimates.index(self.shown)
+
+    @property
+    def effect(self) -> str:
+        """The typical and the worst run against the bound."""
+        return self._row(with_worst=True)
+
+    @property
+    def typical(self) -> str:
+        """The same without the worst run."""
+        return self._row(with_worst=False)
+
+    def _row(self, *, with_worst: bool) -> str:
+        """The row's numbers; of a graded claim at the first and the last primary coordinate."""
+        shown = self.shown
+        if shown is None:
+            return NO_NUMBERS
+        check = self.claim.headline[shown.check]
+        noun, held = self.namer.compared(self.claim.experiment, check, shown.measurement)
+        graded = self.claim.grade is not None
+        primary = [one for one in self.answer.grades if graded and self.is_primary(one)]
+        estimates = [one.estimates[0] for one in primary if one.estimates]
+        if len(primary) < 2 or any(one.median is None for one in estimates):
+            return against(typical_words(shown, noun, held, with_worst=with_worst), shown)
+        ends = [
+            f"{figure_of(one)} at {where}{at_words(part.at or 0)}"
+            f"{f', worst run {number(one.worst or 0.0)}' if with_worst else ''}"
+            for where, part, one in (
+                (f"{self.symbol} = ", primary[0], estimates[0]),
+                ("", primary[-1], estimates[-1]),
+            )
+        ]
+        return against(f"{noun} {'; '.join(ends) if with_worst else listed(ends)}", shown)
+
+    def noun(self, one: Estimate) -> str:
+        """Return what a condition of the headline is of."""
+        return self._noun(one, self.claim.headline[one.check], self.claim.headline)[0]
+
+    def said(self, one: Estimate) -> str:
+        """Return a condition of the headline, its number against its bound."""
+        named = self._noun(one, self.claim.headline[one.check], self.claim.headline)
+        return against(typical_words(one, *named), one)
+
+    def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
+        """What a condition's number is of, and what it is held against.
+
+        With its coordinates where others are of the same; where it is read in another arm, the arm
+        is named.
+        """
+        noun, held = self.namer.compared(self.claim.experiment, check, one.measurement)
+        if isinstance(check, Beats):
+            return noun, held
+        if len([other for other in among if _places(other, one.measurement) is not None]) > 1:
+            places = _places(check, one.measurement)
+            noun += f" [{', '.join(map(at_words, places))}]" if places else ""
+        arms = {read.arm for read in check.quantities()}
+        arm = next(iter(arms)) if len(arms) == 1 else None
+        return f"{noun} with {self.namer.arm(arm)}" if arm is not None else noun, held
+
+    # --- arms -------------------------------------------------------------------------------------
+
+    def arm(self, one: ArmAnswer) -> str:
+        """Return what a page calls an arm."""
+        if one.varied is None:
+            return self.namer.arm(one.name)
+        return self.namer.varied(self.claim.experiment, one.varied)
+
+    @property
+    def own(self) -> str:
+        """The setting with which the claim's own runs were made, if others read it otherwise."""
+        base = self.base
+        names = {one.varied.setting for one in self.answer.readings if one.varied is not None}
+        if base.varied is not None or len(names) != 1:
+            return self.arm(base) if base.varied is not None else ""
+        (name,) = names
+        value = self.audit.values_of(self.claim.experiment, self.tier)[name]
+        if value != self.audit.settings_of(self.claim.experiment)[name].value:
+            return ""
+        return self.namer.varied(self.claim.experiment, Varied(setting=name, value=value))
+
+    @property
+    def support(self) -> list[tuple[str, ArmAnswer]]:
+        """What else the paper says, in words, and the answer."""
+        return self._beside(self.answer.support, self.claim.support)
+
+    @property
+    def notes(self) -> list[tuple[str, ArmAnswer]]:
+        """The stricter checks of ours, in words, and the answer."""
+        return self._beside(self.answer.notes, self.claim.notes)
+
+    def _beside(
+        self, found: Sequence[ArmAnswer], checks: Sequence[Kind]
+    ) -> list[tuple[str, ArmAnswer]]:
+        said = []
+        for one, check in zip(found, checks, strict=True):
+            each = [typical_words(e, *self._noun(e, check, checks)) for e in one.estimates]
+            said.append((", ".join(each) or check.name, one))
+        return said
+
+    def lacks(self, one: ArmAnswer) -> str:
+        """Return what an ablation lacks; '' for any other arm."""
+        return _lacks(self.claim).get(one.name, "") if one.role is Role.ABLATION else ""
+
+    def effects(self, one: ArmAnswer) -> str:
+        """Return an ablation's effect against the claim's; '' without a contrast."""
+        if one.effect is None or self.base.effect is None:
+            return ""
+        return f"{number(one.effect)} against {number(self.base.effect)}"
+
+    def is_primary(self, one: ArmAnswer) -> bool:
+        """Tell whether an arm's coordinate decides."""
+        grade = self.claim.grade
+        return grade is None or one.at is None or one.at in grade.primary
+
+    def is_smaller(self, one: ArmAnswer) -> bool:
+        """Tell whether an alternative ran at a lower tier than the page's."""
+        return isinstance(one, AlternativeAnswer) and one.tier != self.tier
+
+    def source(self, one: ArmAnswer) -> str:
+        """Return where a reading's value is stated."""
+        varied = one.varied
+        found = varied and self.audit.settings_of(self.claim.experiment).get(varied.setting)
+        if not varied or not found:
+            return ""
+        stated = {other.value: other.source for other in found.readings}
+        return SOURCES[stated.get(varied.value, found.source)]
+
+    # --- the figure -------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """The quantity that the figure shows; '' without one."""
+        if self.figure is None:
+            return ""
+        if any(one.role in ("earlier", "later") for one in self.figure.lines):
+            return "share of its change that each has made"
+        if self.figure.measurement is None:
+            return "training loss"
+        return self.namer.noun(self.claim.experiment, self.figure.measurement)
+
+    @property
+    def x_title(self) -> str:
+        """What the figure's horizontal axis is."""
+        return self.symbol if self.figure is not None and self.figure.graded else "training step"
+
+    @property
+    def stages(self) -> list[tuple[float, str]]:
+        """Where each stage of training ends in the figure, and its name."""
+        names = [one.name for one in self.audit.experiments[self.claim.experiment].stages]
+        return [*zip(self.figure.stages if self.figure else (), names, strict=False)]
+
+    def line(self, lines: Lines) -> str:
+        """Return what a page calls the arm, or of two stages the quantity, that lines show."""
+        check = None if self.shown is None else self.claim.headline[self.shown.check]
+        if not isinstance(check, Stages) or lines.role not in ("earlier", "later"):
+            return self.namer.arm(lines.arm)
+        onset = check.earlier if lines.role == "earlier" else check.later
+        return self.namer.noun(self.claim.experiment, onset.series.measurement)
+
+
+def texts_of(card: Scorecard) -> tuple[ClaimText, ...]:
+    """Return the claims of a scorecard with what the audit says of them."""
+    by_id = {one.id: one for one in card.audit.claims}
+    return tuple(
+        ClaimText(card.audit, by_id[one.id], one, card.scale, card.figures.get(one.id))
+        for one in card.claims
+    )
+
+
+def _lacks(claim: Claim) -> dict[str, str]:
+    written = [(one.arm, one.lacks) for one in claim.ablations]
+    return {arm if isinstance(arm, str) else arm.name: lacks for arm, lacks in written}
+
+
+def _places(check: Kind, measured: str) -> list[Coordinate] | None:
+    """Where a check reads a measurement, by its coordinates; None if it does not."""
+    for one in check.quantities():
+        if one.measurement == measured:
+            return [*check.at.values(), *one.at.values(), *one.coordinates]
+    return None

@@ -1,0 +1,497 @@
+"""The verdict as data: what `judge` returns on each claim, and the scorecard that publishes it.
+
+`scorecard.json` is a `Scorecard`: the audit as it was judged, the verdict on every claim, and what
+is known of the records. No sentence of the tool's is in it; `report` makes all words of it, at the
+end. Version 4 may still change until the page has its new form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+from statistics import median
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from reproaudit.audit.model import Audit, Paper, Reviews, TierName, known_tier
+from reproaudit.audit.plan import Role
+from reproaudit.cell import SettingValue
+from reproaudit.checks import Limit
+from reproaudit.declarations import Coordinate, StrictModel
+from reproaudit.records import Environment, Origin
+from reproaudit.stats.binomial import Decision
+
+SCHEMA_VERSION: Literal[4] = 4
+
+
+class Outcome(StrEnum):
+    """The conclusion on a claim."""
+
+    SUPPORTED = "supported"
+    PARTLY_SUPPORTED = "partly supported"
+    NOT_SUPPORTED = "not supported"
+    UNDECIDED = "undecided"
+    NOT_TESTED = "not tested"
+    FAILED = "failed"
+
+
+DECIDED = (Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.NOT_SUPPORTED)
+
+
+class Level(StrEnum):
+    """How sure the evidence makes us, as GRADE words it."""
+
+    HIGH = "high"
+    MODERATE = "moderate"
+    LOW = "low"
+    VERY_LOW = "very low"
+
+
+class Specificity(StrEnum):
+    """What an ablation tells."""
+
+    SPECIFIC = "specific"
+    SMALLER = "smaller"
+    NOT_SPECIFIC = "not specific"
+    OPEN = "open"
+
+
+class Status(StrEnum):
+    """What one run says."""
+
+    YES = "yes"
+    NO = "no"
+    VOID = "void"
+    FAILED = "failed"
+    UNPAIRED = "unpaired"
+
+
+# --- what an arm's runs say ---------------------------------------------------------------------
+
+
+class Varied(StrictModel):
+    """A setting at another value than the claim's own."""
+
+    setting: str
+    """The setting's name."""
+    value: SettingValue
+    """Its value."""
+
+
+class RunAnswer(StrictModel):
+    """What one run says of some checks."""
+
+    seed: int
+    """The run's seed."""
+    status: Status
+    """yes, no, or why neither."""
+    diverged: bool = False
+    """Whether it diverged, so that it has no numbers."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether it was held against the bounds."""
+        return self.status in (Status.YES, Status.NO) and not self.diverged
+
+
+class Estimate(StrictModel):
+    """One condition over the runs of an arm."""
+
+    check: int
+    """The place of its check among those that were asked."""
+    name: str
+    """Of a check with several conditions, which one; else the check's kind."""
+    measurement: str
+    """The measurement that the number is of."""
+    unit: Literal["plain", "factor", "share"] = "plain"
+    """The form of the number: as measured, a factor, or a share."""
+    contrast: bool = False
+    """Whether it compares two quantities with no margin, so that it must beat the null's, too."""
+    limit: Limit
+    """The bound."""
+    values: tuple[float | None, ...]
+    """The number of each run, in the order of the runs; null where a run has none."""
+    decision: Decision | None = None
+    """Of a condition decided on the mean: its own decision."""
+    mean: tuple[float, float, float] | None = None
+    """Of such a condition: the mean, and the ends of its 90 % interval."""
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The number of each run that has one."""
+        return tuple(one for one in self.values if one is not None)
+
+    @property
+    def median(self) -> float | None:
+        """The number of the typical run."""
+        return median(self.numbers) if self.numbers else None
+
+    @property
+    def worst(self) -> float | None:
+        """The number of the run farthest from meeting the bound."""
+        return self.limit.worst(self.numbers) if self.numbers else None
+
+    @property
+    def met(self) -> bool:
+        """Whether the typical run meets the bound."""
+        return self.limit.met_by(self.median)
+
+
+class ArmAnswer(StrictModel):
+    """What the runs of one arm say of some checks, at one coordinate."""
+
+    name: str
+    """The arm's name, unique within the claim."""
+    role: Role
+    """What the arm is to the claim."""
+    varied: Varied | None = None
+    """Of a reading, an alternative, or the own runs beside a reading: the setting that differs."""
+    at: Coordinate | None = None
+    """Of a graded claim: the coordinate."""
+    decision: Decision
+    """met, missed or open, of all runs together."""
+    runs: tuple[RunAnswer, ...]
+    """Every distinct run, by seed."""
+    estimates: tuple[Estimate, ...] = ()
+    """By condition; none where no run was held against the bounds."""
+    broken: bool = False
+    """Whether crashed runs would change the decision."""
+    same: int = 0
+    """How many further runs were identical in every number."""
+    trained: tuple[float, float] | None = None
+    """The median training loss at the start and at the end."""
+
+    @property
+    def yes(self) -> int:
+        """The number of runs that say yes."""
+        return self._count(Status.YES)
+
+    @property
+    def n(self) -> int:
+        """The number of runs that count."""
+        return self._count(Status.YES, Status.NO, Status.FAILED)
+
+    @property
+    def valid(self) -> int:
+        """The number of runs that say yes or no."""
+        return self._count(Status.YES, Status.NO)
+
+    @property
+    def void(self) -> int:
+        """The number of void runs."""
+        return self._count(Status.VOID)
+
+    @property
+    def effect(self) -> float | None:
+        """The typical factor of the first contrast that has one."""
+        contrasts = [one.median for one in self.estimates if one.contrast]
+        return next((one for one in contrasts if one is not None and one > 0), None)
+
+    def _count(self, *statuses: Status) -> int:
+        return sum(one.status in statuses for one in self.runs)
+
+
+class NullAnswer(ArmAnswer):
+    """What the runs of a null say."""
+
+    weak: bool = False
+    """Whether it neither misses the headline nor is beaten by the claim's contrasts, seed by seed:
+    a contrast with nothing in it is a coin."""
+
+
+class AblationAnswer(ArmAnswer):
+    """What the runs of an ablation say."""
+
+    specificity: Specificity
+    """Whether the effect is specific to what it lacks."""
+
+
+class AlternativeAnswer(ArmAnswer):
+    """What the runs answer under another value of a guess."""
+
+    tier: TierName
+    """The tier at which it ran."""
+    flips: bool = False
+    """Whether they answer otherwise (Fisher, one-sided, 5 %)."""
+    unfinished: bool = False
+    """Whether training had not come half as far, so that it answers nothing."""
+    opens: bool = False
+    """Whether they cannot tell where the claim's own runs of that tier can."""
+
+
+# --- the conclusion on a claim ------------------------------------------------------------------
+
+
+class ReasonKind(StrEnum):
+    """Why there is no outcome, or why we are not surer of it."""
+
+    CRASHED = "crashed"
+    """So many runs crashed, and the answer hangs on them."""
+    SMOKE = "smoke"
+    """The smoke tier judges nothing."""
+    NULL_MEETS = "null meets"
+    """A null passes, too."""
+    NULL_UNFINISHED = "null unfinished"
+    """A null lacks runs."""
+    OUT_OF_REACH = "out of reach"
+    """The constructed solution misses a bound, too."""
+    TOO_FEW = "too few"
+    """So many runs are missing."""
+    FEW_RUNS = "few runs"
+    """The runs decide neither way."""
+    STRADDLES = "straddles"
+    """Runs lie on both sides of a bound."""
+
+    SCALE = "scale"
+    """The tier is not the paper's own scale."""
+    PROXY = "proxy"
+    """Something stood in for the paper's data or method."""
+    ORIGIN = "origin"
+    """Others measured."""
+    INDIRECT = "indirect"
+    """The wording is from memory, or a check stands for something else: the audit says which."""
+    READING_NOT_RUN = "reading not run"
+    """A reading has too few runs."""
+    READING_OPEN = "reading open"
+    """A reading is open."""
+    GUESS_FLIPS = "guess flips"
+    """An alternative changes the answer."""
+    GUESS_NOT_VARIED = "guess not varied"
+    """Guesses were not varied."""
+    RUNS = "runs"
+    """Too few runs agree."""
+    WEAK_NULL = "weak null"
+    """A null tells little."""
+    OUR_BOUND = "our bound"
+    """Another bound of ours changes the answer."""
+    RULE = "rule"
+    """The rule was not settled before the results."""
+
+
+class Reason(StrictModel):
+    """A reason as data: its kind, and the values that such a reason has."""
+
+    kind: ReasonKind
+    """Which."""
+    arm: str = ""
+    """The name of the null that it is about."""
+    varied: Varied | None = None
+    """The reading or the alternative that it is about."""
+    settings: tuple[str, ...] = ()
+    """The guesses that were not varied."""
+    measurement: str = ""
+    """The measurement that it is about."""
+    runs: int = 0
+    """How many runs crashed, are missing, or disagree."""
+    yes: int = 0
+    """The runs that say yes."""
+    n: int = 0
+    """The runs that count."""
+    bound: float = 0.0
+    """The bound; of our bound, the other one, which changes the answer."""
+    stated: float = 0.0
+    """Of our bound: the one in the audit."""
+    ours: bool = False
+    """Whether the bound is ours."""
+    low: float = 0.0
+    """The smallest number of a run."""
+    high: float = 0.0
+    """The largest number of a run."""
+    what: str = ""
+    """What stood in, in the record's words; or who measured."""
+    changed: bool = False
+    """Whether a bound was changed after results; else the audit was not committed before."""
+
+
+class ClaimAnswer(StrictModel):
+    """The conclusion on one claim, and all that it rests on."""
+
+    id: str
+    """The claim's id, ``slug.name``."""
+    outcome: Outcome = Outcome.UNDECIDED
+    """The conclusion."""
+    level: Level | None = None
+    """How sure; null for what is not decided."""
+    reasons: tuple[Reason, ...] = ()
+    """Why not surer, each a step down; why there is no outcome, where there is none."""
+    base: ArmAnswer
+    """The headline's runs, at the primary coordinates together: the claim's own, or a reading's
+    where those have not run."""
+    cannot_fail: tuple[int, ...] = ()
+    """The headline's conditions, by place, that no null misses."""
+    proxy: str | None = None
+    """What stood in for the paper's data or method in these runs."""
+    grades: tuple[ArmAnswer, ...] = ()
+    """The headline at each coordinate, easiest first."""
+    support: tuple[ArmAnswer, ...] = ()
+    """The answer to each check beside the headline."""
+    notes: tuple[ArmAnswer, ...] = ()
+    """The answer to each stricter check of ours."""
+    readings: tuple[ArmAnswer, ...] = ()
+    """The headline under other sourced values."""
+    nulls: tuple[NullAnswer, ...] = ()
+    """The headline of each null."""
+    ablations: tuple[AblationAnswer, ...] = ()
+    """The headline without a part of the mechanism."""
+    constructed: ArmAnswer | None = None
+    """The headline of the constructed solution."""
+    alternatives: tuple[AlternativeAnswer, ...] = ()
+    """The headline under other guesses."""
+
+    @property
+    def name(self) -> str:
+        """The claim's name within its paper."""
+        return self.id.partition(".")[2]
+
+    @property
+    def flips(self) -> list[AlternativeAnswer]:
+        """The alternatives that answer otherwise."""
+        return [one for one in self.alternatives if one.flips]
+
+    def arms(self) -> Iterator[ArmAnswer]:
+        """Yield every arm to which the headline was put."""
+        yield from (self.base, *self.grades, *self.readings, *self.nulls, *self.ablations)
+        yield from (() if self.constructed is None else (self.constructed,))
+        yield from self.alternatives
+
+    def changed_by(self, arm: ArmAnswer) -> bool:
+        """Tell whether a reading or an alternative answers otherwise than the claim's own runs."""
+        if isinstance(arm, AlternativeAnswer):
+            return arm.flips
+        return arm.n > 0 and arm.decision is not self.base.decision
+
+
+# --- the scorecard ------------------------------------------------------------------------------
+
+
+LineRole = Literal["run", "null", "built", "rival", "earlier", "later"]
+"""Whose a line is: the claim's runs', a null's, the constructed solution's; that of what must be
+beaten; that of the earlier or the later of two stages."""
+
+
+class Lines(StrictModel):
+    """Lines of a figure: the courses of an arm's runs."""
+
+    role: LineRole
+    """Whose they are."""
+    arm: str
+    """The arm's name."""
+    x: tuple[float, ...]
+    """Training steps, or coordinates."""
+    runs: tuple[tuple[float, ...], ...]
+    """The numbers there, of each run."""
+
+
+class Figure(StrictModel):
+    """A claim's figure."""
+
+    measurement: str | None
+    """The measurement that is drawn; null for the training loss, where the row's has no course."""
+    graded: bool
+    """Whether it is drawn over the coordinates of the claim's grade, and not over training."""
+    lines: tuple[Lines, ...]
+    """Every run's course."""
+    bound: float | None
+    """The bound, where it is one on this quantity."""
+    log_x: bool
+    """Whether the horizontal axis is logarithmic."""
+    log_y: bool
+    """Whether the vertical axis is logarithmic."""
+    stages: tuple[float, ...]
+    """The step at which each stage of training ends."""
+
+
+class JudgedRecords(StrictModel):
+    """The records that were judged: how they ended, when they were made, and what computed."""
+
+    completed: int = 0
+    """The runs that ended as they should."""
+    diverged: int = 0
+    """The runs that diverged."""
+    failed: int = 0
+    """The runs that crashed."""
+    seconds: float = 0.0
+    """How long all of them took, one after the other."""
+    started: datetime | None = None
+    """When the first of them began, in UTC."""
+    last: datetime | None = None
+    """When the last of them began."""
+    ended: datetime | None = None
+    """When the last of them ended."""
+    software: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The versions of what computed, Python among them."""
+
+    @property
+    def count(self) -> int:
+        """The number of records."""
+        return self.completed + self.diverged + self.failed
+
+
+class Made(StrictModel):
+    """What made the records, and which were left out."""
+
+    environment: Environment | None = None
+    """The machine and software of the first of them; null for measurements from elsewhere."""
+    of_today: bool | None = None
+    """Whether today's code would make them; null if nobody can tell."""
+    revisions: tuple[str | None, ...] = ()
+    """The revisions of the code that made them; null for one that nobody noted."""
+    other_groups: int = 0
+    """How many groups of records of other code were left out."""
+    damaged: int = 0
+    """How many damaged records of alternatives were left out."""
+    listed: int | None = None
+    """Of records that came with a report: how many the report lists."""
+    lacking: int = 0
+    """How many of those did not come with it."""
+    remarks: tuple[str, ...] = ()
+    """Of measurements from elsewhere: what a reader must know of how they were read."""
+
+
+class Scorecard(StrictModel):
+    """A paper's scorecard."""
+
+    schema_version: Literal[4]
+    """The version of this format, 4."""
+    tier: Annotated[str, Field(pattern=r"^(smoke|quick|paper(-[a-z0-9-]+)?)$")]
+    """smoke, quick, paper, or paper with the salt that drew its seeds."""
+    claims: tuple[ClaimAnswer, ...]
+    """The verdict, in the order of the audit."""
+    figures: dict[str, Figure]
+    """The figure of each claim that has one, by the claim's id."""
+    records: JudgedRecords
+    """What was judged."""
+    made: Made
+    """What made it."""
+    earlier_results: int
+    """How many results came before."""
+    origin: Origin | None = None
+    """Of measurements that are not ours: whose."""
+    audit: Audit
+    """The audit, with the claims that were judged."""
+    reviews: Reviews
+    """What reviewers and authors say of it."""
+
+    @model_validator(mode="after")
+    def _fits_its_audit(self) -> Self:
+        if [one.id for one in self.claims] != [one.id for one in self.audit.claims]:
+            raise ValueError("its claims are not those of its audit")
+        for one, claim in zip(self.claims, self.audit.claims, strict=True):
+            asked = len(claim.headline), len(claim.support), len(claim.notes)
+            checks = [each.check for arm in one.arms() for each in arm.estimates]
+            found = max(checks, default=0) + 1, len(one.support), len(one.notes)
+            if found[0] > asked[0] or found[1:] != asked[1:]:
+                raise ValueError(f"its answer to {one.id} is to other checks than its audit's")
+        return self
+
+    @property
+    def paper(self) -> Paper:
+        """The paper."""
+        return self.audit.paper
+
+    @property
+    def scale(self) -> TierName:
+        """The tier without a salt."""
+        return known_tier(self.tier.partition("-")[0])
