@@ -30,7 +30,9 @@ def _row(card: Scorecard) -> str:
     answers = [f"{OUTCOMES[one].mark} {outcomes[one]} {one}" for one in Outcome if outcomes[one]]
     sure = [f"{levels[one]} {one}" for one in Level if levels[one]]
     listed = len(card.claims) + len(card.audit.not_audited)
-    return f"| {card.paper.slug} | {tested} of {listed} | {', '.join(answers)} | {', '.join(sure)} |"
+    return (
+        f"| {card.paper.slug} | {tested} of {listed} | {', '.join(answers)} | {', '.join(sure)} |"
+    )
 
 
 def with_table(text: str) -> str:

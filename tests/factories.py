@@ -14,11 +14,11 @@ from miniatures import audit_data
 from reproaudit.audit.model import Audit, Reviews, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.cell import Cell
-from reproaudit.judge import ClaimAnswer, History, index_records, judge
+from reproaudit.judge import History, index_records, judge
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
-from reproaudit.report.build import build
-from reproaudit.report.model import Scorecard
+from reproaudit.report.scorecard import scorecard_of
 from reproaudit.running.code import fingerprint_of
+from reproaudit.verdict import ClaimAnswer, Made, Reason, Scorecard
 
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 STEPS = tuple(range(0, 41, 2))
@@ -93,6 +93,12 @@ def answers_of(
     return {one.id.partition(".")[2]: one for one in found}
 
 
+def stated(reasons: Iterable[Reason]) -> list[tuple[str, dict[str, Any]]]:
+    """The kind of each reason, and the values that it states."""
+    said = [one.model_dump(exclude_unset=True) for one in reasons]
+    return [(one.pop("kind").value, one) for one in said]
+
+
 def make_scorecard(slug: str = "mini", tier: TierName = "paper", **changes: Any) -> Scorecard:
     audit = make_audit(slug, **changes)
     return card_of(audit, make_records(audit, tier), tier)
@@ -100,4 +106,5 @@ def make_scorecard(slug: str = "mini", tier: TierName = "paper", **changes: Any)
 
 def card_of(audit: Audit, records: list[Record], tier: TierName = "paper") -> Scorecard:
     indexed = index_records(records)
-    return build(audit, Reviews(), tier, judge(audit, tier, indexed), indexed)
+    found = judge(audit, tier, indexed)
+    return scorecard_of(audit, Reviews(), tier, found, indexed, made=Made())

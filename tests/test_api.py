@@ -24,6 +24,7 @@ from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.consent import TRUST_FILE_VARIABLE, foreign_code, require_consent
 from reproaudit.elsewhere.submission import read_submission
+from reproaudit.report.files import json_data
 from reproaudit.report.html import html
 from reproaudit.report.notebook import PaperScorecard
 
@@ -115,7 +116,7 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
         "vacuous": ra.Outcome.NOT_TESTED,
     }
     assert card.origin is not None
-    assert (card.origin["who"], card.origin["made"]) == ("A", "2024-05-06")
+    assert (card.origin.who, card.origin.made) == ("A", date(2024, 5, 6))
     folder = ra.write_measurements(
         tmp_path / "out" / "made", audit_file, every_run(), origin=made, settings=stated
     )
@@ -126,7 +127,7 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
     where = ["--audits", str(audit_file.parent), "--measurements", str(folder), "--json"]
     for same, asked in ((card, []), (one, ["--claim", card.claims[0].id])):
         assert run_command(["judge", "mini", *where, *asked]) == 0
-        assert json.loads(capsys.readouterr().out) == same.model_dump(mode="json", by_alias=True)
+        assert json.loads(capsys.readouterr().out) == json_data(same)
     for runs, options, says in (
         (folder, {"claims": ["mini.other"]}, r"no claim 'mini\.other'"),
         (folder, {"tier": "quick"}, "stand in its manifest"),
@@ -170,8 +171,8 @@ def test_a_diverged_seed_may_hold_what_is_not_finite(audit_file: Path) -> None:
     run = ra.MeasuredRuns("descent", seeds, diverged=frozenset({3}))
     card = ra.judge_measurements(audit_file, [run, control(0.8), control(0.001)])
     supported = card.claim("supported")
-    assert (supported.runs.yes, supported.runs.n) == (5, 6), "a diverged run says no"
-    assert supported.per_run[3].status == "no"
+    assert (supported.base.yes, supported.base.n) == (5, 6), "a diverged run says no"
+    assert supported.base.runs[3].status == "no"
 
 
 GOOD = one_seed(0.02, 0)
@@ -242,12 +243,11 @@ def test_a_scorecard_finds_claims_and_failures() -> None:
 def test_a_notebook_shows_the_table_and_the_page_in_a_closed_frame() -> None:
     card = make_scorecard()
     hostile = '<script>alert("x")</script>'
-    paper = {**card.paper, "title": hostile}
-    claims = (
-        card.claims[0].model_copy(update={"says": hostile, "short": hostile}),
-        *card.claims[1:],
-    )
-    shown = PaperScorecard.of(card.model_copy(update={"paper": paper, "claims": claims}))
+    paper = card.paper.model_copy(update={"title": hostile})
+    first, *others = card.audit.claims
+    claims = (first.model_copy(update={"says": hostile, "short": hostile}), *others)
+    audit = card.audit.model_copy(update={"paper": paper, "claims": claims})
+    shown = PaperScorecard.of(card.model_copy(update={"audit": audit}))
     markup = shown._repr_html_()
     assert "<script" not in markup
     (frame,) = re.findall(r'<iframe sandbox="" [^>]*srcdoc="([^"]*)"', markup)

@@ -110,7 +110,7 @@ def test_an_audit_of_the_documentation_alone(
     assert run_command(["report", "mine2024", *mine, "--out", str(out)]) == 0
     card = json.loads((out / "quick" / "mine2024" / "scorecard.json").read_text(encoding="utf-8"))
     assert card["claims"] == []
-    assert len(card["documentation"]["variables"]) == 9
+    assert len(card["audit"]["variables"]) == 9
     assert "Dataset Splits" in (out / "quick/mine2024/scorecard.html").read_text(encoding="utf-8")
     capsys.readouterr()
     assert run_command(["judge", "mine2024", *mine, "--template", str(tmp_path / "t")]) == 2

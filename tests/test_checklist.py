@@ -15,7 +15,7 @@ from reproaudit.audit.card import CHECKLIST_QUESTIONS, Card, with_checklist
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import AuthorsAnswer, Reviews, VariableName
 from reproaudit.cli import run_command
-from reproaudit.report.build import documentation_of
+from reproaudit.report.documentation import documentation_of
 from test_cards import ANYTHING, assert_read_or_one_line
 
 ROOT = Path(__file__).parents[1]
@@ -90,7 +90,7 @@ def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
 
     before = documentation_of(audit, Reviews())
     after = documentation_of(audit.model_copy(update={"variables": told}), Reviews())
-    assert (after["card"], after["reviewed"]) == (before["card"], before["reviewed"])
+    assert (after.card, after.reviewed) == (before.card, before.reviewed)
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,10 @@ from reproaudit.errors import UsageError
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
 
-CONTRACT = """
-    schema_version paper tier summary documentation claims unstated not_audited findings
-    environment records earlier_results
-"""
+CONTRACT = "schema_version tier claims figures records made earlier_results audit reviews"
 CLAIM_CONTRACT = """
-    id says locator outcome certainty phrase runs effect grades headline support notes nulls
-    ablations constructed alternatives per_run rule
+    id outcome level reasons base cannot_fail proxy grades support notes readings nulls ablations
+    constructed alternatives
 """
 
 
@@ -232,12 +229,10 @@ def test_a_run_prints_the_scorecard_and_its_json_is_the_contract(done: Place) ->
     assert "all 35 cells have records already" in errors
     card = json.loads(out)
     assert card.keys() >= set(CONTRACT.split())
-    assert card["documentation"].keys() >= {"card", "reviewed", "of", "variables"}
     for one in card["claims"]:
         assert one.keys() >= set(CLAIM_CONTRACT.split())
-        assert one["runs"].keys() == {"yes", "n", "low", "high", "exact"}
-        assert one["certainty"].keys() == {"level", "reasons"}
-        assert len(one["per_run"]) == one["runs"]["n"] == 5
+        assert [run["seed"] for run in one["base"]["runs"]] == [0, 1, 2, 3, 4]
+        assert {len(each["values"]) for each in one["base"]["estimates"]} == {5}
     code, out, _ = done("run", "mini")
     assert code == 0
     lines = out.splitlines()
@@ -305,8 +300,9 @@ def test_a_run_that_diverges(at: Place) -> None:
     assert "diverged" in errors
     assert "NaN" not in out
     card = json.loads(out)
-    assert card["records"]["diverged"] == card["records"]["count"] == 35
-    assert {(one["runs"]["yes"], one["runs"]["n"]) for one in card["claims"]} == {(0, 5)}
+    assert (card["records"]["diverged"], card["records"]["completed"]) == (35, 0)
+    said = [run["status"] for one in card["claims"] for run in one["base"]["runs"]]
+    assert said == ["no"] * 5 * len(card["claims"])
     for _ in range(2):  # the second time every record is there
         code, out, _ = at("run", "mini", "--tier", "smoke")
         assert code == 3
@@ -396,8 +392,9 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
         "{": "is not JSON",
         "[]": "scorecard version None, which another version of reproaudit wrote",
         '{"schema_version": 2}': "scorecard version 2, which another version",
-        '{"schema_version": 4}': "this one reads version 3",
-        '{"schema_version": 3}': "is no scorecard: paper: Field required",
+        '{"schema_version": 3}': "Make it again from its records: reproaudit report SLUG --tier",
+        '{"schema_version": 5}': "this one reads version 4",
+        '{"schema_version": 4}': "is no scorecard: tier: Field required",
     }.items():
         (folder / "scorecard.json").write_text(text)
         code, _, errors = done("report", "mini")

@@ -15,9 +15,10 @@ from miniatures import aligns, audit_data, claim, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.cli import run_command
 from reproaudit.report.answers import scorecard_of_archive, scorecard_of_store
-from reproaudit.report.model import ClaimModel, Scorecard
+from reproaudit.report.outline import made_words
 from reproaudit.running.shipped import FILE_NAME
 from reproaudit.running.store import Store
+from reproaudit.verdict import ClaimAnswer, Scorecard
 
 Command = Callable[..., dict[str, Any]]
 
@@ -50,13 +51,13 @@ def judged(audits: Path, tier: Any = "quick") -> Scorecard:
     return scorecard_of_store(entry, entry.audit(), tier, Store(audits.parent / "runs"))
 
 
-def guessed(card: Scorecard) -> ClaimModel:
+def guessed(card: Scorecard) -> ClaimAnswer:
     return next(one for one in card.claims if one.id == "mini.guessed")
 
 
 def reasons(card: dict[str, Any], name: str) -> list[str]:
     found = next(one for one in card["claims"] if one["id"] == f"mini.{name}")
-    return [one["kind"] for one in found["certainty"]["reasons"]]
+    return [one["kind"] for one in found["reasons"]]
 
 
 def edit_module(audits: Path) -> None:
@@ -90,7 +91,7 @@ def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(
     command("multiverse")
     edit_module(audits)
     card = command("run")
-    assert card["records"]["count"] == 35, "the alternatives are of other code"
+    assert card["records"]["completed"] == 35, "the alternatives are of other code"
     assert "guess not varied" in reasons(card, "guessed")
     command("multiverse")
     assert "guess flips" in reasons(command("run"), "guessed")
@@ -100,16 +101,14 @@ def test_a_report_judges_todays_records_else_those_with_most_cells(
     audits: Path, command: Command
 ) -> None:
     command("run")
-    assert not any("other code" in line for line in judged(audits).environment)
+    assert judged(audits).made.of_today
     edit_module(audits)
     card = judged(audits)
-    assert card.records["count"] == 35
-    (line,) = [line for line in card.environment if "other code" in line]
-    assert line.startswith("Made by other code than today's: revision ")
+    assert card.records.count == 35
+    assert any(one.startswith("Made by other code than today's: ") for one in made_words(card))
     command("run")
-    lines = judged(audits).environment
-    assert "1 other groups of records were left out." in lines
-    assert not any("other code" in line for line in lines)
+    made = judged(audits).made
+    assert (made.of_today, made.other_groups) == (True, 1)
 
 
 def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
@@ -119,7 +118,7 @@ def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
     file = next((tmp_path / "runs" / "mini" / "multiverse-quick").rglob("*.json"))
     file.write_text("{")
     card = command("run")
-    assert card["environment"][-1] == "1 damaged records of alternatives were left out."
+    assert card["made"]["damaged"] == 1
 
 
 def test_custom_and_salted_records_feed_no_other_answer(audits: Path, command: Command) -> None:
@@ -127,7 +126,7 @@ def test_custom_and_salted_records_feed_no_other_answer(audits: Path, command: C
     command("run", "--tier", "paper", "--seeds", "7", "--set", "level=0.9")
     salted = command("run", "--tier", "paper", "--salt", "word")
     assert (before["tier"], salted["tier"]) == ("paper", "paper-word")
-    seeds = [{run["seed"] for run in one["claims"][0]["per_run"]} for one in (before, salted)]
+    seeds = [{run["seed"] for run in one["claims"][0]["base"]["runs"]} for one in (before, salted)]
     assert not seeds[0] & seeds[1]
     after = command("report", "--tier", "paper")
     assert after["claims"] == before["claims"]
@@ -145,11 +144,11 @@ def test_an_archive_is_judged_whole_whatever_its_seeds(
     write_paper(audits, claims=[*claims, *audit_data()["claims"][1:]])
     entry = entry_in(audits)
     card = scorecard_of_archive(entry, entry.audit(), "paper", file)
-    assert (card.claims[0].runs.yes, card.claims[0].runs.n) == (6, 6)
-    assert card.records["count"] == before["records"]["count"]
+    assert (card.claims[0].base.yes, card.claims[0].base.n) == (6, 6)
+    assert card.records.completed == before["records"]["completed"]
     of_store = judged(audits, "paper")
     assert {one.outcome for one in of_store.claims} == {"not tested", "supported"}
-    assert of_store.claims[0].runs.n == 0, "the plan names other seeds"
+    assert of_store.claims[0].base.n == 0, "the plan names other seeds"
 
 
 def test_an_archive_tells_of_alternatives_at_the_quick_tier(

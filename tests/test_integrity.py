@@ -275,7 +275,7 @@ def test_fresh_says_nothing_of_what_is_repeated(filled: Store, tmp_path: Path) -
 def verdicts(store: Path, out: Path) -> dict[str, Any]:
     data = json.loads((out / "quick" / "mini" / "scorecard.json").read_text())
     assert store.is_dir()
-    return {one["id"]: (one["outcome"], one["effect"]) for one in data["claims"]}
+    return {one["id"]: (one["outcome"], one["base"]) for one in data["claims"]}
 
 
 def test_code_changed_and_changed_back(
@@ -300,7 +300,7 @@ def test_code_changed_and_changed_back(
         code, printed, errors = command("run", "mini", "--json", *more)
         assert code == 0, errors
         data = json.loads(printed)
-        return {one["id"]: (one["outcome"], one["effect"]) for one in data["claims"]}, errors
+        return {one["id"]: (one["outcome"], one["base"]) for one in data["claims"]}, errors
 
     def report(*more: str) -> tuple[int, str, str]:
         return command("report", "mini", "--out", str(out), "--format", "terminal,json", *more)
@@ -308,8 +308,8 @@ def test_code_changed_and_changed_back(
     of_a, _ = run()
     module.write_text(code_b)
     assert report()[0] == 0
-    page = (out / "quick" / "mini" / "scorecard.json").read_text()
-    assert "other code than today's" in page
+    page = json.loads((out / "quick" / "mini" / "scorecard.json").read_text())
+    assert page["made"]["of_today"] is False
     assert verdicts(store, out) == of_a
     of_b, _ = run()
     assert of_b != of_a

@@ -94,15 +94,17 @@ def test_the_command_runs_what_is_missing(
     assert [one["found"] for one in found["rows"]] == [CHANGES, LEAVES]
     card = shown(capsys, "report", *known)
     (guessed,) = [one for one in card["claims"] if one["id"] == "mini.guessed"]
-    assert guessed["phrase"] == "depends on level"
+    assert [one["varied"]["value"] for one in guessed["alternatives"] if one["flips"]] == [0.3]
     # alternatives of the quick tier count at the paper tier
     card = shown(capsys, "run", *known, "--tier", "paper")
     (guessed,) = [one for one in card["claims"] if one["id"] == "mini.guessed"]
-    assert {(one["value"], one["tier"], one["flips"]) for one in guessed["alternatives"]} == {
+    assert {
+        (one["varied"]["value"], one["tier"], one["flips"]) for one in guessed["alternatives"]
+    } == {
         (0.04, "quick", False),
         (0.3, "quick", True),
     }
-    kinds = [one["kind"] for one in guessed["certainty"]["reasons"]]
+    kinds = [one["kind"] for one in guessed["reasons"]]
     assert "guess flips" in kinds
     assert "guess not varied" not in kinds
 

@@ -103,8 +103,8 @@ def test_records_of_other_code_are_judged_and_said_to_be(tmp_path: Path) -> None
     store, records = stored(tmp_path / "runs")
     entry = Catalog(tmp_path / "audits")["mini"]
     card = scorecard_of_store(entry, AUDIT, "quick", store)
-    assert card.records["count"] == len(records)
-    assert any("other code than today's" in line for line in card.environment)
+    assert card.records.count == len(records)
+    assert card.made.of_today is False
 
 
 def test_a_scorecard_of_an_empty_store_tests_nothing(tmp_path: Path) -> None:
@@ -120,4 +120,4 @@ def test_a_record_of_other_settings_is_not_taken(tmp_path: Path) -> None:
     values = {**AUDIT.values_of("descent", "quick"), "level": 0.7}
     store.write(make_record(Cell("mini", "quick", "descent", values, 0)))
     entry = Catalog(tmp_path / "audits")["mini"]
-    assert scorecard_of_store(entry, AUDIT, "quick", store).records["count"] == 0
+    assert scorecard_of_store(entry, AUDIT, "quick", store).records.count == 0

@@ -19,12 +19,14 @@ from miniatures import ENVIRONMENT, audit_data, write_paper
 from reproaudit import results
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import plan
+from reproaudit.audit.plan import Role, plan
 from reproaudit.audit.seeds import decisive, digest, drawn, rule, seeds_of
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.records import Record
+from reproaudit.stats.binomial import Decision
+from reproaudit.verdict import ArmAnswer, ClaimAnswer, Outcome, RunAnswer, Status
 
 # the seeds of the paper tier follow from these: a new field of the schema must move none of them
 PINNED = {
@@ -146,8 +148,14 @@ def records(*seeds: int) -> list[Record]:
 
 
 def append(entry: Entry, store: Path, *seeds: int) -> bool:
-    answers = {claim.id: ("supported", 2, 2) for claim in entry.audit().claims}
+    answers = [supported(claim.id, 2) for claim in entry.audit().claims]
     return results.append(entry, entry.audit(), store, records(*seeds), answers)
+
+
+def supported(claim: str, count: int) -> ClaimAnswer:
+    runs = tuple(RunAnswer(seed=seed, status=Status.YES) for seed in range(count))
+    base = ArmAnswer(name="own", role=Role.OWN, decision=Decision.MET, runs=runs)
+    return ClaimAnswer(id=claim, outcome=Outcome.SUPPORTED, base=base)
 
 
 def test_a_result_is_logged_once_for_each_set_of_records(paper: Entry, tmp_path: Path) -> None:
@@ -189,7 +197,7 @@ def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(
     append(paper, store, 0)
     salted = paper.audit().salted("word")
     results.begin(paper, salted, store)
-    results.append(paper, salted, store, records(1), {"mini.supported": ("supported", 1, 1)})
+    results.append(paper, salted, store, records(1), [supported("mini.supported", 1)])
     first, second = logged(paper, store)
     assert [first["committed"], second["committed"], second["salt"]] == [False, True, "word"]
     assert first["revision"] == git("rev-parse", "HEAD")
@@ -267,7 +275,7 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
     pages = [tmp_path / "reports" / tier / "mini" for tier in ("paper", "paper-word")]
     ours, theirs = (json.loads((page / "scorecard.json").read_text()) for page in pages)
     assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")
-    assert (ours["claims"][0]["base"]["n"], theirs["claims"][0]["base"]["n"]) == (6, 6)
+    assert [len(one["claims"][0]["base"]["runs"]) for one in (ours, theirs)] == [6, 6]
     assert run_command(["report", "mini", "--tier", "paper", "--salt", "word", *known]) == 0
     assert "scale, seeds drawn with 'word'" in " ".join(capsys.readouterr().out.split())
     long = "a" * 33

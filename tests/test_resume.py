@@ -31,7 +31,7 @@ def pages(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     card, table = (
         json.loads((place / f"{name}.json").read_text()) for name in ("scorecard", "multiverse")
     )
-    for name in ("hours", "seconds", "started", "ended"):
+    for name in ("seconds", "started", "last", "ended"):
         card["records"].pop(name, None)
     return card, table
 

@@ -225,80 +225,48 @@ class AlternativeAnswer(ArmAnswer):
 
 
 class ReasonKind(StrEnum):
-    """Why there is no outcome, or why we are not surer of it."""
+    """Why there is no outcome; then why we are not surer of it."""
 
     CRASHED = "crashed"
-    """So many runs crashed, and the answer hangs on them."""
     SMOKE = "smoke"
-    """The smoke tier judges nothing."""
     NULL_MEETS = "null meets"
-    """A null passes, too."""
     NULL_UNFINISHED = "null unfinished"
-    """A null lacks runs."""
     OUT_OF_REACH = "out of reach"
-    """The constructed solution misses a bound, too."""
     TOO_FEW = "too few"
-    """So many runs are missing."""
     FEW_RUNS = "few runs"
-    """The runs decide neither way."""
     STRADDLES = "straddles"
-    """Runs lie on both sides of a bound."""
 
     SCALE = "scale"
-    """The tier is not the paper's own scale."""
     PROXY = "proxy"
-    """Something stood in for the paper's data or method."""
     ORIGIN = "origin"
-    """Others measured."""
     INDIRECT = "indirect"
-    """The wording is from memory, or a check stands for something else: the audit says which."""
     READING_NOT_RUN = "reading not run"
-    """A reading has too few runs."""
     READING_OPEN = "reading open"
-    """A reading is open."""
     GUESS_FLIPS = "guess flips"
-    """An alternative changes the answer."""
     GUESS_NOT_VARIED = "guess not varied"
-    """Guesses were not varied."""
     RUNS = "runs"
-    """Too few runs agree."""
     WEAK_NULL = "weak null"
-    """A null tells little."""
     OUR_BOUND = "our bound"
-    """Another bound of ours changes the answer."""
     RULE = "rule"
-    """The rule was not settled before the results."""
 
 
 class Reason(StrictModel):
-    """A reason as data: its kind, and the values that such a reason has."""
+    """A reason: its kind, and what the answer and the audit do not say of it already."""
 
     kind: ReasonKind
     """Which."""
     arm: str = ""
-    """The name of the null that it is about."""
-    varied: Varied | None = None
-    """The reading or the alternative that it is about."""
+    """The name of the null, the reading or the alternative that it is about."""
+    place: int = 0
+    """The place of the headline's condition that it is about."""
     settings: tuple[str, ...] = ()
     """The guesses that were not varied."""
-    measurement: str = ""
-    """The measurement that it is about."""
     runs: int = 0
     """How many runs crashed, are missing, or disagree."""
-    yes: int = 0
-    """The runs that say yes."""
-    n: int = 0
-    """The runs that count."""
     bound: float = 0.0
-    """The bound; of our bound, the other one, which changes the answer."""
+    """The other bound of ours, which changes the answer."""
     stated: float = 0.0
-    """Of our bound: the one in the audit."""
-    ours: bool = False
-    """Whether the bound is ours."""
-    low: float = 0.0
-    """The smallest number of a run."""
-    high: float = 0.0
-    """The largest number of a run."""
+    """The bound of ours in its place, as the audit has it."""
     what: str = ""
     """What stood in, in the record's words; or who measured."""
     changed: bool = False

@@ -51,7 +51,7 @@ def test_the_page_shows_what_happens(
     assert [claim.outcome for claim in card.claims] == ["supported", "supported"]
     said = re.search(r"the cosine is\s+(\S+) where at least", PAGE)
     assert said is not None
-    assert card.claims[0].headline[0].median == pytest.approx(float(said.group(1)), abs=5e-5)
+    assert card.claims[0].base.estimates[0].median == pytest.approx(float(said.group(1)), abs=5e-5)
 
 
 def test_the_mapping_on_the_page_is_the_file() -> None:

@@ -15,8 +15,8 @@ from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
-from reproaudit.report.model import Scorecard
 from reproaudit.report.terminal import report_lines
+from reproaudit.verdict import Scorecard
 
 SEEDS = (7, 21, 22, 23, 40)
 AUDIT = factories.make_audit()

@@ -15,8 +15,8 @@ import yaml
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.report.answers import scorecard_of_archive
-from reproaudit.report.model import ClaimModel
 from reproaudit.running.shipped import FILE_NAME
+from reproaudit.verdict import ClaimAnswer
 
 ROOT = Path(__file__).parents[2]
 ANSWERS: dict[str, Any] = yaml.safe_load(
@@ -48,7 +48,7 @@ COUNTED = {
 
 
 @cache
-def claims_of(slug: str) -> dict[str, ClaimModel]:
+def claims_of(slug: str) -> dict[str, ClaimAnswer]:
     entry = Catalog(None)[slug]
     archive = ROOT / "reports" / "paper" / slug / FILE_NAME
     card = scorecard_of_archive(entry, entry.audit(), "paper", archive)

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from factories import make_audit
+from factories import make_audit, stated
 from miniatures import aligns, claim
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
-from reproaudit.checks import Condition, Limit, Provenance, Side
-from reproaudit.judge.certainty import certainty, phrases
-from reproaudit.judge.decisions import all_of, beats_null, decide, effect, joined, scaled
-from reproaudit.judge.model import (
+from reproaudit.checks import Limit, Provenance, Side
+from reproaudit.judge.certainty import History, certainty
+from reproaudit.judge.decisions import all_of, beats_null, decide, joined, scaled
+from reproaudit.judge.runs import Bundles
+from reproaudit.report.claims import ClaimText
+from reproaudit.stats.binomial import Decision
+from reproaudit.verdict import (
     AblationAnswer,
-    Alternative,
+    AlternativeAnswer,
     ArmAnswer,
     ClaimAnswer,
     Estimate,
-    History,
     Level,
+    NullAnswer,
     RunAnswer,
     Specificity,
     Status,
+    Varied,
 )
-from reproaudit.judge.runs import Bundles
-from reproaudit.stats.binomial import Decision
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 YES, NO, VOID, FAILED, UNPAIRED = Status.YES, Status.NO, Status.VOID, Status.FAILED, Status.UNPAIRED
@@ -37,8 +38,9 @@ def limit(at: float = 1, side: Side = Side.AT_MOST, origin: str = "paper", **mor
     return Limit(side, at, Provenance(origin), **more)
 
 
-def the_arm(role: Role = Role.OWN, name: str = "own", **more: Any) -> PlannedArm:
-    return PlannedArm(name, role, "descent", **more)
+def estimate(values: Any, of: Limit | None = None, **more: Any) -> Estimate:
+    named = {"check": 0, "name": "x", "measurement": "x", **more}
+    return Estimate(limit=of or limit(), values=tuple(values), **named)
 
 
 ONE = limit()
@@ -47,24 +49,24 @@ ONE = limit()
 def answer(*rows: Any, of: Any = ONE, decision: Decision = OPEN, **more: Any) -> ArmAnswer:
     """An arm's answer; a row has a run's number for each of the bounds, or its status alone."""
     limits, contrast = of if isinstance(of, list) else [of], more.pop("contrast", False)
-    runs = []
+    runs, table = [], []
     for seed, row in enumerate(rows):
-        if isinstance(row, Status):
-            runs.append(RunAnswer(seed, row))
-            continue
         values = row if isinstance(row, tuple) else (row,)
-        said = tuple(
-            Condition("x", "x", value, one, contrast)
-            for value, one in zip(values, limits, strict=True)
-        )
-        runs.append(RunAnswer(seed, YES if all(one.met for one in said) else NO, said))
-    full = [run.conditions for run in runs if run.conditions]
-    estimates = [
-        Estimate(c[0], tuple(one.value for one in c if one.value is not None))
-        for c in zip(*full, strict=True)
-    ]
-    arm = more.pop("arm", the_arm())
-    return ArmAnswer(arm, tuple(runs), decision, more.pop("estimates", tuple(estimates)), **more)
+        if isinstance(row, Status):
+            runs.append(RunAnswer(seed=seed, status=row, diverged=row in (YES, NO)))
+            values = (None,) * len(limits)
+        else:
+            met = all(one.met_by(value) for value, one in zip(values, limits, strict=True))
+            runs.append(RunAnswer(seed=seed, status=YES if met else NO))
+        table.append(values)
+    columns = zip(limits, zip(*table, strict=True), strict=True)
+    found = tuple(estimate(values, one, contrast=contrast) for one, values in columns)
+    named = {"name": "own", "role": Role.OWN, "estimates": found, **more}
+    return ArmAnswer(runs=tuple(runs), decision=decision, **named)
+
+
+def changed(found: ArmAnswer, **changes: Any) -> ArmAnswer:
+    return found.model_copy(update=changes)
 
 
 def the_claim(**changes: Any) -> Claim:
@@ -107,13 +109,13 @@ def test_all_must_be_met(decisions: tuple[Decision, ...], joint: Decision) -> No
 def test_counts_and_means_decide_together(
     statuses: list[Status], means: list[Decision | None], exact: bool, decision: Decision
 ) -> None:
-    runs = [RunAnswer(i, one) for i, one in enumerate(statuses)]
-    estimates = [Estimate(Condition("x", "x", 1, limit()), (1,), one) for one in means]
+    runs = [RunAnswer(seed=i, status=one) for i, one in enumerate(statuses)]
+    estimates = [estimate([1.0], decision=one) for one in means]
     assert decide(runs, estimates, 0.5, exact) is decision
 
 
 def test_more_than_a_share_of_runs_must_say_yes() -> None:
-    runs = [RunAnswer(i, YES) for i in range(5)]
+    runs = [RunAnswer(seed=i, status=YES) for i in range(5)]
     assert decide(runs, [], 0.54, False) is MET
     assert decide(runs, [], 0.56, False) is OPEN
 
@@ -153,8 +155,8 @@ def test_a_run_says_yes_if_it_does_at_every_coordinate() -> None:
         worst = [order[max(place, other)] for other in range(5)]
         assert [run.status for run in both.runs] == [*worst, NO]
         assert (both.decision, both.broken, both.at, both.n) == (OPEN, True, None, both.n)
-        assert [c.value for c in both.runs[-1].conditions] == [1, 2]
-        assert [e.values for e in both.estimates] == [(1,), (2,)]
+        assert [e.values[-1] for e in both.estimates] == [1, 2]
+        assert [e.numbers for e in both.estimates] == [(1,), (2,)]
     assert joined([one]) is one
 
 
@@ -164,22 +166,21 @@ def test_a_scaled_bound_decides_again() -> None:
     assert decisions == [MISSED, MET, MET]
     assert [scaled(two, place, 2, the_claim()) for place in (0, 1)] == [MISSED, MET]
     assert scaled(answer(*[1] * 3, *[VOID] * 2), 0, 1.0, the_claim()) is OPEN
-    (estimate,) = own.estimates
-    mean = replace(own, estimates=(replace(estimate, decision=MISSED, mean=(1, 0.8, 1.5)),))
+    mean = changed(own, estimates=(estimate([1.0], decision=MISSED, mean=(1, 0.8, 1.5)),))
     assert [scaled(mean, 0, by, the_claim()) for by in (0.5, 1, 1.5)] == [MISSED, OPEN, MET]
-    without = replace(own, estimates=(replace(estimate, decision=OPEN),))
+    without = changed(own, estimates=(estimate([1.0], decision=OPEN),))
     assert scaled(without, 0, 9.0, the_claim()) is OPEN
-    mixed = replace(two, estimates=(replace(two.estimates[0], decision=MET), two.estimates[1]))
+    mixed = changed(two, estimates=(estimate([1.0], decision=MET), two.estimates[1]))
     assert scaled(mixed, 1, 2, the_claim()) is MET
     assert scaled(answer(1), 0, 0.5, the_claim(exact=True)) is MISSED
 
 
 def test_the_effect_is_the_first_contrast_that_has_a_size() -> None:
     both = [limit(side=Side.ABOVE)] * 2
-    assert effect(answer((2, 5), (4, 5), of=both, contrast=True)) == 3
-    assert effect(answer((0, 5), of=both, contrast=True)) == 5
-    assert effect(answer((None, 1), of=both, contrast=True)) == 1
-    assert effect(answer(2)) is None
+    assert answer((2, 5), (4, 5), of=both, contrast=True).effect == 3
+    assert answer((0, 5), of=both, contrast=True).effect == 5
+    assert answer((None, 1), of=both, contrast=True).effect == 1
+    assert answer(2).effect is None
 
 
 # --- how sure, and why not surer ------------------------------------------------------------------
@@ -189,35 +190,52 @@ UNTOUCHED = History()
 GUESS = {"value": 0.02, "source": "assumption", "why": "Small.", "alternatives": [0.03, 0.04]}
 
 
+ARMS = {
+    "own": PlannedArm("own", Role.OWN, "descent"),
+    "flat": PlannedArm("flat", Role.NULL, "descent"),
+    "read": PlannedArm("read", Role.READING, "descent"),
+    "excused": PlannedArm("excused", Role.READING, "descent", excused=True),
+}
+
+
 def reasons(
     tier: Any = "paper", level: Any = None, history: Any = UNTOUCHED, **given: Any
 ) -> list[tuple[str, Any]]:
     """The reasons why we are not surer of a claim that 15 runs meet."""
-    found = {k: v for k, v in given.items() if k in ClaimAnswer.__dataclass_fields__}
+    found = {k: v for k, v in given.items() if k in ClaimAnswer.model_fields}
     changes = {k: v for k, v in given.items() if k not in found}
     settings = {"level": level} if level else {}
     audit = make_audit(claims=[claim("mini", "one", main=True, **changes)])
     audit = audit.model_copy(update={"settings": make_audit(settings=settings).settings})
-    bundles = Bundles(audit, audit.claims[0], tier, {}, {})
-    how_sure, notes = certainty(
-        bundles, ClaimAnswer("mini.one", **{"base": BASE, **found}), history
-    )
-    assert how_sure is list(Level)[min(len(notes), 3)]
-    return [(one.kind, dict(one.values)) for one in notes]
+    bundles = Bundles(audit, audit.claims[0], tier, ARMS, {})
+    whole = ClaimAnswer(id="mini.one", **{"base": BASE, **found})
+    how_sure, why = certainty(bundles, whole, history)
+    assert how_sure is list(Level)[min(len(why), 3)]
+    return stated(why)
 
 
 def own(yes: int, n: int, **more: Any) -> ArmAnswer:
     return answer(*[0.02] * yes, *[0.5] * (n - yes), of=limit(0.1), decision=MET, **more)
 
 
-def reading(yes: int, n: int, decision: Decision, **more: Any) -> ArmAnswer:
-    arm = the_arm(Role.READING, varied=("level", 0.3), **more)
-    return replace(own(yes, n, arm=arm), decision=decision)
+def null(yes: int, n: int, *, weak: bool = False, name: str = "own") -> NullAnswer:
+    return NullAnswer(**dict(own(yes, n, role=Role.NULL, name=name)), weak=weak)
 
 
-def other(value: float, flips: bool = False, unfinished: bool = False, n: int = 5) -> Alternative:
-    arm = the_arm(Role.ALTERNATIVE, varied=("level", value))
-    return Alternative(own(n, n, arm=arm), "paper", flips, unfinished)
+def at_level(value: float) -> Varied:
+    return Varied(setting="level", value=value)
+
+
+def reading(yes: int, n: int, decision: Decision, name: str = "read") -> ArmAnswer:
+    found = own(yes, n, name=name, role=Role.READING, varied=at_level(0.3))
+    return changed(found, decision=decision)
+
+
+def other(
+    value: float, flips: bool = False, unfinished: bool = False, n: int = 5
+) -> AlternativeAnswer:
+    found = own(n, n, name=f"level={value}", role=Role.ALTERNATIVE, varied=at_level(value))
+    return AlternativeAnswer(**dict(found), tier="paper", flips=flips, unfinished=unfinished)
 
 
 def ours(*values: float, at: float = 0.1, **more: Any) -> ArmAnswer:
@@ -228,48 +246,48 @@ GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [2]}
 
 
 ANGLE = {"headline": [{**aligns(0.1), "stands_for": "An angle."}]}
-OF, FLAT = {"varied": ("level", 0.3)}, the_arm(Role.NULL, "flat")
-BY_MEAN = own(7, 7, estimates=(replace(BASE.estimates[0], decision=MET),))
+BY_MEAN = own(7, 7, estimates=(estimate([0.02] * 7, decision=MET),))
 TWO = answer(*[(1, 0.06)] * 15, of=[limit(2), limit(0.1, origin="ours")])
-FAR = replace(ours(*[0.11] * 15, arm=the_arm(Role.READING)), decision=Decision.MISSED)
-AT_1, AT_2 = (replace(ours(*[0.06] * 15), at=at) for at in (1, 2))
+FAR = ours(*[0.11] * 15, name="read", role=Role.READING, decision=MISSED)
+AT_1, AT_2 = (changed(ours(*[0.06] * 15), at=at) for at in (1, 2))
 NOT_VARIED = ("guess not varied", {"settings": ("level",)})
 
 
 def bound(at: float) -> tuple[str, Any]:
-    return "our bound", {"noun": "x", "bound": at, "stated": 0.1}
+    return "our bound", {"bound": at, "stated": 0.1}
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         ({}, None),
-        ({"tier": "quick"}, ("scale", {"tier": "quick"})),
+        ({"tier": "quick"}, ("scale", {})),
         ({"wording": "derived"}, None),
-        ({"wording": "recalled"}, ("indirect", {"recalled": True})),
-        (ANGLE, ("indirect", {"stands_for": "An angle."})),
-        ({"readings": (reading(5, 5, MET), reading(2, 4, OPEN, excused=True))}, None),
+        ({"wording": "recalled"}, ("indirect", {})),
+        (ANGLE, ("indirect", {})),
+        ({"readings": (reading(5, 5, MET), reading(2, 4, OPEN, "excused"))}, None),
         ({"readings": (reading(5, 5, MET), reading(4, 4, OPEN))},
-         ("reading not run", {**OF, "role": Role.READING})),
+         ("reading not run", {"arm": "read"})),
         ({"readings": (reading(5, 5, MET), reading(3, 5, OPEN))},
-         ("reading open", {**OF, "yes": 3, "n": 5})),
+         ("reading open", {"arm": "read"})),
         ({"level": GUESS}, NOT_VARIED),
         ({"level": GUESS, "alternatives": (other(0.03), other(0.04))}, None),
         ({"level": GUESS, "alternatives": (other(0.03), other(0.04, n=4))}, NOT_VARIED),
         ({"level": GUESS, "alternatives": (other(0.03), other(0.04, unfinished=True))}, NOT_VARIED),
         ({"alternatives": (other(0.03), other(0.04, flips=True), other(0.5, flips=True))},
-         ("guess flips", {"setting": "level", "value": 0.04, "count": 2})),
+         ("guess flips", {"arm": "level=0.04"})),
         ({"base": own(8, 8)}, None),
         ({"base": own(14, 15)}, None),
         ({"base": own(1, 15)}, None),
-        ({"base": own(7, 7)}, ("runs", {"disagree": 0, "n": 7})),
-        ({"base": own(13, 15)}, ("runs", {"disagree": 2, "n": 15})),
-        ({"base": own(2, 15)}, ("runs", {"disagree": 2, "n": 15})),
-        ({"base": own(6, 15)}, ("runs", {"disagree": 6, "n": 15})),
+        ({"base": own(7, 7)}, ("runs", {"runs": 0})),
+        ({"base": own(13, 15)}, ("runs", {"runs": 2})),
+        ({"base": own(2, 15)}, ("runs", {"runs": 2})),
+        ({"base": own(6, 15)}, ("runs", {"runs": 6})),
         ({"base": own(7, 7), "exact": True}, None),
         ({"base": BY_MEAN}, None),
-        ({"nulls": (own(0, 5), own(0, 5))}, None),
-        ({"nulls": (own(0, 5), own(2, 5, weak=True, arm=FLAT))}, ("weak null", {"null": "flat"})),
+        ({"nulls": (null(0, 5), null(0, 5))}, None),
+        ({"nulls": (null(0, 5), null(2, 5, weak=True, name="flat"))},
+         ("weak null", {"arm": "flat"})),
         ({"base": ours(*[0.05] * 15)}, None),
         ({"base": ours(*[0.06] * 15)}, bound(0.05)),
         ({"base": ours(*[0.21] * 15)}, None),
@@ -294,42 +312,44 @@ def test_reasons_add_up() -> None:
     assert len(reasons(**every)) == 3
 
 
-def ablation(found: Specificity, effects: Any = None) -> dict[str, Any]:
-    arm = the_arm(Role.ABLATION, "low", lacks="B")
-    return {"ablations": (AblationAnswer(answer(arm=arm), found, effects),)}
+def ablation(found: Specificity, effect: float | None = None) -> dict[str, Any]:
+    of = limit(side=Side.ABOVE)
+    base = answer(*[9.0] * 15, of=of, contrast=True, decision=MET)
+    arm = answer(effect, of=of, contrast=True, name="low", role=Role.ABLATION)
+    return {"base": base, "ablations": (AblationAnswer(**dict(arm), specificity=found),)}
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("given", "phrase"),
     [
-        ({}, None),
-        ({"alternatives": (other(0.03), other(0.04, flips=True))},
-         ("depends on", {"setting": "level", "value": 0.04})),
-        ({"readings": (reading(5, 5, MET), reading(0, 4, MISSED))}, None),
-        ({"readings": (reading(0, 5, MISSED),)}, ("under reading", {**OF, "decision": MISSED})),
-        (ablation(Specificity.SPECIFIC), None),
-        (ablation(Specificity.OPEN), None),
-        (ablation(Specificity.SMALLER, (2, 9)), ("smaller", {"lacks": "B", "effects": (2, 9)})),
-        (ablation(Specificity.NOT_SPECIFIC), ("not specific", {"lacks": "B", "effects": None})),
-        ({"base": own(14, 15)}, ("elsewhere", {"runs": 1, "says": "end elsewhere"})),
-        ({"base": own(0, 15)}, None),
-        ({"base": reading(5, 5, MET)}, ("given", OF)),
+        ({}, ""),
+        ({"alternatives": (other(0.03), other(0.04, flips=True))}, "depends on level"),
+        ({"readings": (reading(5, 5, MET), reading(0, 4, MISSED))}, ""),
+        ({"readings": (reading(0, 5, MISSED),)}, "does not hold with level 0.3"),
+        (ablation(Specificity.SPECIFIC), ""),
+        (ablation(Specificity.OPEN), ""),
+        (ablation(Specificity.SMALLER, 2.0), "smaller without B (2.0 against 9.0)"),
+        (ablation(Specificity.NOT_SPECIFIC), "holds also without B"),
+        ({"base": own(14, 15)}, "the other 1 end elsewhere"),
+        ({"base": own(0, 15)}, ""),
+        ({"base": reading(5, 5, MET)}, "run with level 0.3"),
     ],
 )  # fmt: skip
-def test_phrases_say_what_weighs(given: dict[str, Any], expected: Any) -> None:
-    found = ClaimAnswer("mini.one", **{"base": BASE, **given})
-    elsewhere = {"says": "end elsewhere", "measure": "final"}
-    notes = phrases(the_claim(elsewhere=elsewhere), found)
-    assert [(one.kind, dict(one.values)) for one in notes] == ([expected] if expected else [])
-    if "base" not in given:
-        assert phrases(the_claim(), found) == notes
-    assert not [one for one in phrases(the_claim(), found) if one.kind == "elsewhere"]
+def test_a_phrase_says_what_weighs(given: dict[str, Any], phrase: str) -> None:
+    found = ClaimAnswer(id="mini.one", **{"base": BASE, **given})
+    says = {"says": "end elsewhere", "measure": "final"}
+    for elsewhere in (says, None):
+        lacks = [{"arm": "low", "lacks": "B"}]
+        one = claim("mini", "one", main=True, elsewhere=elsewhere, ablations=lacks)
+        audit = make_audit(claims=[one])
+        said = ClaimText(audit, audit.claims[0], found, "paper", None).phrase
+        assert said == ("" if elsewhere is None and "elsewhere" in phrase else phrase)
 
 
 def test_an_answer_counts_its_runs() -> None:
     one = answer(YES, YES, YES, NO, NO, FAILED, VOID, UNPAIRED)
     assert (one.yes, one.n, one.valid, one.void) == (3, 6, 5, 1)
-    estimate = Estimate(Condition("x", "x", 2, limit(1)), (1, 2, 4))
-    assert (estimate.median, estimate.worst, estimate.limit.at) == (2, 4, 1)
-    empty = replace(estimate, values=())
-    assert (empty.median, empty.worst) == (None, None)
+    found = estimate((1, 2, None, 4), limit(1))
+    assert (found.numbers, found.median, found.worst, found.met) == ((1, 2, 4), 2, 4, False)
+    empty = estimate((None,))
+    assert (empty.median, empty.worst, empty.met) == (None, None, False)

@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factories import answers_of, falls_to, make_audit, make_record, make_records
+from factories import answers_of, falls_to, make_audit, make_record, make_records, stated
 from miniatures import aligns, claim, control, setting
 from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Role
 from reproaudit.cell import Cell
 from reproaudit.judge import History
-from reproaudit.judge.model import ClaimAnswer, Outcome, Specificity, Status
 from reproaudit.records import Measurements, Origin, Record, Series
 from reproaudit.stats.binomial import Decision
+from reproaudit.verdict import ClaimAnswer, Outcome, Specificity, Status, Varied
 
 OWN, FEW = 15, {"own": 5}
 YES, NO = 0.02, 0.5
-PASSES = {"null": "stays", "yes": 5, "n": 5}
+PASSES = {"arm": "stays"}
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 
 
@@ -145,7 +146,6 @@ def test_a_huge_number_in_one_run_leaves_the_median_alone() -> None:
 # --- each branch of an outcome, at its threshold --------------------------------------------------
 
 BEATS = {"kind": "beats", "lower": "distance", "upper": "distance@first", "from": "paper"}
-BETWEEN = {"noun": "distance", "bound": 0.1, "low": YES, "high": NO}
 UNMEASURED = [Measurements(scalars={"final": float(seed)}) for seed in range(OWN)]
 NEAR = {**aligns(0.1), "distance": "by_size"}
 
@@ -165,7 +165,7 @@ def two_readings(*values: float, **changes: Any) -> Audit:
     [
         ({}, {YES: [YES] * 14 + ["failed"]}, Outcome.SUPPORTED, []),
         ({}, {YES: [YES] * 12 + ["failed"] * 3}, Outcome.SUPPORTED,
-         [("runs", {"disagree": 3, "n": 15})]),
+         [("runs", {"runs": 3})]),
         ({}, {YES: [YES] * 11 + ["failed"] * 4}, Outcome.FAILED, [("crashed", {"runs": 4})]),
         ({}, {YES: [YES] * 14 + ["diverged"]}, Outcome.SUPPORTED, []),
         ({}, {YES: UNMEASURED}, Outcome.FAILED, [("crashed", {"runs": 15})]),
@@ -173,26 +173,25 @@ def two_readings(*values: float, **changes: Any) -> Audit:
         ({"exact": True}, {YES: [NO]}, Outcome.NOT_SUPPORTED, []),
         ({"exact": True}, {YES: ["failed"]}, Outcome.FAILED, [("crashed", {"runs": 1})]),
         ({}, {0.8: [NO] * 4}, Outcome.NOT_TESTED,
-         [("null unfinished", {"null": "stays", "missing": 1})]),
-        ({}, {0.8: [NO, NO, NO, NO, YES]}, Outcome.SUPPORTED, [("weak null", {"null": "stays"})]),
+         [("null unfinished", {"arm": "stays", "runs": 1})]),
+        ({}, {0.8: [NO, NO, NO, NO, YES]}, Outcome.SUPPORTED, [("weak null", {"arm": "stays"})]),
         ({}, {0.8: [NO, NO, NO, NO, YES], YES: [NO] * 15}, Outcome.NOT_SUPPORTED, []),
         ({}, {0.8: [YES] * 5}, Outcome.NOT_TESTED, [("null meets", PASSES)]),
-        ({}, {YES: [YES] * 4}, Outcome.NOT_TESTED, [("too few", {"missing": 1})]),
-        ({"exact": True}, {YES: []}, Outcome.NOT_TESTED, [("too few", {"missing": 1})]),
+        ({}, {YES: [YES] * 4}, Outcome.NOT_TESTED, [("too few", {"runs": 1})]),
+        ({"exact": True}, {YES: []}, Outcome.NOT_TESTED, [("too few", {"runs": 1})]),
         (FEW, {YES: [YES] * 4 + ["diverged"]}, Outcome.UNDECIDED,
-         [("few runs", {"yes": 4, "n": 5})]),
+         [("few runs", {})]),
         (FEW, {YES: [YES] * 4 + [NO]}, Outcome.UNDECIDED,
-         [("straddles", {**BETWEEN, "ours": False})]),
+         [("straddles", {"place": 0})]),
         ({**FEW, "headline": [aligns(0.9), reached(0.1)]}, {YES: [YES] * 4 + [NO]},
-         Outcome.UNDECIDED, [("straddles", {**BETWEEN, "ours": True})]),
+         Outcome.UNDECIDED, [("straddles", {"place": 1})]),
     ],
 )  # fmt: skip
 def test_why_there_is_an_outcome_or_none(
     changes: Any, ends: Any, outcome: Outcome, reasons: list[Any]
 ) -> None:
     answer = told(one_claim(**changes), ends)
-    found = [(one.kind, dict(one.values)) for one in answer.reasons]
-    assert (answer.outcome, found) == (outcome, reasons)
+    assert (answer.outcome, stated(answer.reasons)) == (outcome, reasons)
     assert (answer.level is None) == (outcome not in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED))
 
 
@@ -217,63 +216,62 @@ def test_what_no_construction_reaches_is_no_test(
     headline: Any, ends: Any, out: float | None
 ) -> None:
     answer = told(one_claim(headline=headline), ends)
-    found = [dict(one.values) for one in answer.reasons if one.kind == "out of reach"]
-    assert [one["bound"] for one in found] == ([] if out is None else [out])
+    places = [one.place for one in answer.reasons if one.kind == "out of reach"]
+    found = [answer.base.estimates[place].limit.at for place in places]
+    assert found == ([] if out is None else [out])
     assert (answer.outcome is Outcome.NOT_TESTED) == (out is not None)
 
 
 @pytest.mark.parametrize(
-    ("own", "read", "outcome", "clauses"),
+    ("own", "read", "outcome", "decision"),
     [
-        (YES, [YES] * 15, Outcome.SUPPORTED, ["reading met"]),
-        (YES, [NO] * 15, Outcome.PARTLY_SUPPORTED, ["reading missed"]),
-        (YES, [NO] * 7 + [YES] * 8, Outcome.SUPPORTED, ["reading open"]),
-        (YES, [], Outcome.SUPPORTED, ["reading open"]),
-        (NO, [NO] * 15, Outcome.NOT_SUPPORTED, ["reading missed"]),
-        (NO, [YES] * 15, Outcome.PARTLY_SUPPORTED, ["reading met"]),
+        (YES, [YES] * 15, Outcome.SUPPORTED, MET),
+        (YES, [NO] * 15, Outcome.PARTLY_SUPPORTED, MISSED),
+        (YES, [NO] * 7 + [YES] * 8, Outcome.SUPPORTED, OPEN),
+        (YES, [], Outcome.SUPPORTED, OPEN),
+        (NO, [NO] * 15, Outcome.NOT_SUPPORTED, MISSED),
+        (NO, [YES] * 15, Outcome.PARTLY_SUPPORTED, MET),
     ],
 )
 def test_a_reading_may_reverse(
-    own: float, read: list[float], outcome: Outcome, clauses: list[str]
+    own: float, read: list[float], outcome: Outcome, decision: Decision
 ) -> None:
     answer = told(two_readings(0.04), {YES: [own] * 15, 0.04: read})
-    assert (answer.outcome, [one.kind for one in answer.clauses]) == (outcome, clauses)
-    assert dict(answer.clauses[0].values)["place"] == 0
+    assert (answer.outcome, [one.decision for one in answer.readings]) == (outcome, [decision])
 
 
 def test_a_reading_is_the_claims_own_where_no_other_ran() -> None:
     answer = told(two_readings(0.04, 0.05), {YES: []})
-    assert answer.base.arm.varied == ("level", 0.04)
-    assert [one.arm.varied for one in answer.readings] == [("level", 0.02), ("level", 0.05)]
-    assert [one.kind for one in answer.phrases] == ["given"]
-    assert told(two_readings(0.04), {YES: [], 0.04: []}).base.arm.name == "own"
+    assert (answer.base.role, answer.base.varied) == (Role.READING, level(0.04))
+    assert [one.varied for one in answer.readings] == [level(0.02), level(0.05)]
+    assert told(two_readings(0.04), {YES: [], 0.04: []}).base.name == "own"
+
+
+def level(value: float) -> Varied:
+    return Varied(setting="level", value=value)
 
 
 @pytest.mark.parametrize(
-    ("primary", "rows", "outcome", "clauses"),
+    ("primary", "rows", "outcome", "graded"),
     [
-        ([1], [(YES, NO)] * 15, Outcome.SUPPORTED, [("grade missed", 2, 0, False)]),
-        ([1, 2], [(YES, NO)] * 15, Outcome.PARTLY_SUPPORTED, [("grade missed", 2, 0, True)]),
-        ([2], [(YES, NO)] * 15, Outcome.NOT_SUPPORTED, [("grade missed", 2, 0, True)]),
-        ([1, 2], [(YES, YES)] * 15, Outcome.SUPPORTED, []),
+        ([1], [(YES, NO)] * 15, Outcome.SUPPORTED, [(MET, 15), (MISSED, 0)]),
+        ([1, 2], [(YES, NO)] * 15, Outcome.PARTLY_SUPPORTED, [(MET, 15), (MISSED, 0)]),
+        ([2], [(YES, NO)] * 15, Outcome.NOT_SUPPORTED, [(MET, 15), (MISSED, 0)]),
+        ([1, 2], [(YES, YES)] * 15, Outcome.SUPPORTED, [(MET, 15), (MET, 15)]),
         ([1, 2], [(YES, NO)] * 8 + [(YES, YES)] * 7, Outcome.PARTLY_SUPPORTED,
-         [("grade open", 2, 7, True)]),
-        ([1, 2], [(YES, NO)] * 8 + [(NO, NO)] * 7, Outcome.NOT_SUPPORTED,
-         [("grade open", 1, 8, True), ("grade missed", 2, 0, True)]),
-        ([1, 2], [(YES, NO)] * 7 + [(NO, YES)] * 8, Outcome.UNDECIDED,
-         [("grade open", 1, 7, True), ("grade open", 2, 8, True)]),
+         [(MET, 15), (OPEN, 7)]),
+        ([1, 2], [(YES, NO)] * 8 + [(NO, NO)] * 7, Outcome.NOT_SUPPORTED, [(OPEN, 8), (MISSED, 0)]),
+        ([1, 2], [(YES, NO)] * 7 + [(NO, YES)] * 8, Outcome.UNDECIDED, [(OPEN, 7), (OPEN, 8)]),
     ],
 )  # fmt: skip
 def test_a_graded_claim_is_decided_where_it_is_primary(
-    primary: list[int], rows: Any, outcome: Outcome, clauses: list[Any]
+    primary: list[int], rows: Any, outcome: Outcome, graded: list[Any]
 ) -> None:
     # nothing is measured at 3, as at a tier with fewer coordinates
     grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2, 3], "primary": primary}
     answer = told(one_claim(grade=grade, headline=[NEAR]), {YES: rows})
-    found = [
-        (c.kind, *(c.values[name] for name in ("at", "yes", "primary"))) for c in answer.clauses
-    ]
-    assert (answer.outcome, found) == (outcome, clauses)
+    found = [(one.decision, one.yes) for one in answer.grades]
+    assert (answer.outcome, found) == (outcome, graded)
     assert answer.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
     assert [one.at for one in answer.grades] == [1, 2]
 
@@ -294,14 +292,12 @@ def test_a_contrast_must_beat_the_nulls(null: list[float], decision: Decision, w
     assert (answer.base.decision, answer.nulls[0].weak) == (decision, weak)
 
 
-def test_support_readings_and_copies_are_told_in_clauses() -> None:
+def test_a_check_of_support_that_is_missed_leaves_a_part() -> None:
     support = [aligns(0.1), aligns(0.001), aligns(0.02)]
     audit = one_claim(support=support, notes=[aligns(0.001)], **FEW)
     answer = told(audit, {YES: [YES] * 4 + [0.03]})
-    assert [(one.kind, dict(one.values)) for one in answer.clauses] == [
-        ("support missed", {"place": 1, "varied": None, "yes": 0, "n": 5}),
-        ("support open", {"place": 2, "varied": None, "yes": 4, "n": 5}),
-    ]
+    found = [(one.decision, one.yes, one.n) for one in answer.support]
+    assert found == [(MET, 5, 5), (MISSED, 0, 5), (OPEN, 4, 5)]
     assert (answer.outcome, answer.notes[0].yes) == (Outcome.PARTLY_SUPPORTED, 0)
     missed_note: Any = {"support": [aligns(0.02)], "notes": [aligns(0.001)]}
     only_open = told(one_claim(**missed_note, **FEW), {YES: [YES] * 4 + [0.03]})
@@ -345,8 +341,10 @@ def test_an_ablation_is_smaller_below_half_the_effect(
     headline: Any, ends: Any, specificity: Specificity, effects: Any
 ) -> None:
     audit = one_claim(headline=headline, ablations=[{"arm": "low", "lacks": "B"}])
-    (found,) = told(audit, {YES: [1 / 64] * 15, 0.03: ends}).ablations
-    assert (found.specificity, found.effects) == (specificity, effects)
+    answer = told(audit, {YES: [1 / 64] * 15, 0.03: ends})
+    (found,) = answer.ablations
+    both = (found.effect, answer.base.effect)
+    assert (found.specificity, None if None in both else both) == (specificity, effects)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +388,7 @@ def test_alternatives_may_have_run_at_the_quick_tier() -> None:
     audit = guessed([0.5])
     quick = make_records(audit, "quick")
     found = told(audit, {0.5: []}, lower=quick).alternatives
-    assert [(one.tier, one.flips, one.answer.n) for one in found] == [("quick", True, 5)]
+    assert [(one.tier, one.flips, one.n) for one in found] == [("quick", True, 5)]
     mixed = make_records(
         audit, "quick", lambda c: make_record(c, falls_to(YES if c.seed < 3 else NO, c.seed))
     )
@@ -453,9 +451,9 @@ def test_the_mean_decides_where_an_audit_says_so(
     assert (base.decision, base.yes) == (decision, yes)
 
 
-def test_the_typical_condition_is_of_the_run_in_the_middle() -> None:
+def test_the_typical_number_is_the_median_of_the_runs() -> None:
     base = told(one_claim(headline=[aligns(9)]), {YES: [4.0, 1.0, 3.0, 2.0]}).base
-    assert base.estimates[0].condition.value == 3
+    assert sorted(base.estimates[0].numbers) == [1, 2, 3, 4]
     assert (base.estimates[0].decision, base.estimates[0].median) == (None, 2.5)
 
 
@@ -476,7 +474,7 @@ def test_a_run_that_diverges_says_no_for_the_claim_and_is_void_beside_it() -> No
     assert answer.constructed is not None
     assert [one.void for one in (*answer.nulls, answer.constructed)] == [1, 1]
     found = told(guessed([0.04]), {0.04: ["diverged"]})
-    assert [one.answer.n for one in found.alternatives] == [1]
+    assert [one.n for one in found.alternatives] == [1]
 
 
 def test_a_run_without_its_partner_counts_for_nothing() -> None:
@@ -494,8 +492,7 @@ def test_what_is_the_same_whatever_the_seed_needs_one_run_but_for_the_claim() ->
     )  # fmt: skip
     assert told(one_claim(), {0.8: same[:1]}).nulls[0].decision is OPEN
     assert told(one_claim(), {YES: [MEASURED_ONCE] * 5}).base.decision is OPEN
-    clauses = told(one_claim(), {YES: [YES] * 13 + [MEASURED_ONCE] * 2}).clauses
-    assert [(one.kind, dict(one.values)) for one in clauses] == [("same runs", {"runs": 1})]
+    assert told(one_claim(), {YES: [YES] * 13 + [MEASURED_ONCE] * 2}).base.same == 1
 
 
 def test_runs_differ_by_any_number() -> None:
@@ -542,5 +539,5 @@ def test_what_stood_in_and_who_measured_are_reasons(level: float, reasons: int) 
 
     audit = one_claim()
     answer = answers_of(audit, make_records(audit, of=of))["one"]
-    found = [(one.kind, dict(one.values)) for one in answer.reasons]
-    assert found == [("proxy", {"proxy": "toys"}), ("origin", {"who": "Ada"})][:reasons]
+    why = [("proxy", {"what": "toys"}), ("origin", {"what": "Ada"})]
+    assert stated(answer.reasons) == why[:reasons]

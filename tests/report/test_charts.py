@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,13 +13,13 @@ from factories import card_of, make_audit, make_record, make_records, make_score
 from miniatures import audit_data, claim, setting
 from reproaudit.cell import Cell
 from reproaudit.report.chart import chart, chart_label, legend
-from reproaudit.report.model import ClaimModel
+from reproaudit.report.claims import ClaimText, texts_of
 
 
-def shown(**headline: Any) -> ClaimModel:
+def shown(**headline: Any) -> ClaimText:
     check = {"kind": "aligns", "distance": "distance", "at_most": 0.1, "from": "paper", **headline}
     one = claim("mini", "shown", main=True, headline=[check], nulls=["stays"])
-    return make_scorecard(claims=[one]).claims[0]
+    return texts_of(make_scorecard(claims=[one]))[0]
 
 
 def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
@@ -26,9 +27,9 @@ def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
     assert found.figure is not None
     counts = {one.role: len(one.runs) for one in found.figure.lines}
     assert counts["run"] == len(found.base.estimates[0].values)
-    assert counts["null"] == len(found.nulls[0].estimates[0].values)
+    assert counts["null"] == len(found.answer.nulls[0].estimates[0].values)
     ends = sorted(run[-1] for one in found.figure.lines if one.role == "run" for run in one.runs)
-    assert ends == pytest.approx(sorted(found.base.estimates[0].values), rel=1e-3)
+    assert ends == pytest.approx(sorted(found.base.estimates[0].numbers), rel=1e-3)
 
 
 def test_the_null_of_a_reading_that_ran_alone_has_its_lines() -> None:
@@ -41,11 +42,11 @@ def test_the_null_of_a_reading_that_ran_alone_has_its_lines() -> None:
         for of in make_records(audit)
         if of.settings["level"] != 0.02 or of.settings["steps"] == 20
     ]
-    found = card_of(audit, under).claims[0]
-    assert found.base.setting == "steps"
+    (found,) = texts_of(card_of(audit, under))
+    assert found.own == "steps 20"
     assert found.figure is not None
     lines = {one.role: len(one.runs) for one in found.figure.lines}
-    assert lines["null"] == found.nulls[0].n == 5
+    assert lines["null"] == found.answer.nulls[0].n == 5
 
 
 def test_a_line_ends_where_its_number_is() -> None:
@@ -71,5 +72,5 @@ def test_a_figure_is_said_in_words_and_has_a_legend() -> None:
 
 
 def test_a_claim_without_a_course_has_no_figure() -> None:
-    found = shown().model_copy(update={"figure": None})
+    found = replace(shown(), figure=None)
     assert (str(chart(found)), chart_label(found), legend(found)) == ("", "", [])

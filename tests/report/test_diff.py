@@ -15,10 +15,17 @@ from reproaudit.cli import run_command
 from reproaudit.records import Record
 from reproaudit.report.diff import Comparison, compare
 from reproaudit.report.files import write_report
+from reproaudit.verdict import Scorecard
 
 
 def named(found: Comparison) -> dict[tuple[str, str], tuple[str | None, str | None]]:
     return {(one.part, one.name): (one.before, one.after) for one in found.changes}
+
+
+def computed_with(card: Scorecard, versions: dict[str, tuple[str, ...]]) -> Scorecard:
+    software = {**card.records.software, **versions}
+    records = card.records.model_copy(update={"software": software})
+    return card.model_copy(update={"records": records})
 
 
 def test_a_scorecard_differs_in_nothing_from_itself() -> None:
@@ -56,8 +63,7 @@ def test_settings_software_and_missing_claims() -> None:
     settings = {**audit_data()["settings"], "pause": {"value": 0.5, "source": "card"}}
     settings["pause"]["locator"] = "row 9"
     other = make_scorecard(settings=settings, claims=audit_data()["claims"][:3])
-    software = {**other.software, "numpy": "2.1"}
-    found = named(compare(make_scorecard(), other.model_copy(update={"software": software})))
+    found = named(compare(make_scorecard(), computed_with(other, {"numpy": ("2.1",)})))
     assert found["setting", "pause"] == ("0 (paper)", "0.5 (card)")
     assert found["software", "numpy"] == ("2.0", "2.1")
     assert found["claim", "mini.vacuous"][1] is None
@@ -65,7 +71,7 @@ def test_settings_software_and_missing_claims() -> None:
 
 def test_names_of_a_foreign_scorecard_send_nothing_to_the_terminal() -> None:
     card = make_scorecard()
-    hostile = card.model_copy(update={"software": {"a\x1b[2J": "1"}})
+    hostile = computed_with(card, {"a\x1b[2J": ("1",)})
     assert "\x1b" not in "".join(compare(card, hostile).lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from factories import make_audit, make_scorecard
 from reproaudit.audit.catalog import Catalog
 from reproaudit.errors import StoreError
+from reproaudit.records import Origin
 from reproaudit.report.answers import scorecard_of_archive
 from reproaudit.report.files import (
     PAGES,
@@ -18,6 +20,7 @@ from reproaudit.report.files import (
     write_report,
 )
 from reproaudit.report.markdown import markdown
+from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.running.shipped import FILE_NAME
 
@@ -34,28 +37,33 @@ def test_a_scorecard_that_was_read_writes_the_same_bytes(tmp_path: Path) -> None
     again = {path.name: path.read_bytes() for path in write_report(read, tmp_path / "two")}
     assert again == first
     data = json.loads(first["scorecard.json"])
-    assert data["schema_version"] == 3
-    (bound, *_) = data["claims"][0]["headline"]
-    assert (bound["from"], "origin" in bound) == ("paper", False)
+    assert data["schema_version"] == 4
+    (bound,) = data["audit"]["claims"][0]["headline"]
+    assert (bound["from"], "origin" in bound, "standard" in bound) == ("paper", False, False)
 
 
 @pytest.mark.parametrize("slug", ["..", "a/b", "", "A"])
 def test_a_foreign_name_is_no_folder(tmp_path: Path, slug: str) -> None:
     card = make_scorecard()
-    card = card.model_copy(update={"paper": {**card.paper, "slug": slug}})
+    paper = card.paper.model_copy(update={"slug": slug})
+    audit = card.audit.model_copy(update={"paper": paper})
+    card = card.model_copy(update={"audit": audit})
     with pytest.raises(StoreError, match="cannot name a folder"):
         write_report(card, tmp_path)
 
 
 def test_measurements_of_others_have_a_folder_of_their_own(tmp_path: Path) -> None:
-    origin = {"who": "A. Author", "source": "a table", "made": "2026-01-02"}
+    made = date(2026, 1, 2)
+    origin = Origin(who="A. Author", source="a table", framework="a pen", made=made)
     card = make_scorecard().model_copy(update={"origin": origin})
     first = folder_of(card, tmp_path)
     assert first == tmp_path / "paper" / "mini" / "elsewhere" / "by_a_author_2026_01_02"
     write_report(card, tmp_path, ["md"])
     assert folder_of(card, tmp_path) == first, "the same measurements"
-    run = card.claims[0].per_run[0].model_copy(update={"values": (9.0,)})
-    other = card.claims[0].model_copy(update={"per_run": (run, *card.claims[0].per_run[1:])})
+    first_claim = card.claims[0]
+    run = first_claim.base.runs[0].model_copy(update={"seed": 9})
+    base = first_claim.base.model_copy(update={"runs": (run, *first_claim.base.runs[1:])})
+    other = first_claim.model_copy(update={"base": base})
     changed = card.model_copy(update={"claims": (other, *card.claims[1:])})
     assert folder_of(changed, tmp_path) == first.with_name(f"{first.name}_2")
 
@@ -80,5 +88,5 @@ def test_pages_of_the_shipped_papers_keep_within_their_bounds(slug: str) -> None
     text = markdown(card)
     assert len(text.splitlines()) <= 250
     assert len(text.split()) <= 4000
-    assert len(" ".join(card.summary).split()) <= 255  # the first rows stay on the first screen
-    assert len(f"{card.ours} {card.authors}".split()) <= 130
+    assert len(" ".join(summary(card)).split()) <= 255  # the first rows stay on the first screen
+    assert len(f"{ours(card)} {authors_should_state(card)}".split()) <= 130

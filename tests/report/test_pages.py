@@ -12,8 +12,10 @@ from browsing import fits, serious, watched
 from factories import card_of, make_audit, make_record, make_scorecard
 from miniatures import aligns, claim
 from reproaudit.audit.plan import cells_of_tier
+from reproaudit.report.claims import texts_of
 from reproaudit.report.files import write_report
 from reproaudit.report.markdown import markdown
+from reproaudit.report.paragraph import summary
 from reproaudit.report.register import write_register
 from reproaudit.report.terminal import report_lines
 
@@ -63,7 +65,7 @@ def test_a_guess_that_flips_is_named_by_its_phrase() -> None:
 def test_the_paragraph_has_the_rows_numbers_without_the_worst_run() -> None:
     card = make_scorecard()
     said = " ".join(" ".join(report_lines(card)).split())
-    first = card.claims[0]
+    first = texts_of(card)[0]
     assert f"({first.typical})" in said
     assert "worst run" in first.effect
     assert first.typical == re.sub(", worst run [^;,]*", "", first.effect)
@@ -81,6 +83,6 @@ def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
 def test_a_smoke_run_that_failed_is_not_said_to_run() -> None:
     audit = make_audit()
     broken = [make_record(cell, status="failed") for cell in cells_of_tier(audit, "smoke")]
-    said = " ".join(card_of(audit, broken, "smoke").summary)
+    said = " ".join(summary(card_of(audit, broken, "smoke")))
     assert said.startswith("The smoke tier judges nothing; runs of supported, contradicted, ")
-    assert "every experiment runs" in make_scorecard(tier="smoke").summary[0]
+    assert "every experiment runs" in summary(make_scorecard(tier="smoke"))[0]

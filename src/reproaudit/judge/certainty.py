@@ -69,23 +69,20 @@ def _readings(bundles: Bundles, found: ClaimAnswer) -> Iterator[Reason]:
     needed = [one for one in found.readings if not bundles.arms[one.name].excused]
     late = [one for one in needed if one.valid < FEWEST_RUNS]
     if late:
-        yield Reason(kind=ReasonKind.READING_NOT_RUN, varied=late[0].varied)
-        return
-    if unclear := [one for one in needed if one.decision is Decision.OPEN]:
-        one = unclear[0]
-        yield Reason(kind=ReasonKind.READING_OPEN, varied=one.varied, yes=one.yes, n=one.n)
+        yield Reason(kind=ReasonKind.READING_NOT_RUN, arm=late[0].name)
+    elif unclear := [one for one in needed if one.decision is Decision.OPEN]:
+        yield Reason(kind=ReasonKind.READING_OPEN, arm=unclear[0].name)
 
 
 def _guesses(audit: Audit, claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
     """At most one reason for guesses that flip, and one for guesses that were not varied."""
-    flips = [one.varied for one in found.flips]
-    if flips:
-        yield Reason(kind=ReasonKind.GUESS_FLIPS, varied=flips[0])
+    if found.flips:
+        yield Reason(kind=ReasonKind.GUESS_FLIPS, arm=found.flips[0].name)
     answered = {
         one.varied for one in found.alternatives if one.valid >= FEWEST_RUNS and not one.unfinished
     }
     planned = filter(None, map(varied_of, alternatives_of(audit, claim)))
-    known = {one.setting for one in flips if one is not None}
+    known = {one.varied.setting for one in found.flips if one.varied is not None}
     open_ = dict.fromkeys(one.setting for one in planned if one not in answered)
     if missing := tuple(one for one in open_ if one not in known):
         yield Reason(kind=ReasonKind.GUESS_NOT_VARIED, settings=missing)
@@ -98,7 +95,7 @@ def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
         return
     agree = base.yes if 2 * base.yes >= base.n else base.n - base.yes
     if share_interval(agree, base.n)[0] < SURE_SHARE:
-        yield Reason(kind=ReasonKind.RUNS, runs=base.n - agree, n=base.n)
+        yield Reason(kind=ReasonKind.RUNS, runs=base.n - agree)
 
 
 def _nulls(found: ClaimAnswer) -> Iterator[Reason]:
@@ -117,12 +114,8 @@ def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
             as_is = scaled(part, place, 1.0, claim)
             for by in (0.5, 2.0):
                 if scaled(part, place, by, claim) is not as_is:
-                    yield Reason(
-                        kind=ReasonKind.OUR_BOUND,
-                        measurement=one.measurement,
-                        bound=one.limit.scaled(by).at,
-                        stated=one.limit.at,
-                    )
+                    bound, kind = one.limit.scaled(by).at, ReasonKind.OUR_BOUND
+                    yield Reason(kind=kind, bound=bound, stated=one.limit.at)
                     return
 
 

@@ -215,11 +215,11 @@ def _not_tested(claim: Claim, tier: str, found: ClaimAnswer) -> Reason | None:
         return Reason(kind=ReasonKind.SMOKE)
     for one in found.nulls:
         if one.decision is Decision.MET:
-            return Reason(kind=ReasonKind.NULL_MEETS, arm=one.name, yes=one.yes, n=one.n)
+            return Reason(kind=ReasonKind.NULL_MEETS, arm=one.name)
     for one in found.nulls:
         if one.decision is Decision.OPEN and one.n < FEWEST_RUNS:
-            missing = FEWEST_RUNS - one.n
-            return Reason(kind=ReasonKind.NULL_UNFINISHED, arm=one.name, runs=missing)
+            kind = ReasonKind.NULL_UNFINISHED
+            return Reason(kind=kind, arm=one.name, runs=FEWEST_RUNS - one.n)
     if out := _out_of_reach(found):
         return out
     missing = (1 if claim.exact else FEWEST_RUNS) - found.base.valid
@@ -231,27 +231,20 @@ def _out_of_reach(found: ClaimAnswer) -> Reason | None:
     built = found.constructed
     if built is None or found.base.decision is not Decision.MISSED:
         return None
-    for mine, theirs in zip(found.base.estimates, built.estimates, strict=False):
+    pairs = zip(found.base.estimates, built.estimates, strict=False)
+    for place, (mine, theirs) in enumerate(pairs):
         both_miss = not mine.met and not theirs.met and theirs.numbers
         if both_miss and mine.limit.origin is not Provenance.PAPER:
-            kind = ReasonKind.OUT_OF_REACH
-            return Reason(kind=kind, measurement=mine.measurement, bound=mine.limit.at)
+            return Reason(kind=ReasonKind.OUT_OF_REACH, place=place)
     return None
 
 
 def _undecided(base: ArmAnswer) -> Reason:
     """Why runs leave a claim open: they lie on both sides of a bound, or there are too few."""
-    for one in base.estimates:
+    for place, one in enumerate(base.estimates):
         if len({one.limit.met_by(value) for value in one.numbers}) == 2:
-            return Reason(
-                kind=ReasonKind.STRADDLES,
-                measurement=one.measurement,
-                bound=one.limit.at,
-                ours=one.limit.origin is Provenance.OURS,
-                low=min(one.numbers),
-                high=max(one.numbers),
-            )
-    return Reason(kind=ReasonKind.FEW_RUNS, yes=base.yes, n=base.n)
+            return Reason(kind=ReasonKind.STRADDLES, place=place)
+    return Reason(kind=ReasonKind.FEW_RUNS)
 
 
 def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:

@@ -1,5 +1,5 @@
-"""What a reader sees: a scorecard's data, its words, and three renderers over them.
+"""What a reader sees: the scorecard, its words, and three renderers over them.
 
-`build` makes a `model.Scorecard` of the engine's answers; `words` and `paragraph` make sentences of
-typed data; `terminal`, `markdown` and `html` lay them out. No code reads a sentence.
+`scorecard` adds records and history to the verdict; `words`, `claims` and `paragraph` make sentences
+of it, at the end; `terminal`, `markdown` and `html` lay them out. No code reads a sentence.
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import Role
 from reproaudit.checks import Kind
 from reproaudit.checks.beats import Beats
@@ -17,7 +17,6 @@ from reproaudit.report.words import (
     SOURCES,
     WITHOUT,
     Context,
-    Namer,
     against,
     figure_of,
     leading,
@@ -28,7 +27,6 @@ from reproaudit.stats.binomial import FEWEST_RUNS, share_interval
 from reproaudit.verdict import (
     AlternativeAnswer,
     ArmAnswer,
-    ClaimAnswer,
     Estimate,
     Figure,
     Lines,
@@ -42,22 +40,10 @@ NO_NUMBERS = "no numbers"
 
 
 @dataclass(frozen=True, eq=False)
-class ClaimText:
-    """One claim as pages tell it.
+class ClaimText(Context):
+    """A claim with its figure, if it has one, and the words that pages have of all that it says."""
 
-    Attributes:
-        audit: the paper.
-        claim: as the audit has it.
-        answer: what was concluded.
-        tier: of the records.
-        figure: its figure, if it has one.
-    """
-
-    audit: Audit
-    claim: Claim
-    answer: ClaimAnswer
-    tier: TierName
-    figure: Figure | None
+    figure: Figure | None = None
 
     @property
     def name(self) -> str:
@@ -79,16 +65,11 @@ class ClaimText:
         """The 90 % interval of the share of all runs that would say yes."""
         return share_interval(self.base.yes, self.base.n)
 
-    @cached_property
-    def namer(self) -> Namer:
-        """The audit's names."""
-        return Namer(self.audit)
-
     # --- reasons and phrases ----------------------------------------------------------------------
 
     def why(self, reason: Reason) -> str:
         """Return a reason as a page says it."""
-        return words(reason, Context(self.namer, self.claim, self.tier))
+        return words(reason, self)
 
     @property
     def phrase(self) -> str:
@@ -99,7 +80,7 @@ class ClaimText:
         found = self.answer
         for flip in found.flips:
             if flip.varied is not None:
-                yield f"depends on {self.namer.setting(self.claim.experiment, flip.varied.setting)}"
+                yield f"depends on {self.setting(flip.varied.setting)}"
         for one in found.readings:
             if one.valid >= FEWEST_RUNS and one.decision is not found.base.decision:
                 holds = {"met": "holds", "missed": "does not hold", "open": "open"}
@@ -194,12 +175,6 @@ class ClaimText:
         return f"{noun} with {self.namer.arm(arm)}" if arm is not None else noun, held
 
     # --- arms -------------------------------------------------------------------------------------
-
-    def arm(self, one: ArmAnswer) -> str:
-        """Return what a page calls an arm."""
-        if one.varied is None:
-            return self.namer.arm(one.name)
-        return self.namer.varied(self.claim.experiment, one.varied)
 
     @property
     def own(self) -> str:

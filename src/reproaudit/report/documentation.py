@@ -10,64 +10,44 @@ from reproaudit.audit.model import UNSCORED, Audit, Review, ReviewDecision, Revi
 
 @dataclass(frozen=True)
 class Documented:
-    """One variable, and what reviewers decided on it."""
+    """One variable: what reviewers decided, and whether it is documented or disputed by that."""
 
     variable: Variable
     decisions: Sequence[Review]
-
-    @property
-    def by_card(self) -> bool:
-        """Whether the card finds it documented."""
-        return self.variable.card.result == "Yes"
-
-    @property
-    def documented(self) -> bool:
-        """Whether most reviewers find it documented; the card's result where they do not decide."""
-        return self.by_card if self._balance == 0 else self._balance > 0
-
-    @property
-    def disputed(self) -> bool:
-        """Whether as many reviewers say the one as say the other."""
-        return bool(self.decisions) and self._balance == 0
-
-    @property
-    def _balance(self) -> int:
-        yes = sum(
-            one.decision is ReviewDecision.NOT_APPLICABLE
-            or self.by_card is (one.decision is ReviewDecision.AGREE)
-            for one in self.decisions
-        )
-        return 2 * yes - len(self.decisions)
+    documented: bool
+    disputed: bool
 
 
 @dataclass(frozen=True)
 class Documentation:
-    """Every variable, and the counts of those that are scored."""
+    """Every variable, and of how many scored ones the card and reviewers find so many."""
 
     variables: tuple[Documented, ...]
-
-    @property
-    def of(self) -> int:
-        """How many variables are scored."""
-        return len(self._scored)
-
-    @property
-    def card(self) -> int:
-        """How many of them the card finds documented."""
-        return sum(one.by_card for one in self._scored)
-
-    @property
-    def reviewed(self) -> int:
-        """How many of them are documented by the reviewers' word."""
-        return sum(one.documented for one in self._scored)
-
-    @property
-    def _scored(self) -> list[Documented]:
-        return [one for one in self.variables if one.variable.name not in UNSCORED]
+    of: int
+    card: int
+    reviewed: int
 
 
 def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
     """Return what an audit's paper documents."""
-    return Documentation(
-        tuple(Documented(one, reviews.variables.get(one.name, ())) for one in audit.variables)
-    )
+    rows = [_documented(one, reviews.variables.get(one.name, ())) for one in audit.variables]
+    scored = [row for row in rows if row.variable.name not in UNSCORED]
+    card = sum(_by_card(row.variable) for row in scored)
+    return Documentation(tuple(rows), len(scored), card, sum(row.documented for row in scored))
+
+
+def _documented(variable: Variable, decisions: Sequence[Review]) -> Documented:
+    """By the majority of reviewers; where they do not decide, by the card."""
+    card = _by_card(variable)
+    votes = [
+        one.decision is ReviewDecision.NOT_APPLICABLE
+        or card is (one.decision is ReviewDecision.AGREE)
+        for one in decisions
+    ]
+    balance = 2 * sum(votes) - len(votes)
+    documented = card if balance == 0 else balance > 0
+    return Documented(variable, decisions, documented, bool(votes) and balance == 0)
+
+
+def _by_card(variable: Variable) -> bool:
+    return variable.card.result == "Yes"

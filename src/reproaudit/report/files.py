@@ -58,7 +58,7 @@ _html, _markdown = deferred("reproaudit.report.html"), deferred("reproaudit.repo
 
 
 def json_text(card: Scorecard) -> str:
-    """Return the scorecard as JSON, with one trailing newline; of the audit what its file states."""
+    """Return the scorecard as JSON with a trailing newline; of the audit, what its file states."""
     return card.model_dump_json(by_alias=True, exclude_unset=True, indent=1) + "\n"
 
 

@@ -139,7 +139,7 @@ def claim_cells(claim: ClaimText) -> tuple[str, ...]:
     return (
         claim.answer.id,
         f"{look(outcome).mark} {outcome}",
-        claim.answer.level or "",
+        str(claim.answer.level or ""),
         runs_words(claim),
         claim.effect,
     )

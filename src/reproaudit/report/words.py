@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from reproaudit.audit.model import Audit, Claim, Setting, Source
+from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Kind, Side
+from reproaudit.checks import Kind, Provenance, Side
 from reproaudit.checks.beats import Beats
 from reproaudit.checks.equals import Equals
 from reproaudit.checks.grows_like import GrowsLike
@@ -26,6 +27,7 @@ from reproaudit.report.numbers import (
 )
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
+    ArmAnswer,
     ClaimAnswer,
     Estimate,
     Level,
@@ -309,29 +311,44 @@ def leading(found: ClaimAnswer) -> Estimate | None:
 # --- reasons ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Context:
-    """What a reason's words are made with: the audit's names, the claim, the records' tier."""
+    """A claim of an audit with its answer, and what a page calls the things in it.
 
-    namer: Namer
+    Attributes:
+        audit: the paper.
+        claim: as the audit has it.
+        answer: what was concluded.
+        tier: of the records.
+    """
+
+    audit: Audit
     claim: Claim
-    tier: str
+    answer: ClaimAnswer
+    tier: TierName
 
-    def varied(self, one: Varied | None) -> str:
-        """Return a setting at its value."""
-        return "" if one is None else self.namer.varied(self._experiment, one)
+    @cached_property
+    def namer(self) -> Namer:
+        """The audit's names."""
+        return Namer(self.audit)
 
     def setting(self, name: str) -> str:
         """Return what a page calls a setting."""
-        return self.namer.setting(self._experiment, name)
+        return self.namer.setting(self.claim.experiment, name)
 
-    def noun(self, name: str) -> str:
-        """Return what a page calls a measurement."""
-        return self.namer.noun(self._experiment, name)
+    def arm(self, one: ArmAnswer) -> str:
+        """Return what a page calls an arm."""
+        if one.varied is None:
+            return self.namer.arm(one.name)
+        return self.namer.varied(self.claim.experiment, one.varied)
 
-    @property
-    def _experiment(self) -> str:
-        return self.claim.experiment
+    def arm_of(self, reason: Reason) -> ArmAnswer:
+        """Return the arm that a reason is about."""
+        return next(one for one in self.answer.arms() if one.name == reason.arm)
+
+    def estimate_of(self, reason: Reason) -> Estimate:
+        """Return the condition that a reason is about."""
+        return self.answer.base.estimates[reason.place]
 
 
 AT_REDUCED_SCALE = ", reduced scale"
@@ -369,10 +386,18 @@ def brief(reason: Reason) -> str:
     return f"{stated(reason.bound)}, not {stated(reason.stated)}"
 
 
-def _straddles(reason: Reason, _context: Context) -> str:
-    bound = "our bound" if reason.ours else "the bound"
-    ends = f"{apart(reason.low, reason.bound)} to {apart(reason.high, reason.bound)}"
-    return f"runs lie on both sides of {bound} ({ends} against {stated(reason.bound)})"
+def _straddles(reason: Reason, context: Context) -> str:
+    one = context.estimate_of(reason)
+    bound = "our bound" if one.limit.origin is Provenance.OURS else "the bound"
+    ends = [apart(end, one.limit.at) for end in (min(one.numbers), max(one.numbers))]
+    return f"runs lie on both sides of {bound} ({' to '.join(ends)} against {stated(one.limit.at)})"
+
+
+def _out_of_reach(reason: Reason, context: Context) -> str:
+    one = context.estimate_of(reason)
+    noun = context.namer.noun(context.claim.experiment, one.measurement)
+    bound = stated(one.limit.at)
+    return f"bound out of reach: the constructed solution misses {bound}, too ({noun})"
 
 
 def _indirect(_reason: Reason, context: Context) -> str:
@@ -387,39 +412,49 @@ def _not_varied(reason: Reason, context: Context) -> str:
     return f"not varied: {context.setting(reason.settings[0])}"
 
 
+def _agree(reason: Reason, context: Context) -> str:
+    n = context.answer.base.n
+    return f"{of(n - reason.runs, n)} agree" if reason.runs else f"{n} runs are few"
+
+
+def _open_with(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    return f"open with {context.arm(arm)}, {of(arm.yes, arm.n)}"
+
+
+def _null_meets(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    return f"the null ({context.arm(arm)}) passes, too, in {of(arm.yes, arm.n)}"
+
+
 _WORDS: Mapping[ReasonKind, Callable[[Reason, Context], str]] = {
     # why there is no outcome
     ReasonKind.CRASHED: lambda r, _: (
         f"{counted(r.runs, 'run')} crashed, and the answer hangs on them"
     ),
     ReasonKind.SMOKE: lambda _r, _: "the smoke tier judges nothing",
-    ReasonKind.NULL_MEETS: lambda r, c: (
-        f"the null ({c.namer.arm(r.arm)}) passes, too, in {of(r.yes, r.n)}"
-    ),
-    ReasonKind.OUT_OF_REACH: lambda r, c: (
-        f"bound out of reach: the constructed solution misses {stated(r.bound)}, too"
-        f" ({c.noun(r.measurement)})"
-    ),
+    ReasonKind.NULL_MEETS: _null_meets,
+    ReasonKind.OUT_OF_REACH: _out_of_reach,
     ReasonKind.NULL_UNFINISHED: lambda r, c: (
         f"the null lacks {counted(r.runs, 'run')}: {c.namer.arm(r.arm)}"
     ),
     ReasonKind.TOO_FEW: lambda r, _: (
         f"{counted(r.runs, 'run')} missing of the five that can decide"
     ),
-    ReasonKind.FEW_RUNS: lambda r, _: f"{of(r.yes, r.n)} decide neither way",
+    ReasonKind.FEW_RUNS: lambda _r, c: (
+        f"{of(c.answer.base.yes, c.answer.base.n)} decide neither way"
+    ),
     ReasonKind.STRADDLES: _straddles,
     # why not surer
     ReasonKind.SCALE: lambda _r, c: f"reduced scale ({c.tier})",
     ReasonKind.PROXY: lambda r, _: f"other data or method: {r.what}",
     ReasonKind.ORIGIN: lambda r, _: f"measured by {r.what}, not by us",
     ReasonKind.INDIRECT: _indirect,
-    ReasonKind.READING_NOT_RUN: lambda r, c: f"not yet run: {c.varied(r.varied)}",
-    ReasonKind.READING_OPEN: lambda r, c: f"open with {c.varied(r.varied)}, {of(r.yes, r.n)}",
-    ReasonKind.GUESS_FLIPS: lambda r, c: f"{c.varied(r.varied)} changes the answer",
+    ReasonKind.READING_NOT_RUN: lambda r, c: f"not yet run: {c.arm(c.arm_of(r))}",
+    ReasonKind.READING_OPEN: _open_with,
+    ReasonKind.GUESS_FLIPS: lambda r, c: f"{c.arm(c.arm_of(r))} changes the answer",
     ReasonKind.GUESS_NOT_VARIED: _not_varied,
-    ReasonKind.RUNS: lambda r, _: (
-        f"{of(r.n - r.runs, r.n)} agree" if r.runs else f"{r.n} runs are few"
-    ),
+    ReasonKind.RUNS: _agree,
     ReasonKind.WEAK_NULL: lambda r, c: f"weak null: {c.namer.arm(r.arm)}",
     ReasonKind.OUR_BOUND: lambda r, _: (
         f"our bound at {stated(r.bound)} instead of {stated(r.stated)} changes the answer"
