@@ -320,8 +320,8 @@ def _words(claim: ClaimText) -> str:
     """Returns the outcome with what was measured."""
     from reproaudit.report.outline import certainty_words, runs_words
 
-    runs, sure = runs_words(claim), certainty_words(claim)
-    return f"{claim.answer.outcome}, {runs}: {claim.effect}; {sure}"
+    said = f"{claim.answer.outcome}, {runs_words(claim)}: {claim.effect}"
+    return f"{said}; {certainty_words(claim)}"
 
 
 def _properties(claim: ClaimText) -> Iterator[tuple[str, str]]:

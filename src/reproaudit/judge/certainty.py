@@ -114,8 +114,8 @@ def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
             as_is = scaled(part, place, 1.0, claim)
             for by in (0.5, 2.0):
                 if scaled(part, place, by, claim) is not as_is:
-                    bound, kind = one.limit.scaled(by).at, ReasonKind.OUR_BOUND
-                    yield Reason(kind=kind, bound=bound, stated=one.limit.at)
+                    bound = one.limit.scaled(by).at
+                    yield Reason(kind=ReasonKind.OUR_BOUND, bound=bound, stated=one.limit.at)
                     return
 
 

@@ -65,11 +65,12 @@ def judge_claim(
     grades = panel.graded(panel.base, panel.having(Role.NULL))
     base = joined([one for one in grades if claim.grade is None or one.at in claim.grade.primary])
     nulls = tuple(map(panel.null, panel.having(Role.NULL)))
+    own = panel.bundles.recorded(panel.base).values()
     found = ClaimAnswer(
         id=claim.id,
         base=base,
         cannot_fail=_cannot_fail(claim, base, nulls),
-        proxy=panel.proxy,
+        proxy=next((one.proxy for one in own if one.proxy), None),
         grades=tuple(one for one in grades if claim.grade is not None and one.valid),
         support=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.support),
         notes=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.notes),
@@ -125,12 +126,6 @@ class Panel:
 
         arms = {name: moved(one) for name, one in self.bundles.arms.items()}
         return replace(self.bundles, arms=arms)
-
-    @property
-    def proxy(self) -> str | None:
-        """What stood in for the paper's data or method in the claim's own runs."""
-        own = self.bundles.recorded(self.base).values()
-        return next((one.proxy for one in own if one.proxy), None)
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
@@ -276,7 +271,8 @@ def _meets_mostly(null: ArmAnswer, place: int) -> bool:
 
 def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the log effect."""
-    mine, theirs = base.effect, answer.effect
+    mine = base.effect
+    theirs = answer.effect
     found = Specificity.NOT_SPECIFIC
     if answer.decision is Decision.MISSED:
         found = Specificity.SPECIFIC

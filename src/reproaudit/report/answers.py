@@ -171,8 +171,9 @@ def scorecard_of_submission(
         rest = ", ".join(one.id for one in audit.claims if one not in only)
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
-    found, made = submission.found, Made(remarks=tuple(remarks))
+    found = submission.found
     answers = judge(audit, submission.tier, found)
+    made = Made(remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
 
 

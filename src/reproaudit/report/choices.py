@@ -41,7 +41,8 @@ class Choice:
 
 def choices_of(card: Scorecard) -> tuple[Choice, ...]:
     """Return every guess and reading of the judged experiments, those that change answers first."""
-    claims, namer = texts_of(card), Namer(card.audit)
+    claims = texts_of(card)
+    namer = Namer(card.audit)
     found = []
     for experiment, name, setting in _open_settings(card.audit, claims):
         mine = [one for one in claims if experiment in (None, one.claim.experiment)]

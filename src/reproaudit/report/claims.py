@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import Role
 from reproaudit.checks import Kind
 from reproaudit.checks.beats import Beats
@@ -25,6 +24,7 @@ from reproaudit.report.words import (
 )
 from reproaudit.stats.binomial import FEWEST_RUNS, share_interval
 from reproaudit.verdict import (
+    AblationAnswer,
     AlternativeAnswer,
     ArmAnswer,
     Estimate,
@@ -35,8 +35,6 @@ from reproaudit.verdict import (
     Specificity,
     Varied,
 )
-
-NO_NUMBERS = "no numbers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +129,7 @@ class ClaimText(Context):
         """The row's numbers; of a graded claim at the first and the last primary coordinate."""
         shown = self.shown
         if shown is None:
-            return NO_NUMBERS
+            return "no numbers"
         check = self.claim.headline[shown.check]
         noun, held = self.namer.compared(self.claim.experiment, check, shown.measurement)
         graded = self.claim.grade is not None
@@ -179,38 +177,40 @@ class ClaimText(Context):
     @property
     def own(self) -> str:
         """The setting with which the claim's own runs were made, if others read it otherwise."""
-        base = self.base
+        if self.base.varied is not None:
+            return self.arm(self.base)
         names = {one.varied.setting for one in self.answer.readings if one.varied is not None}
-        if base.varied is not None or len(names) != 1:
-            return self.arm(base) if base.varied is not None else ""
-        (name,) = names
-        value = self.audit.values_of(self.claim.experiment, self.tier)[name]
-        if value != self.audit.settings_of(self.claim.experiment)[name].value:
+        if len(names) != 1:
             return ""
-        return self.namer.varied(self.claim.experiment, Varied(setting=name, value=value))
+        (name,) = names
+        experiment = self.claim.experiment
+        setting = self.audit.settings_of(experiment)[name]
+        if setting.at(self.tier) != setting.value:
+            return ""
+        return self.namer.varied(experiment, Varied(setting=name, value=setting.value))
 
     @property
-    def support(self) -> list[tuple[str, ArmAnswer]]:
-        """What else the paper says, in words, and the answer."""
-        return self._beside(self.answer.support, self.claim.support)
+    def support(self) -> Iterator[tuple[str, ArmAnswer]]:
+        """Yield what else the paper says, in words, and the answer."""
+        return self._beside(self.claim.support, self.answer.support)
 
     @property
-    def notes(self) -> list[tuple[str, ArmAnswer]]:
-        """The stricter checks of ours, in words, and the answer."""
-        return self._beside(self.answer.notes, self.claim.notes)
+    def notes(self) -> Iterator[tuple[str, ArmAnswer]]:
+        """Yield the stricter checks of ours, in words, and the answer."""
+        return self._beside(self.claim.notes, self.answer.notes)
 
     def _beside(
-        self, found: Sequence[ArmAnswer], checks: Sequence[Kind]
-    ) -> list[tuple[str, ArmAnswer]]:
-        said = []
-        for one, check in zip(found, checks, strict=True):
+        self, checks: Sequence[Kind], found: Sequence[ArmAnswer]
+    ) -> Iterator[tuple[str, ArmAnswer]]:
+        for check, one in zip(checks, found, strict=True):
             each = [typical_words(e, *self._noun(e, check, checks)) for e in one.estimates]
-            said.append((", ".join(each) or check.name, one))
-        return said
+            yield ", ".join(each) or check.name, one
 
-    def lacks(self, one: ArmAnswer) -> str:
-        """Return what an ablation lacks; '' for any other arm."""
-        return _lacks(self.claim).get(one.name, "") if one.role is Role.ABLATION else ""
+    def lacks(self, one: AblationAnswer) -> str:
+        """Return what an ablation lacks."""
+        written = [(each.arm, each.lacks) for each in self.claim.ablations]
+        named = {arm if isinstance(arm, str) else arm.name: lacks for arm, lacks in written}
+        return named[one.name]
 
     def effects(self, one: ArmAnswer) -> str:
         """Return an ablation's effect against the claim's; '' without a contrast."""
@@ -229,12 +229,11 @@ class ClaimText(Context):
 
     def source(self, one: ArmAnswer) -> str:
         """Return where a reading's value is stated."""
-        varied = one.varied
-        found = varied and self.audit.settings_of(self.claim.experiment).get(varied.setting)
-        if not varied or not found:
+        if one.varied is None:
             return ""
-        stated = {other.value: other.source for other in found.readings}
-        return SOURCES[stated.get(varied.value, found.source)]
+        setting = self.audit.settings_of(self.claim.experiment)[one.varied.setting]
+        stated = {other.value: other.source for other in setting.readings}
+        return SOURCES[stated.get(one.varied.value, setting.source)]
 
     # --- the figure -------------------------------------------------------------------------------
 
@@ -276,11 +275,6 @@ def texts_of(card: Scorecard) -> tuple[ClaimText, ...]:
         ClaimText(card.audit, by_id[one.id], one, card.scale, card.figures.get(one.id))
         for one in card.claims
     )
-
-
-def _lacks(claim: Claim) -> dict[str, str]:
-    written = [(one.arm, one.lacks) for one in claim.ablations]
-    return {arm if isinstance(arm, str) else arm.name: lacks for arm, lacks in written}
 
 
 def _places(check: Kind, measured: str) -> list[Coordinate] | None:

@@ -11,7 +11,11 @@ from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
 from reproaudit.report import outline
+from reproaudit.report.chart import chart, legend, strip
+from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import texts_of
+from reproaudit.report.documentation import documentation_of
+from reproaudit.report.paragraph import authors_should_state, ours
 from reproaudit.report.words import DOTS, look
 from reproaudit.verdict import Outcome, Scorecard
 
@@ -29,7 +33,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["o"], found.globals["look"] = outline, look
+    found.globals["o"] = outline
+    shown = (authors_should_state, chart, choices_of, documentation_of, legend, look, ours, strip)
+    found.globals.update({one.__name__: one for one in shown})
     found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
     found.globals["style"] = STYLE.read_text(encoding="utf-8")
     return found

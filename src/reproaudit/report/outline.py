@@ -9,10 +9,8 @@ from reproaudit.audit.model import Finding, Setting
 from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration
-from reproaudit.report.chart import chart, legend, picture, strip
-from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import ClaimText
-from reproaudit.report.documentation import Documented, documentation_of
+from reproaudit.report.documentation import Documented
 from reproaudit.report.numbers import (
     at_words,
     listed,
@@ -22,7 +20,7 @@ from reproaudit.report.numbers import (
     several,
     share_range,
 )
-from reproaudit.report.paragraph import authors_should_state, ours, summary
+from reproaudit.report.paragraph import summary
 from reproaudit.report.printable import clean
 from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES, WITHOUT, figure_of
 from reproaudit.stats.binomial import Decision
@@ -65,18 +63,6 @@ LEGEND = (
         "changes no outcome.",
     ),
 )
-
-
-__all__ = [
-    "authors_should_state",
-    "chart",
-    "choices_of",
-    "documentation_of",
-    "legend",
-    "ours",
-    "picture",
-    "strip",
-]
 
 
 def main_words(claim: ClaimText) -> str:
@@ -186,16 +172,17 @@ def byline(card: Scorecard) -> str:
 def records_words(card: Scorecard) -> str:
     """Return how many records there are, how they ended, and from when they are."""
     found = card.records
-    first, last = (None if one is None else one.date() for one in (found.started, found.last))
+    days = [None if one is None else one.date() for one in (found.started, found.last)]
     return (
         f"{found.completed} completed, {found.diverged} diverged, {found.failed} failed; "
-        f"{round(found.seconds / 3600, 3)} hours of one core; {first} to {last}."
+        f"{round(found.seconds / 3600, 3)} hours of one core; {days[0]} to {days[1]}."
     )
 
 
 def made_words(card: Scorecard) -> Iterator[str]:
     """Yield what made the records: code, versions, device; and what was left out."""
-    made, machine = card.made, card.made.environment
+    made = card.made
+    machine = made.environment
     if machine is not None:
         packages = ", ".join(f"{name} {one}" for name, one in sorted(machine.packages.items()))
         yield f"Python {machine.python}; {packages}."
@@ -260,8 +247,8 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
     if answer.reasons:
         yield Fact("Why not surer", f"{certainty_words(claim)}.")
     for label, checks in (("Also said", claim.support), ("Stricter (ours)", claim.notes)):
-        if checks:
-            yield Fact(label, "; ".join(f"{said}: {_counts(one)}" for said, one in checks) + ".")
+        if said := [f"{words}: {_counts(one)}" for words, one in checks]:
+            yield Fact(label, "; ".join(said) + ".")
     if answer.constructed is not None and answer.constructed.n:
         yield Fact("Built by hand", f"{_arm(claim, answer.constructed)}.")
     if reported := claim.claim.reported:
@@ -279,7 +266,8 @@ def _effects(claim: ClaimText) -> Iterator[Fact]:
         cannot = place in claim.answer.cannot_fail
         little = " *Tells little: no null clearly misses it.*" if cannot else ""
         why = f": {one.limit.why}" if one.limit.why else ""
-        words, noun = claim.said(one), claim.noun(one)
+        words = claim.said(one)
+        noun = claim.noun(one)
         said = words if words.startswith(noun) else f"{noun}: {words}"
         yield Fact("Effect", f"{said} ({one.limit.origin}{why}).{little}")
 

@@ -82,7 +82,8 @@ def _breaks(claim: ClaimText) -> bool:
 
 
 def _sentence(claim: ClaimText, sure: bool) -> str:
-    said, proxy = _said_of(claim, sure), claim.answer.proxy
+    said = _said_of(claim, sure)
+    proxy = claim.answer.proxy
     return f"{said} It ran on a stand-in: {proxy}." if proxy else said
 
 
@@ -207,8 +208,8 @@ def _range(claim: ClaimText, name: str) -> str:
         if one.at is not None:
             count = "" if one.decision is Decision.MET else f" ({of(one.yes, one.n)})"
             at[one.decision].append(f"{at_words(one.at)}{count}")
-    met, symbol = at[Decision.MET], claim.symbol
-    said = f"at {symbol} = {listed(met)}" if met else f"at no {symbol}"
+    met = at[Decision.MET]
+    said = f"at {claim.symbol} = {listed(met)}" if met else f"at no {claim.symbol}"
     for where, decision in (("not at", Decision.MISSED), ("open at", Decision.OPEN)):
         if at[decision] and met:
             said += f", {where} {listed(at[decision])}"
@@ -273,11 +274,11 @@ def _tail(claim: ClaimText) -> str:
         return f"; {claim.elsewhere}"
     said = []
     for one in claim.answer.ablations:
-        lacks, effects = claim.lacks(one), claim.effects(one)
-        if one.specificity is Specificity.SMALLER and effects:
-            said.append(f"without {lacks} by less, {number(one.effect or 0.0)}-fold")
+        without = f"without {claim.lacks(one)}"
+        if one.specificity is Specificity.SMALLER and claim.effects(one):
+            said.append(f"{without} by less, {number(one.effect or 0.0)}-fold")
         elif one.specificity is not Specificity.OPEN:
-            said.append(f"without {lacks} in {of(one.yes, one.n)}")
+            said.append(f"{without} in {of(one.yes, one.n)}")
     return f"; {listed(said)}" if said else ""
 
 

@@ -78,24 +78,18 @@ def _summary(records: Sequence[Record]) -> JudgedRecords:
         packages = {"python": one.environment.python, **one.environment.packages}
         for name, version in packages.items():
             versions.setdefault(name, set()).add(version)
-    started = [_utc(one.started) for one in records]
-    seconds = [one.seconds for one in records]
-    last = [a + timedelta(seconds=b) for a, b in zip(started, seconds, strict=True)]
     return JudgedRecords(
         completed=ended[CellStatus.COMPLETED],
         diverged=ended[CellStatus.DIVERGED],
         failed=ended[CellStatus.FAILED],
-        seconds=round(sum(seconds), 3),
-        started=min(map(_whole, started), default=None),
-        last=max(map(_whole, started), default=None),
-        ended=max(map(_whole, last), default=None),
+        seconds=round(sum(one.seconds for one in records), 3),
+        started=min((_utc(one.started) for one in records), default=None),
+        last=max((_utc(one.started) for one in records), default=None),
+        ended=max((_utc(one.started, one.seconds) for one in records), default=None),
         software={name: tuple(sorted(found)) for name, found in sorted(versions.items())},
     )
 
 
-def _utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _whole(moment: datetime) -> datetime:
-    return moment.replace(microsecond=0)
+def _utc(moment: datetime, seconds: float = 0.0) -> datetime:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return (aware + timedelta(seconds=seconds)).replace(microsecond=0)

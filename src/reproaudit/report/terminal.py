@@ -62,7 +62,8 @@ def _report(
     yield from _wrapped(common_words(claims), width)
     names = max((len(one.name) for one in claims), default=0)
     for claim in claims:
-        outcome, level = claim.answer.outcome, claim.answer.level or ""
+        outcome = claim.answer.outcome
+        level = claim.answer.level or ""
         low_high = share_of(claim) if claim.base.n else ""
         yield _cut(
             f"  {look(outcome).mark} {claim.name:<{names}}  "
