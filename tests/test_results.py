@@ -25,6 +25,7 @@ from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.records import Record
+from reproaudit.running import journal
 
 # the seeds of the paper tier follow from these: a new field of the schema must move none of them
 PINNED = {
@@ -216,7 +217,7 @@ def test_beside_a_read_only_audit_the_store_has_the_log(
     paper: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(paper, tmp_path, 0)
-    monkeypatch.setattr(results.os, "access", lambda *_: False)
+    monkeypatch.setattr(journal.os, "access", lambda *_: False)
     assert not append(paper, tmp_path, 0), "the log beside the audit is read all the same"
     assert append(paper, tmp_path, 1)
     assert len((tmp_path / "results.mini.jsonl").read_text().splitlines()) == 1

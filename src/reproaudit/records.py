@@ -144,6 +144,9 @@ class Environment(_Model):
     threads: int | None = Field(
         description="threads that the numerical libraries were given; None if nobody says"
     )
+    processor: str | None = Field(
+        default=None, description="name, model and vectors; None of records that do not say"
+    )
     packages: dict[str, str] = Field(description="versions of the packages that computed")
     revision: str | None = Field(default=None, description="git revision, '+dirty' if changed")
     form: RunForm = Field(

@@ -26,6 +26,7 @@ from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
 from reproaudit.report.model import Scorecard
+from reproaudit.running.adoptions import read_adoptions
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device
 from reproaudit.running.events import MayStart, Summary
@@ -117,6 +118,9 @@ class How:
                 declared=declared,
                 executor=self.executor(),
                 may_start=may_start,
+                adoptions={
+                    entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers
+                },
             )
 
 

@@ -22,8 +22,9 @@ from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.report.build import build
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import Scorecard
-from reproaudit.report.numbers import several
+from reproaudit.report.numbers import listed, several
 from reproaudit.results import history_of
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, read_adoptions
 from reproaudit.running.groups import Chosen, TierKey, choose, group_of, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
@@ -58,7 +59,7 @@ def scorecard_of_store(
     """
     damaged: list[DamagedError] = []
     if planned is not None:
-        chosen = _of_run(entry.slug, stored_tier(audit, tier), store, planned, damaged.append)
+        chosen = _of_run(entry, stored_tier(audit, tier), store, planned, damaged.append)
     else:
         chosen = _of_store(entry, audit, tier, store, wanted)
     said = [f"{len(damaged)} damaged records of alternatives were left out."] if damaged else []
@@ -74,18 +75,20 @@ def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Records 
 
 
 def _of_run(
-    slug: str,
+    entry: Entry,
     kept: str,
     store: Store,
     planned: Mapping[TierKey, str],
     on_damage: Callable[[DamagedError], None],
 ) -> Chosen:
     """The records that a run planned, and alternatives of the same code."""
-    own = planned_only(store.records(slug, kept, only=frozenset(planned.values())), planned)
+    adoptions = read_adoptions(entry, store.root)
+    records = store.records(entry.slug, kept, only=frozenset(planned.values()))
+    own = planned_only(records, planned, adoptions)
     varied = {
         (one.tier, one.key): one
-        for one in store.records(slug, varied_tier(kept), on_damage)
-        if group_of(one) == own.group
+        for one in store.records(entry.slug, varied_tier(kept), on_damage)
+        if group_of(one, adoptions) == own.group
     }
     return Chosen({**varied, **own.records}, own.group, of_today=True)
 
@@ -99,7 +102,8 @@ def _of_store(
     records = [one for place in places for one in store.records(entry.slug, place)]
     cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(cell.tier, cell.key) for cell in cells}
-    chosen = choose(records, keys, todays_groups(entry.code), wanted)
+    adoptions = read_adoptions(entry, store.root)
+    chosen = choose(records, keys, todays_groups(entry.code), wanted, adoptions)
     return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
 
 
@@ -117,7 +121,8 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
         lower = _quick(entry, audit, tier, store)
     keys = {(one.tier, one.key) for one in records}
-    chosen = choose(records, keys, todays_groups(entry.code), None)
+    adoptions = read_adoptions(entry, None)
+    chosen = choose(records, keys, todays_groups(entry.code), None, adoptions)
     said = ["These records came with the report and were judged again."]
     if lacking := there.count(False):
         of_all = f"{lacking} of the {len(there)} records that its list names"
@@ -144,7 +149,7 @@ def _judged(
         tier,
         judge(audit, tier, records, history, lower),
         records,
-        environment=(*environment_lines(chosen), *said),
+        environment=(*environment_lines(chosen, read_adoptions(entry, store)), *said),
         earlier=history.earlier,
     )
 
@@ -173,7 +178,19 @@ def scorecard_of_submission(
     return build(audit, said, submission.tier, answers, found, environment=remarks)
 
 
-def environment_lines(chosen: Chosen) -> Iterator[str]:
+def _adopted(chosen: Chosen, adoptions: Adoptions) -> Iterator[str]:
+    """Yield in how many cells other code than that of some records gave the same bits."""
+    assert chosen.group is not None, "records have a group"
+    records, code = list(chosen.records.values()), chosen.group.code
+    if old := sorted({one.code[:8] for one in records if one.code != code}):
+        again = len(adoptions.cells_of(records))
+        yield (
+            f"Measured with code {listed(old)}; measured again with {code[:8]} in {again:,} of "
+            f"{len(records):,} cells: the same bits."
+        )
+
+
+def environment_lines(chosen: Chosen, adoptions: Adoptions = NO_ADOPTIONS) -> Iterator[str]:
     """Yield what made the records: code, versions, device; and the revision of code not today's."""
     records = list(chosen.records.values())
     if not records:
@@ -187,6 +204,7 @@ def environment_lines(chosen: Chosen) -> Iterator[str]:
         found = sorted({one.environment.revision or "unknown" for one in records})
         short = [f"{one[:12]}{'+dirty' if one.endswith('+dirty') else ''}" for one in found]
         yield f"Made by other code than today's: revision {several(list(dict.fromkeys(short)), 6)}."
+    yield from _adopted(chosen, adoptions)
     if chosen.others:
         yield f"{chosen.others} other groups of records were left out."
 

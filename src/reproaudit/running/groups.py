@@ -1,6 +1,7 @@
 """Groups of records that one state of code, versions, device, form and data made.
 
-Records of different groups are never mixed. A run judges the records of its own plan. A report
+States of code that were seen to give the same bits (`adoptions`) are one. Records of different
+groups are never mixed. A run judges the records of its own plan. A report
 judges today's group; if that has no record, the group with most of the planned cells, of equally
 full ones the latest; or the group that the user names (``--group``). Records of the plain form are
 judged where there are no others, or where the user asks for their group.
@@ -16,6 +17,7 @@ from reproaudit.audit.paper_module import Module
 from reproaudit.cell import CellKey
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions
 from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.files import sha256
 
@@ -36,9 +38,10 @@ class Group:
         return sha256(repr((self.code, self.versions)).encode())[:8]
 
 
-def group_of(record: Record) -> Group:
-    """The group that a record belongs to."""
-    return Group(record.code, tuple(sorted(versions_of(record.environment).items())))
+def group_of(record: Record, adoptions: Adoptions = NO_ADOPTIONS) -> Group:
+    """The group that a record belongs to: that of today's code if it gave the same bits."""
+    code = adoptions.counting_as(record)
+    return Group(code, tuple(sorted(versions_of(record.environment).items())))
 
 
 def todays_groups(module: Module | None) -> tuple[Group, ...]:
@@ -54,7 +57,9 @@ def todays_groups(module: Module | None) -> tuple[Group, ...]:
     return tuple(Group(code.digest, tuple(sorted(one.items()))) for one in found)
 
 
-def grouped(records: Iterable[Record]) -> dict[Group, list[Record]]:
+def grouped(
+    records: Iterable[Record], adoptions: Adoptions = NO_ADOPTIONS
+) -> dict[Group, list[Record]]:
     """Records by group, the latest group and record last.
 
     Where a data file has changed, the records that read its earlier state are left out.
@@ -62,7 +67,7 @@ def grouped(records: Iterable[Record]) -> dict[Group, list[Record]]:
     found: dict[Group, list[Record]] = {}
     data: dict[Group, dict[str, str]] = {}
     for record in sorted(records, key=lambda one: one.started):
-        group = group_of(record)
+        group = group_of(record, adoptions)
         found[group] = found.pop(group, [])
         found[group].append(record)
         data.setdefault(group, {}).update(record.data)
@@ -89,11 +94,15 @@ class Chosen:
     others: int = 0
 
 
-def planned_only(records: Iterable[Record], planned: Mapping[TierKey, str]) -> Chosen:
+def planned_only(
+    records: Iterable[Record],
+    planned: Mapping[TierKey, str],
+    adoptions: Adoptions = NO_ADOPTIONS,
+) -> Chosen:
     """The records that have the fingerprint which a plan gave to their cell, and no others."""
     of_plan = [one for one in records if planned.get((one.tier, one.key)) == one.fingerprint]
-    group = group_of(of_plan[0]) if of_plan else None
-    return Chosen(_by_cell(of_plan), group, of_today=True)
+    group = group_of(of_plan[0], adoptions) if of_plan else None
+    return Chosen(_by_cell(of_plan, adoptions), group, of_today=True)
 
 
 def choose(
@@ -101,6 +110,7 @@ def choose(
     planned: Collection[TierKey],
     today: Collection[Group],
     wanted: str | None = None,
+    adoptions: Adoptions = NO_ADOPTIONS,
 ) -> Chosen:
     """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
 
@@ -110,7 +120,8 @@ def choose(
     Raises:
         UsageError: if no group has the wanted id.
     """
-    groups = {group: _by_cell(several) for group, several in grouped(records).items()}
+    several = grouped(records, adoptions)
+    groups = {group: _by_cell(of_group, adoptions) for group, of_group in several.items()}
     ranks = {}
     for group, by_cell in groups.items():
         cells = by_cell.keys() & set(planned)
@@ -132,5 +143,7 @@ def choose(
     return Chosen(groups[group], group, ranks[group][1], len({*with_cells} - {group}))
 
 
-def _by_cell(records: Iterable[Record]) -> dict[TierKey, Record]:
-    return {(one.tier, one.key): one for one in records}
+def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, Record]:
+    """Records by cell: of several that count alike, that of today's code, else the last."""
+    ordered = sorted(records, key=lambda one: one.code == adoptions.today)
+    return {(one.tier, one.key): one for one in ordered}

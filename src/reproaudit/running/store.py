@@ -161,6 +161,11 @@ class Store:
                 if record is not None:  # another run has just replaced a failed one
                     yield record
 
+    def records_of(self, paper: str) -> Iterator[Record]:
+        """Every sound record of a paper, of all tiers; errors as of `records`."""
+        for tier in listing(self.folder(paper)):
+            yield from self.records(paper, tier.name, lambda _damaged: None)
+
     def read(self, path: Path) -> Record | None:
         """The record in a file, as `files` or `path` gives it; None if there is no such file.
 
@@ -175,7 +180,7 @@ class Store:
         if fingerprint_of(record) != record.fingerprint:
             made = "the settings, seed, code, data and versions in it"
             raise DamagedError(path, f"its fingerprint does not follow from {made}")
-        if path != self._place_of(record):
+        if path != self.file_of(record):
             of = f"{record.paper}, {record.tier}, {record.experiment}, seed {record.seed}"
             raise DamagedError(path, f"the record of another cell ({of}) under this name")
         written = self.manifest.digests().get(self.listed_as(path))
@@ -185,7 +190,8 @@ class Store:
             raise DamagedError(path, reason)
         return record
 
-    def _place_of(self, record: Record) -> Path:
+    def file_of(self, record: Record) -> Path:
+        """The file in which a record belongs."""
         ending = "failed.json" if record.status is CellStatus.FAILED else "json"
         folder = self.folder(record.paper, record.tier, record.experiment)
         return folder / f"{record.fingerprint}.{ending}"
@@ -201,7 +207,7 @@ class Store:
             StoreError: if the store cannot be written to.
             TechnicalError: if the disk is full or failing. Earlier records are intact.
         """
-        path = self._place_of(record)
+        path = self.file_of(record)
         body = record.model_dump_json().encode()
         data = b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
         if record.status is CellStatus.FAILED:

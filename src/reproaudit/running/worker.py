@@ -31,6 +31,7 @@ from reproaudit.records import (
     is_finite,
 )
 from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
+from reproaudit.running.cores import processor
 from reproaudit.running.devices import use_threads
 from reproaudit.running.events import OnEvent, Progress
 from reproaudit.running.files import write_whole
@@ -64,6 +65,7 @@ class Job:
         form: how the experiment computes.
         declared: its measurements by name, to which it is held; None if to nothing.
         fingerprint: what identifies it, and names its record.
+        adopted: the fingerprints of the same cell under codes that gave the same bits.
         partial: the folder for checkpoints.
     """
 
@@ -80,6 +82,7 @@ class Job:
     form: RunForm
     declared: Mapping[str, Declaration] | None
     fingerprint: str = ""
+    adopted: tuple[str, ...] = ()
     partial: Path = Path()
 
 
@@ -262,6 +265,7 @@ def _environment(job: Job) -> Environment:
         platform=platform.platform(),
         device=device,
         threads=CELL_THREADS,
+        processor=processor(),
         packages=dict(sorted({"reproaudit": __version__, **packages}.items())),
         form=job.form,
     )
