@@ -20,7 +20,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.audit.faults import BROKEN_LOG, REMEDIES
 from reproaudit.audit.model import Audit, Claim
-from reproaudit.audit.seeds import decisive, digest, rule
+from reproaudit.audit.seeds import digest, rule
 from reproaudit.bounded import read_regular
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
@@ -181,7 +181,7 @@ def history_of(
 
 def bounds_of(claim: Claim) -> str:
     """Return the digest of the bounds of ours in a claim's headline."""
-    return digest([decisive(one) for check in claim.headline for one in check.ours()])
+    return digest([one for check in claim.headline for one in check.ours()])
 
 
 # --- writing ------------------------------------------------------------------------------------
