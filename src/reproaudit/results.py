@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.faults import BROKEN_LOG, REMEDIES
 from reproaudit.audit.model import Audit, Claim
-from reproaudit.audit.seeds import decisive, digest, rule
+from reproaudit.audit.seeds import digest, rule
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
@@ -147,7 +147,7 @@ def history_of(
 
     lines, now = logged_results(entry, store), _digest_of(judged)
     results = [one for one in lines if isinstance(one, Result)]
-    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims}
+    bounds = {claim.id: bounds_of(claim) for claim in audit.claims}
     changed = {
         name
         for one in results
@@ -164,9 +164,9 @@ def history_of(
     return History(begun is not False, frozenset(changed), earlier)
 
 
-def _bounds_of(claim: Claim) -> str:
-    """The digest of the bounds of ours in a claim's headline."""
-    return digest([decisive(one) for check in claim.headline for one in check.ours()])
+def bounds_of(claim: Claim) -> str:
+    """Return the digest of the bounds of ours in a claim's headline."""
+    return digest([one for check in claim.headline for one in check.ours()])
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def append(
     judged = list(records)
     if not judged or not answers:
         return False
-    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims if claim.id in answers}
+    bounds = {claim.id: bounds_of(claim) for claim in audit.claims if claim.id in answers}
     result = Result(
         date=datetime.now(UTC).replace(microsecond=0),
         revision=git(entry.audit_file, "rev-parse", "HEAD"),

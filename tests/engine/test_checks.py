@@ -134,8 +134,9 @@ WAIT = {"wait": {"below": "one_clock", **PAPER}}
 
 def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
     one = check("separates value=x start_value=y", **BOUNDS)
-    assert [part.origin for part in one.ours()] == [Provenance.OURS]
-    assert [part.why for part in check("reaches value=x above=1", **OURS).ours()] == [OURS["why"]]
+    assert one.ours() == [{"at_most": 1}]
+    whole = {"kind": "reaches", "value": {"measurement": "x"}, "above": 1}
+    assert check("reaches value=x above=1", **OURS).ours() == [whole]
     assert not check("reaches value=x above=1").ours()
     for reads in (one, check("reaches value=x between=[y,y] above=1"), check("stages", **STAGES)):
         assert len({q.measurement for q in reads.quantities()}) == 2

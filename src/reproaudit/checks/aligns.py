@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound, Side
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Quantity
@@ -23,6 +24,13 @@ class Aligns(OneBound):
     """A distance to the claimed direction, 0 when it is reached."""
     cosine: Quantity | None = None
     """A cosine with the claimed direction, 1 when it is reached."""
+
+    canonical = ONE_BOUND | CanonicalForm(
+        {
+            "distance": Part("distance", QUANTITY, unless=None),
+            "cosine": Part("cosine", QUANTITY, unless=None),
+        }
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Quantity
@@ -31,6 +32,15 @@ class Beats(Kind, Sourced):
     """Whether the two are subtracted, since they may have either sign."""
     by: float | None = Field(default=None, gt=1)
     """The factor by which the larger must exceed the smaller; left out, any excess counts."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "lower": Part("lower", QUANTITY),
+            "upper": Part("upper", QUANTITY),
+            "difference": Part("difference", unless=False),
+            "by": Part("by", unless=None),
+        }
+    )
 
     @model_validator(mode="after")
     def _difference_has_no_factor(self) -> Self:

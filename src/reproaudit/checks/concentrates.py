@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Quantity
@@ -21,6 +22,13 @@ class Concentrates(OneBound):
     """A share between 0 and 1."""
     of_the_rest: bool = False
     """Whether the bound is on the part covered of the way from the start to 1."""
+
+    canonical = ONE_BOUND | CanonicalForm(
+        {
+            "share": Part("share", QUANTITY),
+            "of_the_rest": Part("of_the_rest", unless=False),
+        }
+    )
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final share, or the part covered of the rest, against the bound."""

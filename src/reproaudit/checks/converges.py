@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Quantity
@@ -42,6 +43,16 @@ class Converges(Kind):
     """The bound on the last loss."""
     to_zero: bool = Field(default=False)
     """Whether the loss goes to zero, rather than to rest."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "loss": Part("loss", QUANTITY),
+            "falls": Part("falls", BOUND, unless=None),
+            "flattens": Part("flattens", BOUND, unless=None),
+            "ends": Part("ends", BOUND, unless=None),
+            "to_zero": Part("to_zero", unless=False),
+        }
+    )
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return what the audit asks for, each number against its bound."""

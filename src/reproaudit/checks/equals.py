@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
 from reproaudit.declarations import NumberOrQuantity, Quantity
@@ -27,6 +28,15 @@ class Equals(Kind, Sourced):
     """The largest distance that still counts as equal."""
     relative: bool = False
     """Whether `within` is a share of what is equalled: 0.05 for a factor of 1.05 either way."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "to": Part("to", QUANTITY),
+            "within": Part("within"),
+            "relative": Part("relative", unless=False),
+        }
+    )
 
     @property
     def by_mean(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
 from reproaudit.declarations import MeasurementMissingError, Quantity
@@ -35,6 +36,16 @@ class Follows(OneBound):
     """Whether the distance is by what factor the two differ, less 1."""
     since: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """The share of training from which on the two are compared."""
+
+    canonical = ONE_BOUND | CanonicalForm(
+        {
+            "series": Part("series", QUANTITY),
+            "reference": Part("reference", QUANTITY, unless=None),
+            "curve": Part("curve", unless=None),
+            "relative": Part("relative", unless=False),
+            "since": Part("since", unless=0.0),
+        }
+    )
 
     @model_validator(mode="after")
     def _one_curve(self) -> Self:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
 from reproaudit.declarations import MeasurementMissingError, Quantity
@@ -40,6 +41,17 @@ class GrowsLike(Kind, Sourced):
     """The share of training from which on the law is fitted."""
     growth: Bound
     """The bound on the growth from start to end, in the series' units."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "series": Part("series", QUANTITY),
+            "law": Part("law"),
+            "exponent": Part("exponent", unless=None),
+            "apart": Part("apart", unless=0.1),
+            "since": Part("since", unless=0.25),
+            "growth": Part("growth", BOUND),
+        }
+    )
 
     @model_validator(mode="after")
     def _exponent_of_a_power(self) -> Self:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from reproaudit.checks.canonical import CanonicalForm, plain
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
 
@@ -185,10 +186,13 @@ NumberOrBound = Annotated[
 
 
 class Kind(StrictModel):
-    """The fields of every kind of check; a kind adds its own and defines `conditions`."""
+    """The fields of every kind of check; a kind adds its own, `canonical` and `conditions`."""
 
     means: ClassVar[bool] = False
     """Whether the kind is decided on the mean of the runs unless an audit says otherwise."""
+
+    canonical: ClassVar[CanonicalForm]
+    """What of a check decides, under frozen names: `KIND`, and the kind's own fields."""
 
     at: dict[Name, Coordinate] = Field(default_factory=dict)
     """Coordinates at which every quantity of the check is read, by axis."""
@@ -219,10 +223,15 @@ class Kind(StrictModel):
         """
         raise NotImplementedError
 
-    def ours(self) -> tuple[Sourced, ...]:
-        """Return what of the check is ours: bounds, margins, laws."""
-        parts = [one for one in (self, *self.__dict__.values()) if isinstance(one, Sourced)]
-        return tuple(one for one in parts if one.origin is Provenance.OURS)
+    def ours(self) -> list[dict[str, Any]]:
+        """Return the canonical forms of what of the check is ours: bounds, margins, laws."""
+        parts = [(getattr(self, one.attribute), one.form) for one in self.canonical.parts.values()]
+        sourced = [(self, self.canonical), *parts]
+        return [
+            plain(one, form)
+            for one, form in sourced
+            if isinstance(one, Sourced) and one.origin is Provenance.OURS
+        ]
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Return every quantity that the check reads."""

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Quantity
@@ -32,6 +33,16 @@ class Reaches(OneBound):
     zero: float | None = None
     """The bound that would allow nothing; left out, 1 for a ratio or a place, else 0. Halving and
     doubling act on the distance from it: state 1 for a share that must come near 1."""
+
+    canonical = ONE_BOUND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "relative_to": Part("relative_to", QUANTITY, unless=None),
+            "grown_from": Part("grown_from", QUANTITY, unless=None),
+            "between": Part("between", QUANTITY, unless=None),
+            "zero": Part("zero", unless=None),
+        }
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -48,6 +49,16 @@ class ScalesLike(Kind):
     """The bound on the largest relative distance from the power law, at any size."""
     origin: Provenance = Field(default=Provenance.PAPER, alias="from")
     """Where a claimed exponent and its margin come from."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "axis": Part("axis"),
+            "exponent": Part("exponent", BOUND),
+            "within": Part("within", unless=None),
+            "bend": Part("bend", BOUND, unless=None),
+        }
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Quantity
@@ -26,6 +27,15 @@ class Separates(Kind):
     """The bound on the first observation."""
     end: Bound
     """The bound on the last observation."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "start_value": Part("start_value", QUANTITY, unless=None),
+            "start": Part("start", BOUND),
+            "end": Part("end", BOUND),
+        }
+    )
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the first and the last observation, each against its bound."""

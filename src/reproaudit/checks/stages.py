@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
 from reproaudit.declarations import Quantity, StrictModel
@@ -34,6 +35,17 @@ class Wait(Sourced):
     the earlier one, only slower by the ratio of their onsets."""
 
 
+ONSET = CanonicalForm(
+    {
+        "series": Part("series", QUANTITY),
+        "crosses": Part("crosses", unless=None),
+        "least": Part("least", unless=0.25),
+    }
+)
+
+WAIT = SOURCED | CanonicalForm({"below": Part("below")})
+
+
 class Stages(Kind):
     """One quantity changes before another, and the other waits for it.
 
@@ -52,6 +64,15 @@ class Stages(Kind):
     """The bound on the ratio of the onsets, above 1."""
     wait: Wait | None = None
     """Whether the later quantity waits; left out, the order alone is judged."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "earlier": Part("earlier", ONSET),
+            "later": Part("later", ONSET),
+            "order": Part("order", BOUND),
+            "wait": Part("wait", WAIT, unless=None),
+        }
+    )
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""
