@@ -5,7 +5,7 @@ check if it meets every condition. Checks know neither the paper nor the experim
 the runs. Each kind is held against synthetic runs with and without its phenomenon
 (docs/calibration.md).
 
-To add a kind, write one module with a subclass of `kind.Kind`, and name it in `Check` below.
+What other rooms must know of a kind, they ask it. To add one, see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.run import Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
-from reproaudit.checks.shown import Drawing, Form, Number
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.checks.stages import Stages
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Form",
     "Kind",
     "Limit",
+    "Names",
     "Number",
     "Provenance",
     "Run",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Form, Names, Number, read_as
+from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import NumberOrQuantity, Quantity
 from reproaudit.lazy import np
 
@@ -58,7 +58,7 @@ class Equals(Kind, Sourced):
         noun = names.noun(measurement)
         if self.relative or isinstance(self.to, float):
             return noun, ""
-        return f"{noun} differs from {read_as(self.to, names)} by", ""
+        return f"{noun} differs from {noun_of(self.to, names)} by", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the quantity, its ratio to or its distance from the other, within the margin."""

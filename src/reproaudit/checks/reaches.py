@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Form, Names, Number, read_as
+from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
@@ -68,9 +68,9 @@ class Reaches(OneBound):
         """Return the quantity, and what it is divided by, or the ends between which it lies."""
         noun = names.noun(measurement)
         if self.relative_to is not None:
-            return noun, read_as(self.relative_to, names)
+            return noun, noun_of(self.relative_to, names)
         if self.between is not None:
-            null, ceiling = (read_as(one, names) for one in self.between)
+            null, ceiling = (noun_of(one, names) for one in self.between)
             return noun, f" between {null} and {ceiling}"
         return noun, ""
 

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple
 
 from reproaudit.declarations import Coordinate, Quantity
 
 
 class Form(StrEnum):
-    """How a number is written."""
+    """How a number is written: as measured; a share; a factor, 7.3 or 7.3-fold or 7.3 times.
+
+    A `SHARE` is in percent only where its bound is below a tenth. A `ROUNDED` factor has two
+    digits, however near its bound.
+    """
 
     PLAIN = "plain"
-    """As measured."""
     SHARE = "share"
-    """A share, in percent where its bound is below a tenth."""
     PERCENT = "percent"
-    """A share, always in percent."""
     FACTOR = "factor"
-    """A factor: 7.3."""
     FOLD = "fold"
-    """A factor with its word: 7.3-fold."""
     TIMES = "times"
-    """A factor with its word: 7.3 times."""
     ROUNDED = "rounded"
-    """A factor to two digits, however near its bound."""
 
     @property
     def unit(self) -> Literal["plain", "factor", "share"]:
@@ -67,20 +64,15 @@ class Number:
     inverse: str | None = None
 
 
-class Names(Protocol):
-    """What a page calls the things of an experiment."""
+class Names(NamedTuple):
+    """What a page calls a measurement, an arm, and a coordinate or another number of the audit."""
 
-    def noun(self, measurement: str) -> str:
-        """Return what a page calls a measurement."""
-
-    def arm(self, name: str) -> str:
-        """Return what a page calls an arm."""
-
-    def coordinate(self, value: Coordinate) -> str:
-        """Return a coordinate, or a number of the audit, as a page writes it."""
+    noun: Callable[[str], str]
+    arm: Callable[[str], str]
+    coordinate: Callable[[Coordinate], str]
 
 
-def read_as(quantity: Quantity, names: Names) -> str:
+def noun_of(quantity: Quantity, names: Names) -> str:
     """Return what a page calls what a check reads: the arm, where it is read in another one."""
     return names.noun(quantity.measurement) if quantity.arm is None else names.arm(quantity.arm)
 

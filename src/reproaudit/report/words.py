@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Kind, Side
-from reproaudit.declarations import Coordinate
+from reproaudit.checks import Form, Kind, Names, Side
 from reproaudit.judge import ClaimAnswer, Level, Note, Outcome, Specificity
 from reproaudit.judge.model import Estimate
 from reproaudit.report.numbers import (
@@ -139,7 +139,7 @@ class Namer:
 
     def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
         """Return what a page calls a check's measurement, and what that is held against or ''."""
-        return check.compared(name, Context(self, experiment))
+        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
 
     def arm(self, name: str) -> str:
         """Return what a page calls an arm."""
@@ -241,7 +241,7 @@ Phrase = Callable[[Mapping[str, Any], "Context"], str]
 
 @dataclass(frozen=True)
 class Context:
-    """What the words of a note, and of a check, are made with.
+    """What a note's words are made with.
 
     Attributes:
         namer: the audit's names.
@@ -264,14 +264,6 @@ class Context:
     def noun(self, name: str) -> str:
         """Return what a page calls a measurement."""
         return self.namer.noun(self.experiment, name)
-
-    def arm(self, name: str) -> str:
-        """Return what a page calls an arm."""
-        return self.namer.arm(name)
-
-    def coordinate(self, value: Coordinate) -> str:
-        """Return a coordinate, or a number of the audit, as a page writes it."""
-        return at_words(value)
 
 
 AT_REDUCED_SCALE = ", reduced scale"
