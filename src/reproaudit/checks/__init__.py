@@ -17,6 +17,7 @@ from pydantic import Field
 
 from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.beats import Beats
+from reproaudit.checks.canonical import BOUND, QUANTITY, CanonicalForm, Part, plain
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.converges import Converges
 from reproaudit.checks.equals import Equals
@@ -31,8 +32,11 @@ from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.checks.stages import Stages
 
 __all__ = [
+    "BOUND",
     "NUMBERS",
+    "QUANTITY",
     "Bound",
+    "CanonicalForm",
     "Check",
     "Condition",
     "Drawing",
@@ -41,9 +45,11 @@ __all__ = [
     "Limit",
     "Names",
     "Number",
+    "Part",
     "Provenance",
     "Run",
     "Side",
+    "plain",
 ]
 
 Check = Annotated[
