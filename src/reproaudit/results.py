@@ -7,10 +7,8 @@ that folder is read-only, the lines go to `results.<slug>.jsonl` in the store.
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,7 +24,7 @@ from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.folders import git
-from reproaudit.running.files import explained, sha256, write_whole
+from reproaudit.running.files import explained, locked, sha256, write_whole
 
 if TYPE_CHECKING:  # `check` starts without NumPy
     from reproaudit.judge import History
@@ -202,7 +200,7 @@ def begin(entry: Entry, audit: Audit, store: Path) -> None:
         SpecError: if a log is damaged: it is told before hours of computing.
     """
     logged_results(entry, store)
-    with _locked(store):
+    with locked(store):
         begun = _begun(entry, store)
         if _key(audit) not in begun:
             begun[_key(audit)] = is_committed(entry.audit_file)
@@ -255,7 +253,7 @@ def append(
     folder = entry.audit_file.parent
     is_read_only = is_installed(entry.audit_file) or not os.access(folder, os.W_OK)
     file = _logs(entry, store)[is_read_only]
-    with _locked(file.parent):
+    with locked(file.parent):
         known = logged_results(entry, store)
         if any(isinstance(one, Result) and one.digest == result.digest for one in known):
             return False
@@ -298,20 +296,6 @@ def _begun(entry: Entry, store: Path) -> dict[str, bool | None]:
             f"{file}: found something else than what a run notes; expected true or false by rules. "
             "Remove it: whether the audit was committed is then noted anew."
         ) from error
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keeps other processes from writing a log in a folder; the lock leaves no file behind."""
-    with explained("write", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with explained("lock", folder):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 # --- git ----------------------------------------------------------------------------------------
