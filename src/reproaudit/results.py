@@ -22,8 +22,8 @@ from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.folders import git
-from reproaudit.running.files import sha256, write_whole
-from reproaudit.running.journal import Journal, add_line, contents, locked
+from reproaudit.running.files import locked, sha256, write_whole
+from reproaudit.running.journal import Journal, add_line, contents
 
 if TYPE_CHECKING:  # `check` starts without NumPy
     from reproaudit.judge import History

@@ -58,7 +58,10 @@ def run(steps: Any = (0, 1, 2), sizes: Any = SIZES, **found: Any) -> Run:
 
 
 def values(one: Kind, of: Run) -> list[Any]:
-    found = [condition.value for condition in one.conditions(of)]
+    """The numbers of a run; the check names them before the run."""
+    conditions = one.conditions(of)
+    assert tuple(condition.number for condition in conditions) == one.numbers
+    found = [condition.value for condition in conditions]
     return [None if value is None else pytest.approx(value, abs=1e-9) for value in found]
 
 
@@ -210,6 +213,7 @@ def test_a_kind_makes_one_number(
 ) -> None:
     of = run(sizes=(1, 2), **{"a": A, "b": B, "s": SHARES, **found})
     (one,) = check(text).conditions(of)
+    assert (one.number,) == check(text).numbers
     assert one.value == (None if value is None else pytest.approx(value))
     assert (one.met, one.limit.zero, one.unit, one.check) == (met, zero, unit, 0)
     contrast = text.startswith("beats") and "by" not in text

@@ -11,7 +11,7 @@ from factories import make_audit
 from miniatures import aligns, claim
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
-from reproaudit.checks import Condition, Limit, Provenance, Side
+from reproaudit.checks import Condition, Limit, Number, Provenance, Side
 from reproaudit.judge.certainty import certainty, phrases
 from reproaudit.judge.decisions import all_of, beats_null, decide, effect, joined, scaled
 from reproaudit.judge.model import (
@@ -54,7 +54,7 @@ def answer(*rows: Any, of: Any = ONE, decision: Decision = OPEN, **more: Any) ->
             continue
         values = row if isinstance(row, tuple) else (row,)
         said = tuple(
-            Condition("x", "x", value, one, contrast)
+            Condition(Number("x", contrast=contrast), "x", value, one)
             for value, one in zip(values, limits, strict=True)
         )
         runs.append(RunAnswer(seed, YES if all(one.met for one in said) else NO, said))
@@ -108,7 +108,7 @@ def test_counts_and_means_decide_together(
     statuses: list[Status], means: list[Decision | None], exact: bool, decision: Decision
 ) -> None:
     runs = [RunAnswer(i, one) for i, one in enumerate(statuses)]
-    estimates = [Estimate(Condition("x", "x", 1, limit()), (1,), one) for one in means]
+    estimates = [Estimate(Condition(Number("x"), "x", 1, limit()), (1,), one) for one in means]
     assert decide(runs, estimates, 0.5, exact) is decision
 
 
@@ -329,7 +329,7 @@ def test_phrases_say_what_weighs(given: dict[str, Any], expected: Any) -> None:
 def test_an_answer_counts_its_runs() -> None:
     one = answer(YES, YES, YES, NO, NO, FAILED, VOID, UNPAIRED)
     assert (one.yes, one.n, one.valid, one.void) == (3, 6, 5, 1)
-    estimate = Estimate(Condition("x", "x", 2, limit(1)), (1, 2, 4))
+    estimate = Estimate(Condition(Number("x"), "x", 2, limit(1)), (1, 2, 4))
     assert (estimate.median, estimate.worst, estimate.limit.at) == (2, 4, 1)
     empty = replace(estimate, values=())
     assert (empty.median, empty.worst) == (None, None)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.checks.canonical import BOUND, QUANTITY, CanonicalForm, Part, plain
+from reproaudit.checks import BOUND, QUANTITY, CanonicalForm, Part, plain
 
 SEEDS_BELOW = 10**9
 """Drawn seeds are smaller, so that ``--seeds`` can name them."""

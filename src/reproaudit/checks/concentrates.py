@@ -7,7 +7,11 @@ from typing import Literal
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
+
+_SHARE = Number("concentrates", form=Form.SHARE, drawn=True)
+_REST = Number("rest", "{noun} covers {typical} of the way left{worst}", Form.PERCENT)
 
 
 class Concentrates(OneBound):
@@ -15,6 +19,8 @@ class Concentrates(OneBound):
 
     Halving and doubling act on what the bound lacks to 1.
     """
+
+    made = (_SHARE, _REST)
 
     kind: Literal["concentrates"]
     """The kind of check."""
@@ -30,6 +36,16 @@ class Concentrates(OneBound):
         }
     )
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The share, or the part covered of the rest."""
+        return (_REST if self.of_the_rest else _SHARE,)
+
+    @property
+    def over_training(self) -> tuple[Quantity, ...]:
+        """The share, if its start counts."""
+        return (self.share,) if self.of_the_rest else ()
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final share, or the part covered of the rest, against the bound."""
         limit = self.limit(1.0)
@@ -38,5 +54,4 @@ class Concentrates(OneBound):
             starts = run.numbers(self.share.model_copy(update={"step": "first"}))
             pairs = zip(starts, ends, strict=True)
             ends = [(end - start) / (1 - start) if start < 1 else 0.0 for start, end in pairs]
-        name = "rest" if self.of_the_rest else None
-        return (self._condition(ends, limit, self.share, name, unit="share"),)
+        return (self._condition(ends, limit, self.share, self.numbers[0]),)

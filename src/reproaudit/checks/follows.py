@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 
@@ -23,6 +24,9 @@ class Follows(OneBound):
     The number is the largest distance: in the quantity's units, or by how large a factor the two
     differ, less 1. Halving and doubling act on the distance.
     """
+
+    made = (Number("follows"),)
+    whole_course = True
 
     kind: Literal["follows"]
     """The kind of check."""
@@ -79,7 +83,7 @@ class Follows(OneBound):
         if not self.relative:
             distance = np.abs(found - expected)
         elif min(found.min(), expected.min()) <= 0:
-            return (self._condition((), self.limit(), self.series),)
+            return (self._condition((), self.limit(), self.series, self.numbers[0]),)
         else:
             distance = np.expm1(np.abs(np.log(found) - np.log(expected)))
-        return (self._condition(distance.ravel(), self.limit(), self.series),)
+        return (self._condition(distance.ravel(), self.limit(), self.series, self.numbers[0]),)

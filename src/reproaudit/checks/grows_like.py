@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -9,12 +10,26 @@ from pydantic import Field, model_validator
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import Law, misfits
 
 FEWEST_LATE = 6
 """The fewest observations late in training that tell a law from its rivals."""
+
+
+_GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
+_LAW = Number(
+    "law",
+    "{reference} fits {typical} times as well as any rival law{worst}",
+    Form.ROUNDED,
+    contrast=True,
+    aside="law's fit over its best rival's {figure}",
+    never="it stops growing",
+    bound="a better fit",
+    inverse="a rival law fits {typical} times as well as {reference}{worst}",
+)
 
 
 class GrowsLike(Kind, Sourced):
@@ -25,6 +40,10 @@ class GrowsLike(Kind, Sourced):
     bounded courses and, for a power, the logarithm). The number of the second is the best rival's
     misfit over the law's, above 1, a contrast; a quantity that no longer grows has none.
     """
+
+    made = (_GROWTH, _LAW)
+    whole_course = True
+    single_course = True
 
     kind: Literal["grows_like"]
     """The kind of check."""
@@ -59,13 +78,32 @@ class GrowsLike(Kind, Sourced):
             raise ValueError("a power law, and only it, needs an exponent")
         return self
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The growth, and the law's fit; rivals of the logarithm are powers and bounded laws."""
+        if self.exponent is not None:
+            return self.made
+        inverse = "a power or bounded law fits {typical} times as well as {reference}{worst}"
+        return _GROWTH, replace(_LAW, inverse=inverse)
+
+    @property
+    def drawing(self) -> Drawing:
+        """The course over the logarithm of time."""
+        return replace(super().drawing, log_x=True)
+
+    def compared(self, measurement: str, names: Names) -> tuple[str, str]:
+        """Return the quantity, and the law."""
+        power = None if self.exponent is None else names.coordinate(self.exponent)
+        return names.noun(measurement), "log t" if power is None else f"t^{power}"
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the growth, and the best rival's misfit over the law's."""
         steps, values = run.series(self.series)
         course, limit = values[:, 0], Limit(Side.ABOVE, 1.0, self.origin)
         ends = (float(course[0]), float(course[-1]))
+        number, fit = self.numbers
         growth = self._condition(
-            (ends[1] - ends[0],), self.growth.limit(), self.series, "growth", course=ends
+            (ends[1] - ends[0],), self.growth.limit(), self.series, number, ends
         )
         late = [s for s in steps if s > 0 and s >= steps[0] + self.since * (steps[-1] - steps[0])]
         if len(late) < FEWEST_LATE:
@@ -77,6 +115,4 @@ class GrowsLike(Kind, Sourced):
         found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)
         grows = found["law"] < found["constant"]
         ratios = [float(found[one] / found["law"]) for one in law.rivals] if grows else []
-        return growth, self._condition(
-            ratios, limit, self.series, "law", contrast=True, unit="factor"
-        )
+        return growth, self._condition(ratios, limit, self.series, fit)

@@ -20,7 +20,6 @@ from reproaudit.audit.plan import Role, arms_of
 from reproaudit.audit.seeds import rule
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind
-from reproaudit.checks.beats import Beats
 from reproaudit.declarations import Coordinate
 from reproaudit.judge import ArmAnswer, ClaimAnswer, Note, Records
 from reproaudit.judge.model import Estimate
@@ -296,7 +295,7 @@ class _Arms:
         """
         measured = one.condition.noun
         noun, reference = self._namer.compared(self._claim.experiment, check, measured)
-        if isinstance(check, Beats):
+        if check.names_places:
             return noun, reference
         if len([other for other in among if _places(other, measured) is not None]) > 1:
             places = _places(check, measured)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from reproaudit.checks import NUMBERS, Number
 from reproaudit.judge import Specificity
 from reproaudit.report.chart import chart, legend, picture, strip
 from reproaudit.report.model import (
@@ -235,12 +236,9 @@ def _arm(arm: ArmModel) -> str:
 
 def _number(one: EstimateModel) -> str:
     """The typical run's number in a few words."""
-    if one.name == "place":
-        return f"{one.figure} of the gap"
-    if one.name == "law":
-        return f"law's fit over its best rival's {number(one.median or 0.0)}"
-    noun = {"beats": "", "exponent": "exponent "}.get(one.name, f"{one.noun} ")
-    return f"{noun}{one.figure}"
+    said = NUMBERS.get(one.name, Number(one.name))
+    figure = one.figure or number(one.median or 0.0)
+    return said.aside.format(noun=said.noun or one.noun, figure=figure)
 
 
 def counts_of(arm: ArmModel) -> str:

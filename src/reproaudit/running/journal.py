@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.bounded import read_regular
-from reproaudit.running.files import explained, write_whole
+from reproaudit.running.files import explained, locked, write_whole
 
 MOST_BYTES = 2**26
 """Of a journal; a line has some kilobytes."""
@@ -71,17 +70,3 @@ def contents(file: Path) -> bytes:
 def add_line(file: Path, line: bytes) -> None:
     """Adds a line to a file, which is written whole or not at all."""
     write_whole(file, b"\n".join([*contents(file).splitlines(), line, b""]), durable=True)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keeps other processes from adding to a file of a folder; the lock leaves no file behind."""
-    with explained("write", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with explained("lock", folder):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
