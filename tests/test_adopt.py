@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from miniatures import MODULE, run_program, write_paper
+from cells import InProcess
+from miniatures import MODULE, write_paper
 from reproaudit.audit.catalog import Catalog
+from reproaudit.cli import run_command
+from reproaudit.commands.run import How
 from reproaudit.records import Record
 from reproaudit.running.adoptions import Adoptions, read_adoptions
 from reproaudit.running.code import fingerprint_of
+from reproaudit.running.shipped import FILE_NAME
 from reproaudit.running.store import Store
 
 UNUSED = "\n\ndef unused() -> None:\n    print()\n"
@@ -24,8 +32,17 @@ FALLS = "(distance - ends) * 0.7"
 CONTROLS_FALL_FASTER = {FALLS: "(distance - ends) * (0.6 if settings.level > 0.5 else 0.7)"}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def here() -> Iterator[None]:
+    """Measures in this process: the tests start no program."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REPROAUDIT_TRUST", "1")
+        patch.setattr(How, "executor", lambda _how: InProcess())
+        yield
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, here: None) -> Path:
     """A folder with a paper and the records of its quick tier."""
     folder = tmp_path_factory.mktemp("adopted")
     write_paper(folder / "audits")
@@ -42,9 +59,10 @@ def folder(made: Path, tmp_path: Path) -> Path:
 def command(folder: Path, *words: str, code: int = 0) -> Any:
     """What a command prints as JSON; of one that fails, its errors."""
     where = ["--audits", str(folder / "audits"), "--store", str(folder / "runs"), "--json"]
-    found, out, errors = run_program([*words, *where], cwd=folder)
-    assert found == code, errors
-    return json.loads(out) if out else errors
+    out, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        assert run_command([*words, *where]) == code, errors.getvalue()
+    return json.loads(out.getvalue()) if out.getvalue() else errors.getvalue()
 
 
 def change(folder: Path, more: str = UNUSED, **replaced: str) -> None:
@@ -55,6 +73,9 @@ def change(folder: Path, more: str = UNUSED, **replaced: str) -> None:
         assert old in text
         text = text.replace(old, new)
     module.write_text(text + more)
+    for name, known in list(sys.modules.items()):  # it is imported anew
+        if getattr(known, "__file__", None) == str(module):
+            del sys.modules[name]
 
 
 def adoptions(folder: Path) -> Adoptions:
@@ -197,13 +218,21 @@ def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
 
 def test_records_that_came_with_a_report_follow(folder: Path, tmp_path: Path) -> None:
     command(
-        folder, "export", "mini", "--to", "records", "--tier", "quick", "--out", "records.tar.xz"
+        folder,
+        "export",
+        "mini",
+        "--to",
+        "records",
+        "--tier",
+        "quick",
+        "--out",
+        str(folder / "exported"),
     )
     fresh = tmp_path / "fresh"
     shutil.copytree(folder / "audits", fresh / "audits")
     shipped = fresh / "reports" / "quick" / "mini"
     shipped.mkdir(parents=True)
-    shutil.copy(folder / "records.tar.xz", shipped)
+    shutil.copy(folder / "exported", shipped / FILE_NAME)
     change(fresh)
     assert command(fresh, "adopt", "mini")["same"] == PAIRS
     after = command(fresh, "report", "mini", "--tier", "quick")
