@@ -22,6 +22,7 @@ from filelock import FileLock
 from reproaudit.elsewhere.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
+from reproaudit.running.devices import THREAD_VARIABLES
 
 CACHE_VARIABLE = "REPROAUDIT_CACHE"
 """The environment variable that names another folder for sources and environments."""
@@ -30,7 +31,6 @@ MAKING_SECONDS = 3600.0
 ENGINES = ("docker", "podman")
 PASSED = ("LANG", "LC_ALL", "TZ", "TMPDIR", "CUDA_VISIBLE_DEVICES", "REPROAUDIT_DATA")
 """Environment variables that a command is given as they are; all others stay out."""
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 _PINNED = re.compile(
     r"\w[\w.-]*(\[[^]]*\])?\s*==\s*\w[\w.!+]*\s*(;[^#]*?)?(\s+--hash=sha256:\w+)*", re.ASCII
@@ -114,7 +114,7 @@ def in_container(call: Call, image: str, source: Path) -> Call:
     engine = next(filter(shutil.which, ENGINES), None)
     if engine is None:
         raise CommandError(f"found none of {', '.join(ENGINES)} on PATH; expected one for {image}")
-    threads = {name: os.environ[name] for name in THREADS if name in os.environ}
+    threads = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
     variables = {**threads, "PYTHONHASHSEED": "0", **call.variables}
     name = f"reproaudit-{uuid.uuid4().hex}"
     inside = "/source" / call.folder.relative_to(source)
@@ -142,7 +142,7 @@ def in_python(
     """
     made = _environment(wanted, source, still_running)
     path = os.pathsep.join([str(made / "bin"), os.environ.get("PATH", os.defpath)])
-    passed = {name: os.environ[name] for name in (*PASSED, *THREADS) if name in os.environ}
+    passed = {name: os.environ[name] for name in (*PASSED, *THREAD_VARIABLES) if name in os.environ}
     own = {"PATH": path, "HOME": str(home), "VIRTUAL_ENV": str(made), "PYTHONHASHSEED": "0"}
     return replace(call, variables={**passed, **own, **call.variables})
 
