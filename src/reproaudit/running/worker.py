@@ -108,7 +108,6 @@ def compute(
     Where this process was asked to end, what is raised is not the experiment's, and leaves this
     function. The last checkpoint stays.
     """
-    use_threads(CELL_THREADS)
     folder = os.getcwd()
     session = JobSession(job, on_event)
     status, error, trace, fault = CellStatus.FAILED, job.blocked, None, None
@@ -210,6 +209,7 @@ def _divergence(measured: Measurements) -> str | None:
 
 
 def _measure(job: Job, session: JobSession) -> Measurements:
+    use_threads(CELL_THREADS)  # libraries look when they are imported
     experiment = _loaded(job.module, job.code)[job.cell.experiment]
     here = versions(job.device, job.versions.keys() - NOT_PACKAGES, job.form)
     other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
@@ -217,6 +217,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
         raise SpecError(f"the worker has {', '.join(other)}, and the run was planned with others")
     job.module.find_siblings()
     settings = build_settings(experiment.settings, job.cell.settings)
+    use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone
     session.begin()
     result: object = experiment.measure(settings, session)
     if not isinstance(result, Mapping) or not all(
