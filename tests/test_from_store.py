@@ -17,7 +17,7 @@ from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.report.answers import scorecard_of_archive, scorecard_of_store
 from reproaudit.report.model import ClaimModel, Scorecard
-from reproaudit.running.coordinates import axes_file, coordinates_of, read_axes
+from reproaudit.running.coordinates import axes_file, coordinates_along, read_axes
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
 
@@ -366,7 +366,7 @@ def test_the_coordinates_of_shipped_records_are_kept(slug: str, tmp_path: Path) 
             assert record is not None
             series = record.measurements.series.items()
             with_axes = {*record.measurements.arrays, *(n for n, s in series if s.values.ndim > 1)}
-            along = coordinates_of(kept.get(record.experiment, {}), record.settings)
+            along = coordinates_along(kept.get(record.experiment, {}), record.settings)
             assert with_axes <= along.keys()
 
 

@@ -24,7 +24,7 @@ from reproaudit.running.files import explained
 MOST_BYTES = 2**24
 """Of a file of axes; the largest so far has some kilobytes."""
 
-MOST_SHOWN = 6
+MOST_NAMED = 6
 """Coordinates of an axis that a line names."""
 
 Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]
@@ -36,12 +36,12 @@ Axes = Mapping[str, tuple[Axis, ...]]
 _AXES = TypeAdapter(dict[str, dict[str, tuple[Axis, ...]]], config=ConfigDict(defer_build=True))
 
 
-def axes_of(declared: Mapping[str, Declaration]) -> Axes:
+def declared_axes(declared: Mapping[str, Declaration]) -> Axes:
     """The axes of those measurements that have any."""
     return {name: one.axes for name, one in declared.items() if one.axes}
 
 
-def coordinates_of(axes: Axes, settings: Mapping[str, Any]) -> Coordinates:
+def coordinates_along(axes: Axes, settings: Mapping[str, Any]) -> Coordinates:
     """The coordinates under some settings; nothing where an axis follows a setting they lack."""
     return {
         name: {one.name: one.coordinates(settings) for one in several}
@@ -121,8 +121,8 @@ def changed_axes(
     """
     before: Mapping[str, Mapping[str, tuple[Coordinate, ...]]] | None = record.coordinates
     if before is None:
-        before = coordinates_of(kept.get(record.experiment, {}), record.settings)
-    now = coordinates_of(axes_of(declared), record.settings)
+        before = coordinates_along(kept.get(record.experiment, {}), record.settings)
+    now = coordinates_along(declared_axes(declared), record.settings)
     found: dict[tuple[str, str], list[str]] = {}
     for name in sorted(record.measurements.names & before.keys() & now.keys()):
         if list(before[name].items()) != list(now[name].items()):
@@ -153,6 +153,6 @@ def _at(axes: Mapping[str, Sequence[Coordinate]], places: Mapping[str, Sequence[
 def _words(axes: Mapping[str, Sequence[Coordinate]]) -> str:
     said = []
     for name, coordinates in axes.items():
-        more = ", …" if len(coordinates) > MOST_SHOWN else ""
-        said.append(f"{name} = {', '.join(map(str, coordinates[:MOST_SHOWN]))}{more}")
+        more = ", …" if len(coordinates) > MOST_NAMED else ""
+        said.append(f"{name} = {', '.join(map(str, coordinates[:MOST_NAMED]))}{more}")
     return "; ".join(said)

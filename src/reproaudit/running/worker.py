@@ -31,7 +31,7 @@ from reproaudit.records import (
     is_finite,
 )
 from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
-from reproaudit.running.coordinates import axes_of, coordinates_of
+from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.devices import use_threads
 from reproaudit.running.events import OnEvent, Progress
 from reproaudit.running.files import write_whole
@@ -157,7 +157,7 @@ def _record(
     coordinates = None
     if job.declared is not None:
         found = {name: one for name, one in job.declared.items() if name in kept.names}
-        coordinates = coordinates_of(axes_of(found), cell.settings)
+        coordinates = coordinates_along(declared_axes(found), cell.settings)
     return Record(
         paper=cell.paper,
         tier=cell.tier,
