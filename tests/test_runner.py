@@ -90,6 +90,13 @@ def test_first_and_later_cells_of_a_worker_have_the_threads_that_their_records_s
         assert record.measurements.scalars["threads"] == record.environment.threads == 1
 
 
+def test_a_record_keeps_the_coordinates_that_were_declared(store: Store) -> None:
+    run(store, cell(seed=0), declared=NAMES)
+    run(store, cell(seed=1))
+    kept = {seed: one.coordinates for (_, seed), one in records(store).items()}
+    assert kept == {0: {"sizes": {"size": (0,)}}, 1: None}
+
+
 def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     def git(*arguments: str) -> str:
         identity = ["-c", "user.name=a", "-c", "user.email=a@b"]

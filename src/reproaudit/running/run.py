@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from reproaudit.folders import git
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.code import closure_of, fingerprint, versions
+from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.events import (
     CellFinished,
     CellNote,
@@ -56,6 +58,7 @@ def run_cells(
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: MayStart = lambda _cell: True,
+    beside: Iterable[Cell] = (),
 ) -> Summary:
     """Runs every cell that has no finished record, and writes its record.
 
@@ -74,18 +77,20 @@ def run_cells(
             shapes, make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; one for which it says no is left for another run.
+        beside: cells that are planned and not run: their records are judged with the others.
 
     Raises:
-        SpecError: naming every unknown experiment and ill-fitting setting, before anything runs.
+        SpecError: naming each unknown experiment, unfit setting and changed coordinate, at first.
         StoreError, TechnicalError: if the store cannot be written to. Earlier records are intact.
         KeyboardInterrupt: on Ctrl-C, with unfinished work at its last checkpoint.
     """
     planned = plan_jobs(cells, locate, store, device, form, declared or {})
-    missing = [job for job in planned if fresh or not _is_present(store, job)]
+    missing = planned if fresh else _without_record(store, planned)
     summary = Summary(present=len(planned) - len(missing))
-    for job in planned:
+    for job in (*planned, *plan_jobs(beside, locate, store, device, form)):
         names = summary.planned.setdefault(job.cell.paper, {})
         names[job.cell.tier, job.cell.key] = job.fingerprint
+        store.note_data(job.cell, job.code, job.versions, job.data)
     steps = sum(sum(job.phases.values()) for job in missing)
     on_event(PlanReady(len(planned), summary.present, steps))
     if not missing:
@@ -190,14 +195,36 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
     )
 
 
-def _is_present(store: Store, job: Job) -> bool:
+def _without_record(store: Store, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs whose cells have no finished record.
+
+    Raises:
+        SpecError: if a record has other coordinates than are declared. Measured again by the same
+            code, its numbers would be the same, under other names.
+    """
+    missing: list[Job] = []
+    changed: Counter[ChangedAxes] = Counter()
+    papers = {job.cell.paper for job in jobs}
+    kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
+    for job in jobs:
+        record = _present(store, job)
+        if record is None:
+            missing.append(job)
+        elif job.declared is not None:
+            changed.update(changed_axes(record, job.declared, kept[job.cell.paper]))
+    if changed:
+        raise SpecError("\n".join(one.line(count) for one, count in changed.items()))
+    return missing
+
+
+def _present(store: Store, job: Job) -> Record | None:
     try:
-        if store.find(job.cell, job.fingerprint) is None:
-            return False
+        record = store.find(job.cell, job.fingerprint)
     except DamagedError:
-        return False  # looked at again, and moved aside, under the cell's lock
-    store.enlist(store.path(job.cell, job.fingerprint))
-    return True
+        return None  # looked at again, and moved aside, under the cell's lock
+    if record is not None:
+        store.enlist(store.path(job.cell, job.fingerprint))
+    return record
 
 
 @dataclass

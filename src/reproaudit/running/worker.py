@@ -31,6 +31,7 @@ from reproaudit.records import (
     is_finite,
 )
 from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
+from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.devices import use_threads
 from reproaudit.running.events import OnEvent, Progress
 from reproaudit.running.files import write_whole
@@ -151,6 +152,11 @@ def _record(
     measured: Measurements | None = None,
 ) -> Record:
     cell = job.cell
+    kept = measured or Measurements()
+    coordinates = None
+    if job.declared is not None:
+        found = {name: one for name, one in job.declared.items() if name in kept.names}
+        coordinates = coordinates_along(declared_axes(found), cell.settings)
     return Record(
         paper=cell.paper,
         tier=cell.tier,
@@ -168,7 +174,8 @@ def _record(
         started=clock.started,
         seconds=clock.seconds,
         steps=steps,
-        measurements=measured or Measurements(),
+        coordinates=coordinates,
+        measurements=kept,
     )
 
 
