@@ -200,6 +200,10 @@ class Record(_Model):
     origin: Origin | None = Field(
         default=None, description="of measurements from elsewhere: whose; None for our own"
     )
+    coordinates: dict[str, dict[str, tuple[int | float | str, ...]]] | None = Field(
+        default=None,
+        description="along each axis of each measurement, in order; None if nobody kept them",
+    )
     measurements: Measurements
 
     @property

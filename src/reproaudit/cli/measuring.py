@@ -37,7 +37,7 @@ def run(
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
-    fresh: Annotated[bool, Option("--fresh", help="Measure again what is there.")] = False,
+    fresh: options.Fresh = False,
     salt: options.Salt = None,
     out: options.Out = None,
     fail_on: options.FailOn = None,
@@ -88,6 +88,7 @@ def multiverse(
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
+    fresh: options.Fresh = False,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -103,7 +104,7 @@ def multiverse(
     from reproaudit.running.store import Store
 
     computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
-    how = How(Catalog(audits).locate, Store(store), *computing)
+    how = How(Catalog(audits).locate, Store(store), *computing, fresh)
     (entry,) = papers_named((slug,), False, audits)
     folder = report_folder(out, store)
     ask_to_run([entry], trust)

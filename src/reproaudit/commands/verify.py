@@ -38,7 +38,7 @@ def measure_again(
     The root of the store's manifest chooses so many. Yields the file of each record, and what is
     wrong with it, if anything.
     """
-    from reproaudit.running.run import plan_jobs, run_cells
+    from reproaudit.running.run import fingerprints_of, plan_jobs, run_cells
 
     records = [one for paper in papers for one in store.records_of(paper)]
     random.Random(store.manifest.root()).shuffle(records)
@@ -56,7 +56,7 @@ def measure_again(
                 (job,) = plan_jobs([cell], catalog.locate, again, device, form, adoptions=known)
             except SpecError:
                 continue  # of an experiment that today's code does not have
-            if record.fingerprint not in (job.fingerprint, *job.adopted):
+            if record.fingerprint not in fingerprints_of(job):
                 continue  # made by other code or versions
             count -= 1
             run_cells([cell], catalog.locate, again, device=device, form=form)

@@ -1,12 +1,14 @@
 """From records to a scorecard: which are judged, by what history, and what made them.
 
 A run judges exactly the records that its own plan names. A report judges those of today's code and
-versions, else the group that has most of the planned cells. The records that came with a report are
-judged whole: whoever shipped them drew their seeds.
+versions, else the group that has most of the planned cells, on the data of the last run. The
+records that came with a report are judged whole: whoever shipped them drew their seeds. Nothing is
+judged along other coordinates than it was measured along.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,15 +19,17 @@ from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_t
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission
+from reproaudit.errors import SpecError
 from reproaudit.folders import scratch_folder
-from reproaudit.judge import History, Records, index_records, judge
+from reproaudit.judge import History, index_records, judge
 from reproaudit.report.build import build
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import Scorecard
 from reproaudit.report.numbers import listed, several
 from reproaudit.results import history_of
 from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, read_adoptions
-from reproaudit.running.groups import Chosen, TierKey, choose, group_of, planned_only, todays_groups
+from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
+from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 
@@ -56,22 +60,45 @@ def scorecard_of_store(
 
     Raises:
         StoreError: on a file that is no record and may be a planned one.
+        SpecError: if the audit declares other coordinates than the records have.
     """
     damaged: list[DamagedError] = []
     if planned is not None:
         chosen = _of_run(entry, stored_tier(audit, tier), store, planned, damaged.append)
     else:
         chosen = _of_store(entry, audit, tier, store, wanted)
+    chosen = _of_todays_axes(audit, tier, chosen, store)
     said = [f"{len(damaged)} damaged records of alternatives were left out."] if damaged else []
     lower = _quick(entry, audit, tier, store)
     return _judged(entry, audit, tier, chosen, store.root, said, lower)
 
 
-def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Records | None:
+def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
     """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
     if tier != "paper":
-        return None
-    return index_records(_of_store(entry, audit, "quick", store, None).records.values()) or None
+        return Chosen()
+    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store, None), store)
+
+
+def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:
+    """The chosen records without those whose coordinates the audit now declares otherwise.
+
+    Raises:
+        SpecError: if these are the tier's own, and no alternatives or smaller runs.
+    """
+    kept = read_axes(axes_file(store.root, audit.paper.slug))
+    declared = {name: audit.measurements_of(name) for name in audit.experiments}
+    changed: Counter[ChangedAxes] = Counter()
+    records = {}
+    for key, one in chosen.records.items():
+        found = list(changed_axes(one, declared.get(one.experiment, {}), kept))
+        changed.update(found)
+        if not found:
+            records[key] = one
+    own = stored_tier(audit, tier)
+    if refused := [one.line(count) for one, count in changed.items() if one.tier == own]:
+        raise SpecError("\n".join(refused))
+    return replace(chosen, records=records, changed=changed)
 
 
 def _of_run(
@@ -81,16 +108,12 @@ def _of_run(
     planned: Mapping[TierKey, str],
     on_damage: Callable[[DamagedError], None],
 ) -> Chosen:
-    """The records that a run planned, and alternatives of the same code."""
+    """The records that a run planned: its own, and those of alternatives."""
+    only = frozenset(planned.values())
+    own = store.records(entry.slug, kept, only=only)
+    varied = store.records(entry.slug, varied_tier(kept), on_damage, only)
     adoptions = read_adoptions(entry, store.root)
-    records = store.records(entry.slug, kept, only=frozenset(planned.values()))
-    own = planned_only(records, planned, adoptions)
-    varied = {
-        (one.tier, one.key): one
-        for one in store.records(entry.slug, varied_tier(kept), on_damage)
-        if group_of(one, adoptions) == own.group
-    }
-    return Chosen({**varied, **own.records}, own.group, of_today=True)
+    return planned_only(store.in_order([*own, *varied]), planned, adoptions)
 
 
 def _of_store(
@@ -99,11 +122,12 @@ def _of_store(
     """The planned records and alternatives of one group: the wanted one, today's, the fullest."""
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
-    records = [one for place in places for one in store.records(entry.slug, place)]
+    records = store.in_order(one for it in places for one in store.records(entry.slug, it))
     cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(cell.tier, cell.key) for cell in cells}
     adoptions = read_adoptions(entry, store.root)
-    chosen = choose(records, keys, todays_groups(entry.code), wanted, adoptions)
+    today = todays_groups(entry.code)
+    chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
     return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
 
 
@@ -112,17 +136,19 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
 
     Raises:
         StoreError: if the archive is damaged.
+        SpecError: if the audit declares other coordinates than the records have.
     """
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
-        records = [one for place in places for one in store.records(entry.slug, place)]
+        records = store.in_order(one for it in places for one in store.records(entry.slug, it))
+        keys = {(one.tier, one.key) for one in records}
+        today, adoptions = todays_groups(entry.code), read_adoptions(entry, None)
+        chosen = choose(records, keys, today, store.planned_data, None, adoptions)
+        chosen = _of_todays_axes(audit, tier, chosen, store)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
         lower = _quick(entry, audit, tier, store)
-    keys = {(one.tier, one.key) for one in records}
-    adoptions = read_adoptions(entry, None)
-    chosen = choose(records, keys, todays_groups(entry.code), None, adoptions)
     said = ["These records came with the report and were judged again."]
     if lacking := there.count(False):
         of_all = f"{lacking} of the {len(there)} records that its list names"
@@ -137,9 +163,11 @@ def _judged(
     chosen: Chosen,
     store: Path | None,
     said: Sequence[str],
-    lower: Records | None,
+    lower: Chosen,
 ) -> Scorecard:
     records, history = index_records(chosen.records.values()), History()
+    quick = index_records(lower.records.values()) or None
+    left_out = [*_left_out_lines(chosen), *_left_out_lines(lower, "At the quick tier: ")]
     if tier == "paper":
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
         history = history_of(entry, audit, store, own)
@@ -147,9 +175,13 @@ def _judged(
         audit,
         entry.reviews(),
         tier,
-        judge(audit, tier, records, history, lower),
+        judge(audit, tier, records, history, quick),
         records,
-        environment=(*environment_lines(chosen, read_adoptions(entry, store)), *said),
+        environment=(
+            *environment_lines(chosen, read_adoptions(entry, store)),
+            *left_out,
+            *said,
+        ),
         earlier=history.earlier,
     )
 
@@ -207,6 +239,13 @@ def environment_lines(chosen: Chosen, adoptions: Adoptions = NO_ADOPTIONS) -> It
     yield from _adopted(chosen, adoptions)
     if chosen.others:
         yield f"{chosen.others} other groups of records were left out."
+
+
+def _left_out_lines(chosen: Chosen, at: str = "") -> Iterator[str]:
+    for name, count in chosen.other_data.items():
+        yield f"{at}{count} records were left out: they read another '{name}' than the last run."
+    for change, count in chosen.changed.items():
+        yield f"Left out: {change.line(count)}"
 
 
 def scorecard_of_paper(

@@ -172,5 +172,10 @@ def fingerprint(cell: Cell, code: str, versions: Mapping[str, str], data: Mappin
 
 def fingerprint_of(record: Record) -> str:
     """The fingerprint that follows from what a record says of itself."""
-    cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
-    return fingerprint(cell, record.code, versions_of(record.environment), record.data)
+    made = versions_of(record.environment)
+    return fingerprint(cell_of(record), record.code, made, record.data)
+
+
+def cell_of(record: Record) -> Cell:
+    """The cell that a record is of."""
+    return Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)

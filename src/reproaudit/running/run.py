@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
+from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.events import (
     CellFinished,
     CellNote,
@@ -57,6 +59,7 @@ def run_cells(
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: MayStart = lambda _cell: True,
+    left_out: Iterable[Cell] = (),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
 ) -> Summary:
     """Runs every cell that has no finished record, and writes its record.
@@ -76,19 +79,27 @@ def run_cells(
             shapes, make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; one for which it says no is left for another run.
+        left_out: cells that are planned and not run: their records are judged with the others.
         adoptions: by paper, which codes gave the same bits; their records count like today's.
 
     Raises:
-        SpecError: naming every unknown experiment and ill-fitting setting, before anything runs.
+        SpecError: naming each unknown experiment, unfit setting and changed coordinate, at first.
         StoreError, TechnicalError: if the store cannot be written to. Earlier records are intact.
         KeyboardInterrupt: on Ctrl-C, with unfinished work at its last checkpoint.
     """
     planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions)
-    present = {} if fresh else {job.number: _present(store, job) for job in planned}
-    missing = [job for job in planned if present.get(job.number) is None]
+    others = plan_jobs(left_out, locate, store, device, form, adoptions=adoptions)
+    present = {} if fresh else _records_of(store, planned)
+    missing = [job for job in planned if job.number not in present]
     summary = Summary(present=len(planned) - len(missing))
     for job in planned:
-        summary.plan(job.cell, present.get(job.number) or job.fingerprint)
+        summary.plan(job.cell, present.get(job.number, job.fingerprint))
+    for job in others:
+        record = _present(store, job)
+        summary.plan(job.cell, job.fingerprint if record is None else record.fingerprint)
+    for job in (*planned, *others):
+        for code in (job.code, *job.adopted):
+            store.note_data(job.cell, code, job.versions, job.data)
     steps = sum(sum(job.phases.values()) for job in missing)
     on_event(PlanReady(len(planned), summary.present, steps))
     if not missing:
@@ -196,21 +207,50 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
 
 
 def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
-    """The fingerprints of a job's cell under other codes that gave the same bits."""
+    """The other codes that gave the same bits in a job's cell, the newest first."""
     codes = adoptions.alike(pair_of(job.cell), job.versions.items(), job.code)
-    others = [code for code in reversed(codes) if code != job.code]
-    return tuple(fingerprint(job.cell, code, job.versions, job.data) for code in others)
+    return tuple(code for code in reversed(codes) if code != job.code)
 
 
-def _present(store: Store, job: Job) -> str | None:
-    """The fingerprint of a cell's finished record, that of today's code first; None without."""
-    for name in (job.fingerprint, *job.adopted):
+def fingerprints_of(job: Job) -> Iterator[str]:
+    """Under which a cell's record may lie: that of today's code first."""
+    yield job.fingerprint
+    for code in job.adopted:
+        yield fingerprint(job.cell, code, job.versions, job.data)
+
+
+def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, str]:
+    """By number, the fingerprint of the finished record of each job's cell that has one.
+
+    Raises:
+        SpecError: if a record has other coordinates than are declared. Measured again by the same
+            code, its numbers would be the same, under other names.
+    """
+    found: dict[int, str] = {}
+    changed: Counter[ChangedAxes] = Counter()
+    papers = {job.cell.paper for job in jobs}
+    kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
+    for job in jobs:
+        record = _present(store, job)
+        if record is None:
+            continue
+        found[job.number] = record.fingerprint
+        if job.declared is not None:
+            changed.update(changed_axes(record, job.declared, kept[job.cell.paper]))
+    if changed:
+        raise SpecError("\n".join(one.line(count) for one, count in changed.items()))
+    return found
+
+
+def _present(store: Store, job: Job) -> Record | None:
+    for name in fingerprints_of(job):
         try:
-            if store.find(job.cell, name) is not None:
-                store.enlist(store.path(job.cell, name))
-                return name
+            record = store.find(job.cell, name)
         except DamagedError:
             continue  # looked at again, and moved aside, under the cell's lock
+        if record is not None:
+            store.enlist(store.path(job.cell, name))
+            return record
     return None
 
 
@@ -271,7 +311,7 @@ class _Run:
 
     def _made(self, job: Job) -> Record | None:
         """The cell's finished record; a file that is none is moved aside."""
-        for name in (job.fingerprint, *job.adopted):
+        for name in fingerprints_of(job):
             try:
                 record = self.store.find(job.cell, name)
             except DamagedError as error:
