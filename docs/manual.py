@@ -1,12 +1,13 @@
 """Writes the manual's page of every field of an audit, from the models that validate audits.
 
 MkDocs calls `on_files` (see mkdocs.yml). The example of each kind of check is the first one in the
-shipped audits, the tutorial's, or `docs/checks.yaml`, word for word.
+shipped audits or the tutorial's, word for word; without one, the check by which it is calibrated.
 """
 
 from __future__ import annotations
 
 import json
+import runpy
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,6 @@ Schema = dict[str, Any]
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = [*sorted(ROOT.glob("audits/*.yaml")), *ROOT.glob("docs/tutorial/*.yaml")]
-EXAMPLES += [*ROOT.glob("docs/checks.yaml")]
 
 HEAD = """\
 # Every field of an audit
@@ -93,7 +93,7 @@ def _section(name: str, model: Schema, models: dict[str, Schema]) -> list[str]:
         shown = f"**`{field}`**" if required else f"`{field}`"
         lines.append(f"| {shown} | {_type(one, models)} | {meaning} |".replace("\n", " "))
     if kind:
-        lines += ["", f"For example, of the audit {_example(kind)}"]
+        lines += ["", f"For example, {_example(kind)}"]
     return lines
 
 
@@ -133,11 +133,7 @@ def _type(schema: Schema, models: dict[str, Schema]) -> str:
 
 
 def _example(kind: str) -> str:
-    """The first check of a kind in the examples, word for word, with its file's name.
-
-    Raises:
-        LookupError: if no file has one.
-    """
+    """The first check of a kind in the examples, word for word, with its audit's name."""
     for file in EXAMPLES:
         text = file.read_text(encoding="utf-8")
         lines = text.splitlines()
@@ -148,8 +144,10 @@ def _example(kind: str) -> str:
                 body = "\n".join([" " * node.start_mark.column + lines[start].lstrip(" -"),
                                   *lines[start + 1 : end]])  # fmt: skip
                 block = "- " + textwrap.indent(textwrap.dedent(body).strip(), "  ").lstrip()
-                return f"`{file.stem}`:\n\n```yaml\n{block}\n```"
-    raise LookupError(f"no example of the check '{kind}'; write one into docs/checks.yaml")
+                return f"of the audit `{file.stem}`:\n\n```yaml\n{block}\n```"
+    calibrated = runpy.run_path(str(ROOT / "benchmarks" / "calibrate.py"))["CHECKS"][kind]
+    block = yaml.safe_dump([{"kind": kind, **calibrated}], sort_keys=False)
+    return f"as it is calibrated:\n\n```yaml\n{block}```"
 
 
 def _checks(node: yaml.Node) -> Iterator[yaml.MappingNode]:

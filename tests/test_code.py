@@ -17,6 +17,7 @@ from reproaudit.audit.paper_module import Module
 from reproaudit.errors import SpecError
 from reproaudit.running import code
 from reproaudit.running.code import CodeClosure, closure_of
+from reproaudit.running.syntax import computing_text
 
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))
@@ -75,27 +76,131 @@ def redocumented(text: str) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def redescribed(text: str) -> str:
+    """Other descriptions of fields, and one where a field has none."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "Field"
+        ):
+            others = [one for one in node.keywords if one.arg != "description"]
+            node.keywords = [*others, ast.keyword("description", ast.Constant("Another."))]
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def reannotated(text: str) -> str:
+    """Other annotations in every signature that no decorator reads, and of local names."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        if not node.decorator_list:
+            node.returns = ast.Constant("Another")
+            for one in node.args.args:
+                one.annotation = None if one.annotation else ast.Constant("Another")
+        for place, line in enumerate(node.body):
+            match line:
+                case ast.Assign(targets=[ast.Name() as target], value=value):
+                    node.body[place] = ast.AnnAssign(target, ast.Constant("Another"), value, 1)
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def logging_more(text: str) -> str:
+    """A message at the start of every function that has an argument."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.args.args:
+            said = f"_log.info('begins: %s', {node.args.args[0].arg})"
+            node.body[ast.get_docstring(node) is not None : 0] = ast.parse(said).body
+    logger = ast.parse("import logging\n_log = logging.getLogger(__name__)").body
+    later = [isinstance(one, ast.ImportFrom) for one in tree.body].index(True) + 1
+    tree.body[later:later] = logger
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+EDITS = [commented, reformatted, redocumented, redescribed, reannotated, logging_more]
+
+
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("edit", [commented, reformatted, redocumented])
-def test_words_and_layout_leave_the_digest(
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_computes_nothing_leaves_the_digest(
     package: Path, paper: str, edit: Callable[[str], str]
 ) -> None:
-    edits = {file: edit(file.read_text()) for file in counted(package, paper)}
-    assert sum(file.read_text() != text for file, text in edits.items()) > 15
+    texts = {file: file.read_text() for file in counted(package, paper)}
+    edits = {file: edit(text) for file, text in texts.items()}
+    said = [file for file in edits if edits[file] != reformatted(texts[file])]
+    assert len(said) > 15 or edit in (reformatted, redescribed)
+    assert len(said) > 0 or edit is reformatted
     assert changed(package, paper, edits) == shipped(package, paper)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "def unused(x):\n    return x",
+        "import scipy",
+        "_log.info(print('printed'))",
+        "_log.info('%s', draw())",
+        "class Unused:\n    x: int",
+        "@register\ndef unused(x: int):\n    return x",
+    ],
+)
+def test_what_may_compute_changes_the_digest(package: Path, more: str) -> None:
+    (paper, *_) = PAPERS
+    file = package / "lab" / "training.py"
+    before = "import logging\n_log = logging.getLogger(__name__)\n" + file.read_text()
+    assert changed(package, paper, {file: before}) == shipped(package, paper)
+    assert changed(package, paper, {file: f"{before}\n{more}\n"}) != shipped(package, paper)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("class A:\n    x: int = 1", "class A:\n    x: float = 1", False),
+        ("@register\ndef f(x: int): return x", "@register\ndef f(x: float): return x", False),
+        ("@cache\ndef f(x: int): return x", "@cache\ndef f(x): return x", True),
+        ("def f(x: int) -> int: return x", "def f(x): return x", True),
+        ("def f():\n    x: int = 1\n    return x", "def f():\n    x = 1\n    return x", True),
+        ("def f():\n    x: int\n    return 1", "def f():\n    return 1", True),
+        ("if TYPE_CHECKING:\n    from a import b\n", "", True),
+        ("if typing.TYPE_CHECKING:\n    import a\nelse:\n    import b", "import b", True),
+        ("a = Field(description='x')", "a = Field(description='y')", True),
+        ("a = Field(1, description='x')", "a = Field(2, description='x')", False),
+        ("a = other(description='x')", "a = other(description='y')", False),
+        ("a = Field(description=b)", "a = Field(description=c)", False),
+    ],
+)
+def test_which_annotations_and_descriptions_count(one: str, other: str, same: bool) -> None:
+    found = [computing_text(ast.parse(text)) for text in (one, other)]
+    assert (found[0] == found[1]) is same
 
 
 def mutants(text: str, sample: random.Random, count: int) -> Iterator[str]:
     """A module with another constant, or another operator, at a few places."""
     tree = ast.parse(text)
-    words = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
-    nodes = [one for one in ast.walk(tree) if id(one) not in words]
+    idle = {id(part) for one in ast.walk(tree) for part in _idle_parts(one)}
+    nodes = [one for one in ast.walk(tree) if id(one) not in idle]
     changes = [(one, *change) for one in nodes if (change := _other(one))]
     for node, name, other in sample.sample(changes, min(count, len(changes))):
         before = getattr(node, name)
         setattr(node, name, other)
         yield ast.unparse(tree)
         setattr(node, name, before)
+
+
+def _idle_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """What of a node may compute nothing: docstrings, descriptions, annotations."""
+    match node:
+        case ast.Expr(value=part):
+            yield part
+        case ast.keyword(arg="description", value=part):
+            yield part
+        case ast.arg(annotation=part) | ast.FunctionDef(returns=part) if part is not None:
+            yield from ast.walk(part)
+        case ast.AnnAssign(annotation=part):
+            yield from ast.walk(part)
 
 
 def _other(node: ast.AST) -> tuple[str, object] | None:

@@ -22,6 +22,8 @@ from reproaudit.running.store import Store
 
 TIMEOUT = 60
 STEPS: dict[str, Any] = {"pause": 0.005, "steps": 150}
+SUMS: dict[str, Any] = {"pause": 0.01, "steps": 60}
+SLOW_SUMS = ("--experiment", "sums", "--pause", "0.01", "--steps", "60")
 SLOW = ("--pause", "0.005", "--steps", "150")
 
 
@@ -75,6 +77,25 @@ def test_kill_at_any_moment_and_resume(
     assert_same(store, expected)
     assert len(records(store)) == 2
     assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json", ".log"}
+
+
+def test_jobs_kills_and_resumes_change_no_bit_of_what_torch_sums(tmp_path: Path) -> None:
+    stores = {name: Store(tmp_path / name) for name in ("one", "two", "killed")}
+    wanted = [cell("sums", seed, **SUMS) for seed in range(3)]
+    process = start(stores["killed"].root, *SLOW_SUMS, "--seeds", "3")
+    first_lines(process, "CellFinished")
+    first_lines(process, "Progress")
+    time.sleep(random.uniform(0.3, 0.7))
+    process.kill()
+    process.communicate(timeout=TIMEOUT)
+    for name, jobs in (("one", 1), ("two", 2), ("killed", 1)):
+        run_cells(wanted, locate, stores[name], jobs=jobs)
+    found = [
+        {name: same_numbers(record) for name, record in records(store).items()}
+        for store in stores.values()
+    ]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == len(wanted)
 
 
 def test_a_checkpoint_is_what_a_killed_run_goes_on_from(

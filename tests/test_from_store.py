@@ -14,12 +14,15 @@ import pytest
 from miniatures import aligns, audit_data, claim, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.cli import run_command
+from reproaudit.errors import SpecError
 from reproaudit.report.answers import scorecard_of_archive, scorecard_of_store
 from reproaudit.report.outline import made_words
-from reproaudit.running.shipped import FILE_NAME
+from reproaudit.running.coordinates import axes_file, coordinates_along, read_axes
+from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
 from reproaudit.verdict import ClaimAnswer, Scorecard
 
+ROOT = Path(__file__).parents[1]
 Command = Callable[..., dict[str, Any]]
 
 
@@ -32,10 +35,10 @@ def audits(tmp_path: Path) -> Path:
 def command(tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """A command on the paper, whose JSON is read."""
 
-    def call(name: str, *arguments: str) -> dict[str, Any]:
+    def call(name: str, *arguments: str, code: int = 0) -> dict[str, Any]:
         capsys.readouterr()
         known = ["--audits", str(audits), "--store", str(tmp_path / "runs"), "--json"]
-        assert run_command([name, "mini", *arguments, *known]) == 0
+        assert run_command([name, "mini", *arguments, *known]) == code
         found: dict[str, Any] = json.loads(capsys.readouterr().out)
         return found
 
@@ -162,6 +165,208 @@ def test_an_archive_tells_of_alternatives_at_the_quick_tier(
     card = scorecard_of_archive(entry, entry.audit(), "paper", file)
     assert guessed(card).alternatives == guessed(judged(audits, "paper")).alternatives
     assert {one.n for one in guessed(card).alternatives} == {5}
+
+
+# --- of which data --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def data(audits: Path) -> Path:
+    """A file that the paper reads: what is added to the level at which every run ends."""
+    file, module = audits / "added.txt", audits / "mini.py"
+    text = module.read_text()
+    text = text.replace("import os\n", "import os\nfrom pathlib import Path\n")
+    read = f"Path({str(file)!r}).read_text()"
+    text = text.replace("[settings.level", f"[float({read}) + settings.level")
+    of_file = f"lambda _: {{'added': {read}}}"
+    module.write_text(text.replace("measure, phases=", f"measure, data={of_file}, phases="))
+    file.write_text("0")
+    return file
+
+
+def answers(card: dict[str, Any]) -> list[Any]:
+    return [
+        [one["id"], one["outcome"], one["effect"], one["alternatives"]] for one in card["claims"]
+    ]
+
+
+@pytest.mark.parametrize("tier", ["quick", "paper"])
+def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
+    data: Path, command: Command, tier: str
+) -> None:
+    first = answers(command("multiverse", "--tier", tier) and command("run", "--tier", tier))
+    data.write_text("0.5")
+    command("multiverse", "--tier", tier)
+    other = command("run", "--tier", tier)
+    assert answers(other) != first
+    assert answers(command("report", "--tier", tier)) == answers(other)
+    data.write_text("0")
+    assert answers(command("run", "--tier", tier)) == first
+    card = command("report", "--tier", tier)
+    assert answers(card) == first
+    assert "they read another 'added'" in " ".join(card["environment"])
+
+
+def test_a_run_without_alternatives_judges_none_of_other_data(data: Path, command: Command) -> None:
+    command("multiverse")
+    data.write_text("0.5")
+    card = command("run")
+    assert "guess not varied" in reasons(card, "guessed")
+    assert answers(command("report")) == answers(card)
+
+
+def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Command) -> None:
+    command("run")
+    data.unlink()
+    assert command("run", code=3)["claims"][0]["outcome"] == "failed"
+    card = command("report")
+    assert card["claims"][0]["outcome"] == "failed"
+    assert "35 records were left out: they read another 'added'" in " ".join(card["environment"])
+
+
+def test_an_archive_is_of_the_data_of_the_last_run(
+    tmp_path: Path, data: Path, audits: Path, command: Command
+) -> None:
+    first = answers(command("run", "--tier", "paper"))
+    data.write_text("0.5")
+    command("run", "--tier", "paper")
+    data.write_text("0")
+    command("run", "--tier", "paper")
+    file = tmp_path / FILE_NAME
+    command("export", "--to", "records", "--tier", "paper", "--out", str(file))
+    entry = entry_in(audits)
+    card = scorecard_of_archive(entry, entry.audit(), "paper", file)
+    assert answers(card.model_dump(mode="json")) == first
+
+
+# --- along which coordinates ----------------------------------------------------------------------
+
+
+def measured_by_kind(*kinds: str, **more: Any) -> dict[str, Any]:
+    """Experiments that also measure the ends of two kinds, and claims on one of them, `low`."""
+    axis = {"name": "kind", "values": kinds} if kinds else {"name": "kind", "size": 2}
+    ends = {"kind": "array", "axes": [axis], "unit": "1", "meaning": "Where each kind ends."}
+    experiments = audit_data()["experiments"]
+    for one in experiments.values():
+        one["measurements"] = {**one["measurements"], "ends": ends, **more}
+    low = [{**aligns(0.1), "distance": f"ends[{'low' if kinds else 0}]"}]
+    claims = [claim("mini", "supported", main=True, headline=low)]
+    claims.append(claim("mini", "guessed", experiment="guessed", headline=low))
+    return {"experiments": experiments, "claims": claims}
+
+
+@pytest.fixture
+def by_kind(audits: Path) -> Callable[..., None]:
+    """Writes the audit anew, with these kinds; the module measures the low end first."""
+
+    def write(*kinds: str, **more: Any) -> None:
+        write_paper(audits, **measured_by_kind(*kinds, **more))
+        module = audits / "mini.py"
+        ends = ', arrays={"ends": [float(one["distance"].values[-1]), 1.0]}) for seed'
+        text = module.read_text().replace(")\n        for seed", f"{ends}")
+        module.write_text(text)
+
+    write("low", "high")
+    return write
+
+
+def refused(audits: Path, capsys: pytest.CaptureFixture[str], name: str, *options: str) -> str:
+    capsys.readouterr()
+    store = str(audits.parent / "runs")
+    assert run_command([name, "mini", *options, "--audits", str(audits), "--store", store]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    return said.err
+
+
+@pytest.mark.parametrize("name", ["report", "run"])
+def test_exchanged_coordinates_are_refused(
+    audits: Path,
+    by_kind: Callable[..., None],
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    assert command("run")["claims"][0]["outcome"] == "supported"
+    by_kind("high", "low")
+    said = " ".join(refused(audits, capsys, name).split())
+    assert (
+        "mini, experiment 'descent': 15 quick records have 'ends' along kind = low, high, and the "
+        "audit now declares kind = high, low. Put the audit's coordinates back, or measure again "
+        "with --fresh."
+    ) in said
+    by_kind("low", "high")
+    assert command(name)["claims"][0]["outcome"] == "supported"
+
+
+def test_records_that_are_measured_again_have_todays_coordinates(
+    by_kind: Callable[..., None], command: Command
+) -> None:
+    command("run")
+    by_kind("low", "tall")
+    before = command("run", "--fresh")
+    assert before["claims"][0]["outcome"] == "supported"
+    assert answers(command("report")) == answers(before)
+
+
+def test_alternatives_of_other_coordinates_are_left_out_and_named(
+    audits: Path,
+    by_kind: Callable[..., None],
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command("multiverse")
+    by_kind("low", "tall")
+    ran = command("run", "--fresh")
+    (line,) = [line for line in ran["environment"] if line.startswith("Left out: ")]
+    assert "'guessed': 10 multiverse-quick records have 'ends' along kind = high" in line
+    assert "guess not varied" in reasons(ran, "guessed")
+    assert answers(command("report")) == answers(ran)
+    assert "kind = tall" in refused(audits, capsys, "multiverse")
+    command("multiverse", "--fresh")
+    assert "guess flips" in reasons(command("report"), "guessed")
+
+
+def test_the_same_coordinates_written_otherwise_and_a_new_measurement_change_nothing(
+    audits: Path, by_kind: Callable[..., None], command: Command
+) -> None:
+    by_kind()
+    before = answers(command("run"))
+    more = {"kind": "scalar", "unit": "1", "meaning": "More."}
+    by_kind(more=more)
+    file = audits / "mini.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("size: 2", "values: [0,\n              1]"))
+    assert file.read_text() != text
+    assert answers(command("report")) == before
+
+
+def test_the_shipped_records_of_wang2024_keep_their_coordinates(tmp_path: Path) -> None:
+    """The audit alone says which of two numbers belongs to stochastic codes and which to fixed."""
+    shipped = Catalog(None)["wang2024"]
+    text = shipped.audit_file.read_text(encoding="utf-8")
+    exchanged = text.replace("values: [stochastic, fixed]", "values: [fixed, stochastic]")
+    assert exchanged != text
+    (tmp_path / "wang2024.yaml").write_text(exchanged, encoding="utf-8")
+    entry = Catalog(tmp_path)["wang2024"]
+    archive = ROOT / "reports" / "paper" / "wang2024" / FILE_NAME
+    with pytest.raises(SpecError, match=r"codes = stochastic, fixed, and .* codes = fixed, stoch"):
+        scorecard_of_archive(entry, entry.audit(), "paper", archive)
+
+
+@pytest.mark.parametrize("slug", ["ahn2023", "chen2024", "wang2024", "yang2025"])
+def test_the_coordinates_of_shipped_records_are_kept(slug: str, tmp_path: Path) -> None:
+    """Beside the archive, since those who made it kept none in the records."""
+    store = unpack_records(ROOT / "reports" / "paper" / slug / FILE_NAME, tmp_path)
+    kept = read_axes(axes_file(store.root, slug))
+    for tier in ("paper", "multiverse-paper", "quick", "multiverse-quick"):
+        for path in {one.parent: one for one in store.files(slug, tier)}.values():
+            record = store.read(path)
+            assert record is not None
+            series = record.measurements.series.items()
+            with_axes = {*record.measurements.arrays, *(n for n, s in series if s.values.ndim > 1)}
+            along = coordinates_along(kept.get(record.experiment, {}), record.settings)
+            assert with_axes <= along.keys()
 
 
 # --- by what history ------------------------------------------------------------------------------

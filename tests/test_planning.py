@@ -16,10 +16,11 @@ from reproaudit.audit.model import TIERS, TierName
 from reproaudit.audit.plan import Role, cells_of_tier, claim_batches, plan
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell
-from reproaudit.errors import UsageError
+from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
-from reproaudit.running.groups import choose, grouped, planned_only
+from reproaudit.running.code import cell_of, versions_of
+from reproaudit.running.groups import Chosen, choose, grouped, planned_only
 from reproaudit.running.store import Store
 
 AUDIT = make_audit()
@@ -71,31 +72,69 @@ def test_a_plan_takes_the_records_of_its_own_fingerprints(tmp_path: Path) -> Non
     assert {one.fingerprint for one in chosen.records.values()} == set(planned.values())
 
 
-def test_of_two_equally_full_groups_the_latest_is_judged(tmp_path: Path) -> None:
-    write_paper(tmp_path / "audits")
+def test_of_two_equally_full_groups_the_one_written_last_is_judged(tmp_path: Path) -> None:
+    """Whatever the clock said."""
     store, records = stored(tmp_path / "runs")
-    stored(tmp_path / "runs", code="d", started=records[0].started + timedelta(days=1))
-    stored(tmp_path / "runs", code="b", started=records[0].started - timedelta(days=1))
-    *_, latest = grouped(store.records("mini", "quick"))
-    assert latest.code == "d" * 32
+    stored(tmp_path / "runs", code="b", started=STARTED + timedelta(days=1))
+    stored(tmp_path / "runs", code="d", started=STARTED - timedelta(days=1))
+    kept = store.in_order(store.records("mini", "quick"))
     keys = {(one.tier, one.key) for one in records}
-    chosen = choose(store.records("mini", "quick"), keys, ())
-    assert (chosen.group, chosen.others) == (latest, 2)
-    (first, *_) = grouped(store.records("mini", "quick"))
-    assert choose(store.records("mini", "quick"), keys, (first,)).group == first, "today's"
-    assert choose(store.records("mini", "quick"), keys, (), first.id).group == first, "wanted"
+    first, _, last = grouped(kept)
+    chosen = choose(kept, keys, (), store.planned_data)
+    assert (chosen.group, last.code, chosen.others) == (last, "d" * 32, 2)
+    assert choose(kept, keys, (first,), store.planned_data).group == first, "today's"
+    assert choose(kept, keys, (), store.planned_data, first.id).group == first, "wanted"
     with pytest.raises(UsageError, match="--group none: no groups of records have this id"):
-        choose(store.records("mini", "quick"), keys, (), "none")
+        choose(kept, keys, (), store.planned_data, "none")
 
 
-def test_records_of_an_earlier_state_of_their_data_are_left_out(tmp_path: Path) -> None:
-    cells = cells_of_tier(AUDIT, "quick")[:3]
-    old, new, without = (
-        make_record(cell, data=data, started=STARTED + timedelta(days=day))
-        for cell, data, day in zip(cells, ({"x": "1"}, {"x": "2"}, {}), (0, 1, 0), strict=True)
-    )
-    (found,) = grouped([old, new, without]).values()
-    assert found == [without, new]
+def on_data(tmp_path: Path, *days: tuple[str, int], level: float = 0.02) -> Store:
+    """A store with a record of one cell for each state of its data, in the order of writing."""
+    store = Store(tmp_path / "runs")
+    values = {**AUDIT.values_of("descent", "quick"), "level": level}
+    for checksum, day in days:
+        started = STARTED + timedelta(days=day)
+        cell = Cell("mini", "quick", "descent", values, 0)
+        store.write(make_record(cell, data={"x": checksum}, started=started))
+    return store
+
+
+def chosen_in(store: Store) -> Chosen:
+    records = store.in_order(store.records("mini", "quick"))
+    return choose(records, {(one.tier, one.key) for one in records}, (), store.planned_data)
+
+
+def test_of_several_states_of_the_data_the_one_written_last_is_judged(tmp_path: Path) -> None:
+    """Whatever the clock said; the others are counted."""
+    chosen = chosen_in(on_data(tmp_path, ("1", 2), ("2", 0), ("3", 1)))
+    assert [one.data for one in chosen.records.values()] == [{"x": "3"}]
+    assert chosen.other_data == {"x": 2}
+
+
+def test_a_run_says_which_state_of_the_data_is_judged(tmp_path: Path) -> None:
+    store = on_data(tmp_path, ("1", 0), ("2", 1))
+    first = min(store.records("mini", "quick"), key=lambda one: one.started)
+    store.note_data(cell_of(first), first.code, versions_of(first.environment), first.data)
+    chosen = chosen_in(store)
+    assert [one.data for one in chosen.records.values()] == [{"x": "1"}]
+    assert chosen.other_data == {"x": 1}
+
+
+def test_settings_that_read_other_files_under_one_name_are_kept(tmp_path: Path) -> None:
+    on_data(tmp_path, ("1", 0))
+    chosen = chosen_in(on_data(tmp_path, ("2", 1), level=0.5))
+    assert {one.data["x"] for one in chosen.records.values()} == {"1", "2"}
+    assert not chosen.other_data
+
+
+def test_a_damaged_note_of_data_is_named(tmp_path: Path) -> None:
+    store = on_data(tmp_path, ("1", 0))
+    (record,) = store.records("mini", "quick")
+    store.note_data(cell_of(record), record.code, versions_of(record.environment), {"x": "2"})
+    (file,) = store.root.rglob("*.data")
+    file.write_text("[1]")
+    with pytest.raises(StoreError, match=r"\.data: found no checksums by name.* Remove it"):
+        chosen_in(store)
 
 
 def test_records_of_other_code_are_judged_and_said_to_be(tmp_path: Path) -> None:

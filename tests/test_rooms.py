@@ -7,13 +7,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, get_args
 
 import grimp
 import pytest
 
 import reproaudit
 from miniatures import write_paper
+from reproaudit import checks
+from reproaudit.checks import NUMBERS, Check
 from reproaudit.cli import run_command
 
 STEPS = {
@@ -74,6 +76,70 @@ def test_the_house_has_few_rooms() -> None:
         if one.is_dir() and one.name != "__pycache__"
     ]
     assert len(rooms) <= 20
+
+
+KINDS = get_args(get_args(Check)[0])
+NAMES = {*NUMBERS, *(get_args(one.model_fields["kind"].annotation)[0] for one in KINDS)}
+"""What a kind or one of its numbers is called in data."""
+
+
+def known_of_kinds(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Where code knows a kind of check: imports its module, says its class, or asks for a name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            modules = [one.name for one in node.names]
+            if isinstance(node, ast.ImportFrom):
+                modules = [f"{node.module}.{one}" for one in modules] + [node.module or ""]
+            below = [one for one in modules if one.startswith("reproaudit.checks.")]
+            yield from ((node.lineno, one) for one in below if one.rsplit(".", 1)[1] not in ASKED)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in {one.__name__ for one in KINDS}:
+                yield node.lineno, name
+        elif isinstance(node, ast.Dict):
+            said = [one.value for one in node.keys if isinstance(one, ast.Constant)]
+            names = [one for one in said if one in NAMES]
+            yield from ((node.lineno, one) for one in names if len(names) > 1)
+        elif isinstance(node, ast.Compare | ast.Match):
+            parts = [*ast.walk(node)]
+            if any(
+                isinstance(one, ast.Attribute) and one.attr in ("kind", "name") for one in parts
+            ):
+                said = [one.value for one in parts if isinstance(one, ast.Constant)]
+                yield from ((node.lineno, one) for one in said if one in NAMES)
+
+
+ASKED = frozenset(checks.__all__)
+"""What the package gives: any room may import it."""
+
+
+def test_no_room_but_checks_knows_a_kind() -> None:
+    root = Path(reproaudit.__file__).parent
+    found = {
+        f"{file.relative_to(root)}:{line}": name
+        for file in sorted(root.rglob("*.py"))
+        if file.relative_to(root).parts[0] not in ("checks", "stats", "papers")
+        for line, name in known_of_kinds(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from reproaudit.checks.beats import Beats",
+        "from reproaudit.checks import beats",
+        "import reproaudit.checks.beats",
+        "isinstance(check, checks.Beats)",
+        "found = check.kind in ('stages', 'grows_like')",
+        "found = 'law' == one.condition.name",
+        "after = {'ratio': ' times', 'beats': ''}.get(one.name)",
+        "match check.kind:\n    case 'beats': pass",
+    ],
+)
+def test_a_line_that_knows_a_kind_is_found(code: str) -> None:
+    assert [*known_of_kinds(ast.parse(code))]
+    assert not [*known_of_kinds(ast.parse("from reproaudit.checks import Kind\nkind == 'beats'"))]
 
 
 MOST_LINES = 60

@@ -78,6 +78,25 @@ def test_a_record_stands_alone(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     assert record.measurements.series["loss"].steps == tuple(range(0, 41, 4))
 
 
+@pytest.mark.parametrize("experiment", ["sums", "parallel_sums"])
+def test_first_and_later_cells_of_a_worker_have_the_threads_that_their_records_say(
+    store: Store, monkeypatch: pytest.MonkeyPatch, experiment: str
+) -> None:
+    """Also if a user wishes for more: Numba's first parallel function would give torch as many."""
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    wanted = [cell(experiment, seed, steps=1) for seed in range(2)]
+    assert run(store, *wanted)[0] == Summary(completed=2)
+    for record in records(store).values():
+        assert record.measurements.scalars["threads"] == record.environment.threads == 1
+
+
+def test_a_record_keeps_the_coordinates_that_were_declared(store: Store) -> None:
+    run(store, cell(seed=0), declared=NAMES)
+    run(store, cell(seed=1))
+    kept = {seed: one.coordinates for (_, seed), one in records(store).items()}
+    assert kept == {0: {"sizes": {"size": (0,)}}, 1: None}
+
+
 def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     def git(*arguments: str) -> str:
         identity = ["-c", "user.name=a", "-c", "user.email=a@b"]

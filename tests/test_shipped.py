@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 from cells import InProcess, cell, declare, locate
 from miniatures import write_paper
 from reproaudit.cli import run_command
+from reproaudit.declarations import Axis
 from reproaudit.errors import StoreError
 from reproaudit.running import shipped
+from reproaudit.running.coordinates import axes_file, read_axes
 from reproaudit.running.run import run_cells
 from reproaudit.running.shipped import FILE_NAME, pack_records, unpack_records
 from reproaudit.running.store import Store
@@ -67,6 +69,23 @@ def test_a_damaged_record_is_neither_packed_nor_read(store: Store, tmp_path: Pat
         pack_records(store, *QUICK)
     with pytest.raises(StoreError, match="no records of toy2020 at paper"):
         pack_records(store, "toy2020", ["paper"])
+
+
+def test_axes_of_records_without_coordinates_travel_in_the_file_or_beside_it(
+    store: Store, tmp_path: Path
+) -> None:
+    file, beside = tmp_path / FILE_NAME, axes_file(tmp_path, "toy2020")
+    file.write_bytes(pack_records(store, *QUICK))
+    beside.write_text('{"descent": {"sizes": [{"name": "size", "size": 1}]}}')
+    found = unpack_records(file, tmp_path / "first")
+    axes = {"descent": {"sizes": (Axis(name="size", size=1),)}}
+    assert read_axes(axes_file(found.root, "toy2020")) == axes
+    file.write_bytes(pack_records(found, *QUICK))
+    beside.write_text("[]")
+    again = unpack_records(file, tmp_path / "second")
+    assert read_axes(axes_file(again.root, "toy2020")) == axes
+    with pytest.raises(StoreError, match=r"coordinates\.toy2020\.json: found no axes by exper"):
+        read_axes(beside)
 
 
 def test_a_cut_file_leaves_nothing(store: Store, tmp_path: Path) -> None:

@@ -289,12 +289,13 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         pick_device("cuda")
 
 
-def test_threads_reach_torch_numba_and_new_processes() -> None:
+@pytest.mark.parametrize("first", ["", "import torch, numba; torch.get_num_threads(); "])
+def test_threads_reach_torch_numba_and_new_processes(first: str) -> None:
+    """Also where Numba was imported with as many threads as there are cores, and starts them."""
     program = (
-        "import os; from reproaudit.running.devices import use_threads; import torch;"
-        "use_threads(1);"
-        "import numba; print(torch.get_num_threads(), numba.get_num_threads(),"
-        "os.environ['OMP_NUM_THREADS']); use_threads(1)"
+        f"{first}import os; from reproaudit.running.devices import use_threads; use_threads(1);"
+        "import numba, torch; numba.njit(lambda: 0)(); print(numba.get_num_threads(),"
+        "torch.get_num_threads(), os.environ['OMP_NUM_THREADS']); use_threads(1)"
     )
     unlimited = {name: one for name, one in os.environ.items() if name not in THREAD_VARIABLES}
     command = [sys.executable, "-c", program]

@@ -144,6 +144,9 @@ class Environment(_Model):
     threads: int | None = Field(
         description="threads that the numerical libraries were given; None if nobody says"
     )
+    processor: str | None = Field(
+        default=None, description="name, model and vectors; None of records that do not say"
+    )
     packages: dict[str, str] = Field(description="versions of the packages that computed")
     revision: str | None = Field(default=None, description="git revision, '+dirty' if changed")
     form: RunForm = Field(
@@ -196,6 +199,10 @@ class Record(_Model):
     )
     origin: Origin | None = Field(
         default=None, description="of measurements from elsewhere: whose; None for our own"
+    )
+    coordinates: dict[str, dict[str, tuple[int | float | str, ...]]] | None = Field(
+        default=None,
+        description="along each axis of each measurement, in order; None if nobody kept them",
     )
     measurements: Measurements
 

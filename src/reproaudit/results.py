@@ -7,34 +7,28 @@ that folder is read-only, the lines go to `results.<slug>.jsonl` in the store.
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from reproaudit.audit.catalog import Entry, is_installed
+from reproaudit.audit.catalog import Entry
 from reproaudit.audit.faults import BROKEN_LOG, REMEDIES
 from reproaudit.audit.model import Audit, Claim
-from reproaudit.audit.seeds import decisive, digest, rule
-from reproaudit.bounded import read_regular
+from reproaudit.audit.seeds import digest, rule
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.folders import git
-from reproaudit.running.files import explained, sha256, write_whole
+from reproaudit.running.files import locked, sha256, write_whole
+from reproaudit.running.journal import Journal, add_line, contents
 
 if TYPE_CHECKING:  # `check` starts without NumPy
     from reproaudit.judge import History
     from reproaudit.records import Record
     from reproaudit.verdict import ClaimAnswer
-
-MOST_LOG_BYTES = 2**26
-"""Of a log; a line has about a kilobyte."""
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]
@@ -105,7 +99,7 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
     """
     lines: list[Result | FirstVersion] = []
     faults: list[tuple[int, str]] = []
-    for number, text in enumerate(_content(file).splitlines(), start=1):
+    for number, text in enumerate(contents(file).splitlines(), start=1):
         try:
             lines.append(_LINE.validate_json(text))
         except ValidationError as error:
@@ -116,14 +110,6 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
     return lines, faults
 
 
-def _content(file: Path) -> bytes:
-    with explained("read", file):
-        try:
-            return read_regular(file, MOST_LOG_BYTES)
-        except FileNotFoundError:
-            return b""
-
-
 def logged_results(entry: Entry, store: Path | None = None) -> list[Result | FirstVersion]:
     """Return the lines of the log beside an audit, and of the log in a store.
 
@@ -131,7 +117,7 @@ def logged_results(entry: Entry, store: Path | None = None) -> list[Result | Fir
         SpecError: if one of them is none; the text names the first.
     """
     found: list[Result | FirstVersion] = []
-    for file in _logs(entry, store):
+    for file in _journal(entry, store).files:
         lines, faults = read_lines(file)
         for number, what in faults:
             raise SpecError(f"{file}:{number}: {what}. {REMEDIES[BROKEN_LOG]}")
@@ -139,9 +125,8 @@ def logged_results(entry: Entry, store: Path | None = None) -> list[Result | Fir
     return found
 
 
-def _logs(entry: Entry, store: Path | None) -> list[Path]:
-    in_store = [] if store is None else [store / f"results.{entry.slug}.jsonl"]
-    return [entry.results_file, *in_store]
+def _journal(entry: Entry, store: Path | None) -> Journal:
+    return Journal(entry, "results", store)
 
 
 def history_of(
@@ -163,7 +148,7 @@ def history_of(
 
     lines, now = logged_results(entry, store), _digest_of(judged)
     results = [one for one in lines if isinstance(one, Result)]
-    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims}
+    bounds = {claim.id: bounds_of(claim) for claim in audit.claims}
     changed = {
         name
         for one in results
@@ -180,9 +165,9 @@ def history_of(
     return History(begun is not False, frozenset(changed), earlier)
 
 
-def _bounds_of(claim: Claim) -> str:
-    """The digest of the bounds of ours in a claim's headline."""
-    return digest([decisive(one) for check in claim.headline for one in check.ours()])
+def bounds_of(claim: Claim) -> str:
+    """Return the digest of the bounds of ours in a claim's headline."""
+    return digest([one for check in claim.headline for one in check.ours()])
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -203,7 +188,7 @@ def begin(entry: Entry, audit: Audit, store: Path) -> None:
         SpecError: if a log is damaged: it is told before hours of computing.
     """
     logged_results(entry, store)
-    with _locked(store):
+    with locked(store):
         begun = _begun(entry, store)
         if _key(audit) not in begun:
             begun[_key(audit)] = is_committed(entry.audit_file)
@@ -237,7 +222,7 @@ def append(
     judged = list(records)
     if not judged or not answers:
         return False
-    bounds = {claim.id: _bounds_of(claim) for claim in audit.claims}
+    bounds = {claim.id: bounds_of(claim) for claim in audit.claims}
     result = Result(
         date=datetime.now(UTC).replace(microsecond=0),
         revision=git(entry.audit_file, "rev-parse", "HEAD"),
@@ -254,17 +239,11 @@ def append(
             for one in answers
         },
     )
-    # nothing can, or should, be written beside some audits
-    folder = entry.audit_file.parent
-    is_read_only = is_installed(entry.audit_file) or not os.access(folder, os.W_OK)
-    file = _logs(entry, store)[is_read_only]
-    with _locked(file.parent):
+    with _journal(entry, store).writing() as file:
         known = logged_results(entry, store)
         if any(isinstance(one, Result) and one.digest == result.digest for one in known):
             return False
-        line = result.model_dump_json(exclude_none=True).encode()
-        whole = b"\n".join([*_content(file).splitlines(), line, b""])
-        write_whole(file, whole, durable=True)
+        add_line(file, result.model_dump_json(exclude_none=True).encode())
     return True
 
 
@@ -295,26 +274,12 @@ def _begun_file(entry: Entry, store: Path) -> Path:
 def _begun(entry: Entry, store: Path) -> dict[str, bool | None]:
     file = _begun_file(entry, store)
     try:
-        return _BEGUN.validate_json(_content(file) or b"{}")
+        return _BEGUN.validate_json(contents(file) or b"{}")
     except ValidationError as error:
         raise SpecError(
             f"{file}: found something else than what a run notes; expected true or false by rules. "
             "Remove it: whether the audit was committed is then noted anew."
         ) from error
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keeps other processes from writing a log in a folder; the lock leaves no file behind."""
-    with explained("write", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with explained("lock", folder):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 # --- git ----------------------------------------------------------------------------------------

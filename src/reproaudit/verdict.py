@@ -397,6 +397,25 @@ class JudgedRecords(StrictModel):
         return self.completed + self.diverged + self.failed
 
 
+class LeftOut(StrictModel):
+    """Records that were not judged: their data or their coordinates are not those of today."""
+
+    tier: str
+    """Of the records."""
+    count: int
+    """How many."""
+    data: str = ""
+    """The data file of which they read another state."""
+    experiment: str = ""
+    """Of other coordinates: whose."""
+    measurements: tuple[str, ...] = ()
+    """What was measured along them."""
+    before: str = ""
+    """The coordinates that they were measured along, where these differ."""
+    now: str = ""
+    """Those that the audit declares."""
+
+
 class Made(StrictModel):
     """What made the records, and which were left out."""
 
@@ -406,6 +425,14 @@ class Made(StrictModel):
     """Whether today's code would make them; null if nobody can tell."""
     revisions: tuple[str | None, ...] = ()
     """The revisions of the code that made them; null for one that nobody noted."""
+    code: str = ""
+    """The digest of the code of which they count."""
+    adopted: tuple[str, ...] = ()
+    """The digests of other code that made some of them, and gave the same bits."""
+    measured_again: int = 0
+    """In how many cells that was seen."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Records that were not judged."""
     other_groups: int = 0
     """How many groups of records of other code were left out."""
     damaged: int = 0

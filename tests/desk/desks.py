@@ -13,7 +13,8 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from reproaudit.desk.saving import read_version, save
+from reproaudit.audit.model import Reviews
+from reproaudit.desk.saving import save
 from reproaudit.desk.server import desk_server, listening
 from reproaudit.desk.session import DeskSession
 
@@ -121,7 +122,10 @@ def copied(folder: Path, slug: str = "wang2024") -> Path:
     for name in (f"{slug}.yaml", f"{slug}.review.yaml"):
         shutil.copy(ROOT / "audits" / name, folder)
     file = folder / f"{slug}.review.yaml"
-    before = read_version(file)
-    first = {name: entries[:1] for name, entries in before.reviews.variables.items()}
-    save(before, before.reviews.model_copy(update={"variables": first}))
+
+    def first_alone(reviews: Reviews) -> Reviews:
+        first = {name: entries[:1] for name, entries in reviews.variables.items()}
+        return reviews.model_copy(update={"variables": first})
+
+    save(file, first_alone)
     return file

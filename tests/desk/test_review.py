@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 
@@ -15,15 +17,18 @@ from desks import RunningDesk, copied, running
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from reproaudit.audit import REVIEW_FILE
 from reproaudit.audit.document import UNREADABLE
-from reproaudit.audit.loading import load_audit, read_as, read_reviews
+from reproaudit.audit.loading import load_audit, read_as
 from reproaudit.audit.model import Audit, Reviews, VariableName
+from reproaudit.audit.rules import of_reviews
 from reproaudit.cli import run_command
 from reproaudit.desk import edits
-from reproaudit.desk.saving import ChangedError, read_version, save, written
+from reproaudit.desk.saving import read_version, review_audit, written
 from reproaudit.errors import UsageError
 
 DAY = date(2026, 11, 26)
+TOY = Path(__file__).parents[1] / "audits" / "toy.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +52,7 @@ def orders(audit: Audit, *given_orders: str, reviewer: str = "R2") -> Reviews:
 
 def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
     claim, setting = audit.claims[0].id, next(iter(audit.settings))
-    arm = edits.subjects(audit)["arm"][0]
+    arm = next(iter(edits.subjects(audit)["arm"]))
     said = orders(
         audit,
         "dataset splits = Disagree: none are named",
@@ -69,6 +74,33 @@ def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
     assert [d.arm for d in left.disputes] == [arm, None]
 
 
+def test_what_the_audit_no_longer_has_can_be_withdrawn(audit: Audit) -> None:
+    said = orders(
+        audit,
+        f"claim {audit.claims[0].id}=dispute: so",
+        f"source {next(iter(audit.settings))}=dispute: so",
+        f"answer {audit.claims[0].id}=we see it too",
+    )
+    without = audit.model_copy(update={"claims": (), "settings": {}})
+    for order in (
+        f"claim {audit.claims[0].id}=withdraw",
+        f"source {next(iter(audit.settings))}=withdraw",
+        f"answer {audit.claims[0].id}=withdraw",
+    ):
+        said = edits.carry_out(said, without, order, "R2", DAY)
+    assert (said.disputes, said.responses) == ((), ())
+
+
+def test_every_dispute_that_is_offered_fits_the_audit() -> None:
+    for file in sorted((Path(__file__).parents[2] / "audits").glob("*2*.yaml")):
+        if not file.name.endswith(REVIEW_FILE):
+            audit, reviews = load_audit(file), Reviews()
+            for kind, names in edits.subjects(audit).items():
+                for name in names:
+                    reviews = edits.dispute(reviews, audit, f"{kind} {name}", "R2", "so", DAY)
+            assert list(of_reviews(audit, reviews)) == []
+
+
 @pytest.mark.parametrize(
     ("order", "message"),
     [
@@ -81,6 +113,7 @@ def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
         ("claim wang2024.convergence=dispute:", "dispute: REASON"),
         ("claim wang2024.convergence=withdraw", "disputes no such thing"),
         ("answer nobody=so", "no finding or claim"),
+        ("answer wang2024.convergence=withdraw", "answered no such thing"),
     ],
 )
 def test_an_order_that_cannot_be_carried_out_says_why(
@@ -104,15 +137,42 @@ def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text: str
     assert reason == UNREADABLE.sub(" ", text).strip()
 
 
-def test_saving_keeps_another_programs_change(tmp_path: Path, audit: Audit) -> None:
+def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
     file = copied(tmp_path)
-    mine = read_version(file)
-    theirs = read_version(file)
-    save(theirs, edits.carry_out(theirs.reviews, audit, "Pseudocode=agree: so", "R3", DAY))
-    with pytest.raises(ChangedError, match="changed by something else"):
-        save(mine, edits.carry_out(mine.reviews, audit, "Pseudocode=agree: so", "R2", DAY))
-    assert "R3" in file.read_text(encoding="utf-8")
-    assert read_reviews(file, audit)[1] == []
+    told: set[tuple[str, str]] = set()
+
+    def at_the_desk(reviewer: str) -> None:
+        with running(file, reviewer) as desk:
+            desk.enter()
+            for name in VariableName:
+                if desk.post(name.value, decision="agree", reason="so").status == 303:
+                    told.add((reviewer, name.value))
+
+    def by_the_command(reviewer: str) -> None:
+        for name in VariableName:
+            orders = [f"{name}=agree: so"]
+            if review_audit(tmp_path / "wang2024.yaml", file, reviewer, orders, False):
+                told.add((reviewer, name.value))
+
+    works = {"R2": at_the_desk, "R3": by_the_command, "R4": at_the_desk, "R5": by_the_command}
+    with ThreadPoolExecutor(len(works)) as pool:
+        list(pool.map(lambda reviewer: works[reviewer](reviewer), works))
+    decisions = read_version(file).reviews.variables.items()
+    saved = {(one.reviewer, name.value) for name, entries in decisions for one in entries}
+    assert told <= saved, "lost though the reviewer was told that it was saved"
+    assert told == {(reviewer, name.value) for reviewer in works for name in VariableName}
+
+
+def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
+    shutil.copy(TOY, tmp_path)
+    (tmp_path / "shared").mkdir()
+    target, link = tmp_path / "shared" / "file.yaml", tmp_path / "toy.review.yaml"
+    link.symlink_to(Path("shared", "file.yaml"))
+    review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: first"], False)
+    assert review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: so"], False)
+    assert link.is_symlink()
+    assert "reason: so" in target.read_text(encoding="utf-8")
+    assert [one.name for one in target.parent.iterdir()] == ["file.yaml"]
 
 
 def test_the_command_writes_the_review_file_alone(
@@ -150,25 +210,68 @@ def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) 
     ]
 
 
+def changed(desk: RunningDesk, old: str, new: str) -> None:
+    """Changes the audit, as its author would meanwhile."""
+    file = desk.file.with_name("wang2024.yaml")
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk: RunningDesk) -> None:
     stamp = desk.stamp("Pseudocode")
     desk.post("Pseudocode", decision="agree", reason="first")
     answer = desk.post("Pseudocode", decision="agree", reason="typed in a stale tab", stamp=stamp)
     assert answer.status == 409
     assert "typed in a stale tab" in answer.text
+    assert "+  reason: first" in answer.text
     assert "typed in a stale tab" not in desk.file.read_text(encoding="utf-8")
     assert desk.post("Pseudocode", decision="agree", reason="").status == 422
+
+
+def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk: RunningDesk) -> None:
+    stamp, before = desk.stamp("Pseudocode"), desk.file.read_bytes()
+    card = "name: Pseudocode\n    card: {result: "
+    changed(desk, f"{card}'No'", f"{card}Perhaps")
+    answer = desk.post("Pseudocode", decision="agree", reason="typed", stamp=stamp)
+    assert answer.status == 409
+    assert "result: Perhaps" in answer.text
+    assert ">typed</textarea>" in answer.text
+    assert desk.file.read_bytes() == before
+    assert desk.post("Pseudocode", decision="agree", reason="typed").status == 303
+
+
+def test_what_others_decide_unseen_makes_no_form_stale(desk: RunningDesk) -> None:
+    stamp = desk.stamp("Pseudocode")
+    audit_file = desk.file.with_name("wang2024.yaml")
+    review_audit(audit_file, desk.file, "R3", ["Pseudocode=agree: so"], False)
+    assert desk.post("Pseudocode", decision="agree", reason="so", stamp=stamp).status == 303
+
+
+def test_a_dispute_of_what_the_audit_no_longer_has(desk: RunningDesk) -> None:
+    item = "claim wang2024.convergence"
+    desk.post(item, reason="too loose")
+    stamp = desk.stamp(item)
+    changed(desk, "wang2024.convergence", "wang2024.learning")
+    answer = desk.post(item, reason="typed meanwhile", stamp=stamp)
+    assert answer.status == 409
+    assert '<p class="words">typed meanwhile</p>' in answer.text
+    assert "You dispute: too loose" in desk.get("/").text
+    assert desk.post(item, act="withdraw").status == 303
+    assert read_version(desk.file).reviews.disputes == ()
+    assert "no longer has" not in desk.get("/").text
 
 
 def test_a_file_that_is_faulty_meanwhile_is_named_until_it_is_mended(desk: RunningDesk) -> None:
     before = desk.file.read_bytes()
     desk.file.write_bytes(before + b"<<<<<<< HEAD\n")
-    form = b"item=Pseudocode&decision=agree&reason=seen"
+    form = b"item=Pseudocode&decision=agree&reason=typed+meanwhile"
     shown = desk.get("/")
     sent = desk.send("POST", "/", form, origin=f"http://{desk.host}")
     assert (shown.status, sent.status) == (409, 409)
     assert f"{desk.file.name}:" in shown.text
     assert "load this page again" in sent.text
+    assert "typed meanwhile" in sent.text
     desk.file.write_bytes(before)
     assert desk.get("/").status == 200
 
@@ -183,10 +286,35 @@ def test_the_last_act_is_taken_back(desk: RunningDesk) -> None:
     assert "Take back" not in desk.get("/").text
 
 
+def test_an_old_form_takes_no_other_act_back(desk: RunningDesk) -> None:
+    desk.post("claim wang2024.convergence", reason="too loose")
+    stamp = desk.stamp("undo")
+    desk.post("Pseudocode", decision="agree", reason="in another tab")
+    both = desk.file.read_bytes()
+    answer = desk.post("undo", stamp=stamp)
+    assert answer.status == 409
+    assert "another by now: agree on Pseudocode" in answer.text
+    assert desk.file.read_bytes() == both
+    assert desk.post("undo").status == desk.post("undo").status == 303
+    desk.post("Pseudocode", decision="agree", reason="again")
+    assert desk.post("undo", stamp=stamp).status == 409, "a stamp names one act for ever"
+    audit_file = desk.file.with_name("wang2024.yaml")
+    review_audit(audit_file, desk.file, "R3", ["Pseudocode=agree: elsewhere"], False)
+    answer = desk.post("undo")
+    assert answer.status == 409
+    assert "+    reason: elsewhere" in answer.text
+
+
 def test_the_desk_signs_off_when_all_is_decided(desk: RunningDesk) -> None:
     assert "Still open" in desk.get("/").text
     assert desk.post("sign-off").status == 409  # there is no form for it yet
     for name in VariableName:
         assert desk.post(name.value, decision="agree", reason="seen").status == 303
+    stamp = desk.stamp("sign-off")
+    changed(desk, "wang2024.convergence", "wang2024.learning")
+    answer = desk.post("sign-off", stamp=stamp)
+    assert answer.status == 409
+    assert "+- id: wang2024.learning" in answer.text.replace("  ", "")
+    assert not read_version(desk.file).reviews.sign_offs
     assert desk.post("sign-off").status == 303
     assert "You have signed off this version" in desk.get("/").text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ pytest.importorskip("uvicorn")
 
 from desks import RunningDesk, copied, running
 
+from reproaudit.desk import server
 from reproaudit.desk.guard import LARGEST_BODY
 from reproaudit.desk.server import listening
 from reproaudit.errors import UsageError
@@ -133,6 +135,18 @@ def test_a_long_body_is_refused(desk: RunningDesk) -> None:
             + chunks
         )
         assert raw.recv(100).startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.parametrize("sent", ["", "POST / HT", "POST / HTTP/1.1\r\nhost: {host}\r\n"
+    "cookie: {cookie}\r\norigin: http://{host}\r\ncontent-length: 9\r\n\r\nitem"])  # fmt: skip
+def test_a_connection_that_asks_for_nothing_is_cut_off(
+    desk: RunningDesk, monkeypatch: pytest.MonkeyPatch, sent: str
+) -> None:
+    monkeypatch.setattr(server, "ANSWERED_WITHIN", 0.3)
+    with socket.create_connection(tuple(desk.host.split(":")), timeout=9) as raw:  # type: ignore[arg-type]
+        raw.sendall(sent.format(host=desk.host, cookie=desk.cookie).encode())
+        with suppress(ConnectionResetError):
+            assert raw.recv(100) == b""
 
 
 @pytest.mark.parametrize("body", [b"\xff=\xff", b"&".join(b"a%d=1" % i for i in range(99)), b""])

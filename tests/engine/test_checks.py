@@ -58,7 +58,10 @@ def run(steps: Any = (0, 1, 2), sizes: Any = SIZES, **found: Any) -> Run:
 
 
 def values(one: Kind, of: Run) -> list[Any]:
-    found = [condition.value for condition in one.conditions(of)]
+    """The numbers of a run; the check names them before the run."""
+    conditions = one.conditions(of)
+    assert tuple(condition.number for condition in conditions) == one.numbers
+    found = [condition.value for condition in conditions]
     return [None if value is None else pytest.approx(value, abs=1e-9) for value in found]
 
 
@@ -134,8 +137,9 @@ WAIT = {"wait": {"below": "one_clock", **PAPER}}
 
 def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
     one = check("separates value=x start_value=y", **BOUNDS)
-    assert [part.origin for part in one.ours()] == [Provenance.OURS]
-    assert [part.why for part in check("reaches value=x above=1", **OURS).ours()] == [OURS["why"]]
+    assert one.ours() == [{"at_most": 1}]
+    whole = {"kind": "reaches", "value": {"measurement": "x"}, "above": 1}
+    assert check("reaches value=x above=1", **OURS).ours() == [whole]
     assert not check("reaches value=x above=1").ours()
     for reads in (one, check("reaches value=x between=[y,y] above=1"), check("stages", **STAGES)):
         assert len({q.measurement for q in reads.quantities()}) == 2
@@ -209,6 +213,7 @@ def test_a_kind_makes_one_number(
 ) -> None:
     of = run(sizes=(1, 2), **{"a": A, "b": B, "s": SHARES, **found})
     (one,) = check(text).conditions(of)
+    assert (one.number,) == check(text).numbers
     assert one.value == (None if value is None else pytest.approx(value))
     assert (one.met, one.limit.zero, one.unit, one.check) == (met, zero, unit, 0)
     contrast = text.startswith("beats") and "by" not in text

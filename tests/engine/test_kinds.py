@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
 from typing import get_args
 
 import pytest
 from benchmarks.calibrate import CHECKS, NULLS, PAGE, TRUE, Shape
 
-from reproaudit.checks import Check
+from reproaudit.checks import NUMBERS, Check
 
 DRAWS = 100
-KINDS = sorted(
-    get_args(one.model_fields["kind"].annotation)[0] for one in get_args(get_args(Check)[0])
-)
+CLASSES = get_args(get_args(Check)[0])
+KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in CLASSES)
+ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
 
 
 @pytest.mark.parametrize("shape", NULLS, ids=lambda one: f"{one.kind}: {one.name}")
@@ -30,6 +32,16 @@ def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
     nulls, true = (Counter(one.kind for one in shapes) for shapes in (NULLS, TRUE))
     assert sorted(CHECKS) == sorted(true) == KINDS
     assert min(nulls[kind] for kind in KINDS) >= 3
+
+
+def test_every_kind_has_a_row_in_the_manual() -> None:
+    rows = ANSWERS.read_text(encoding="utf-8").partition("| kind |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE) == KINDS
+
+
+def test_no_two_numbers_have_one_name() -> None:
+    names = [number.name for kind in CLASSES for number in kind.made]
+    assert sorted(names) == sorted(NUMBERS)
 
 
 def test_the_page_shows_rates_within_the_bounds() -> None:

@@ -18,6 +18,7 @@ from reproaudit.report.claims import ClaimText, texts_of
 
 def shown(**headline: Any) -> ClaimText:
     check = {"kind": "aligns", "distance": "distance", "at_most": 0.1, "from": "paper", **headline}
+    check = {name: value for name, value in check.items() if value is not None}
     one = claim("mini", "shown", main=True, headline=[check], nulls=["stays"])
     return texts_of(make_scorecard(claims=[one]))[0]
 
@@ -60,6 +61,15 @@ def test_a_line_ends_where_its_number_is() -> None:
     level = float(bound.get("y1", "0"))
     assert all(end > level for end in ends["run"]), "below the bound, which is downwards in SVG"
     assert all(end < level for end in ends["null"])
+
+
+def test_a_distance_from_a_curve_is_no_line_beside_the_curve() -> None:
+    curve = [[0, 1.0], [40, 0.0]]
+    found = shown(kind="follows", distance=None, series="distance", curve=curve, at_most=2)
+    assert found.figure is not None
+    assert found.figure.bound is None
+    assert (bound := shown().figure) is not None
+    assert bound.bound == 0.1
 
 
 def test_a_figure_is_said_in_words_and_has_a_legend() -> None:

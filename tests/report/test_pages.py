@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.calibrate import CHECK
 
 from browsing import fits, serious, watched
 from factories import card_of, make_audit, make_record, make_scorecard
 from miniatures import aligns, claim
 from reproaudit.audit.plan import cells_of_tier
+from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.report.claims import texts_of
 from reproaudit.report.files import write_report
 from reproaudit.report.markdown import markdown
 from reproaudit.report.paragraph import summary
 from reproaudit.report.register import write_register
 from reproaudit.report.terminal import report_lines
+from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
+from reproaudit.verdict import Estimate
+
+PAPER = {"from": "paper"}
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +35,99 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_report(card, out)
     write_register([card], out)
     return out / "paper"
+
+
+SERIES, ENDS = {"series": "distance"}, {"at_most": 0.3, "from": "paper"}
+SAID = [
+    ("aligns", {"distance": "final", "at_most": 1}, 2, "final 2.0"),
+    ("beats", {"lower": "final", "upper": "distance"}, 1.02, "distance over final 1.02"),
+    ("beats", {"lower": "final", "upper": {"measurement": "final", "arm": "low"}}, 2,
+     "final, low over as run: 2.0"),
+    ("beats", {"lower": "final", "upper": "distance", "difference": True}, 2,
+     "distance minus final 2.0"),
+    ("concentrates", {"share": "final", "at_least": 0.9}, 0.93, "final 0.93"),
+    ("concentrates", {"share": "final", "at_least": 0.9, "of_the_rest": True}, 0.93,
+     "final covers 93 % of the way left"),
+    ("converges", {"loss": "distance", "falls": ENDS}, 20, "distance falls 20-fold"),
+    ("converges", {"loss": "distance", "flattens": ENDS}, 0.2,
+     "distance changes by 20 % at the end"),
+    ("converges", {"loss": "distance", "ends": ENDS}, 0.2, "distance ends at 0.20"),
+    ("converges", {"loss": "distance", "to_zero": True}, -2, "slope of log distance -2.0"),
+    ("equals", {"value": "final", "to": 2, "within": 1}, 3, "final 3.0"),
+    ("equals", {"value": "final", "to": "distance", "within": 1}, 3,
+     "final differs from distance by 3.0"),
+    ("equals", {"value": "final", "to": "distance", "within": 1, "relative": True}, 3,
+     "final 3.0-fold"),
+    ("follows", {**SERIES, "curve": [[0, 1], [9, 2]], "at_most": 1}, 2, "distance 2.0"),
+    ("grows_like", {**SERIES, "law": "logarithm", "growth": ENDS}, 2, "distance grows by 2.0"),
+    ("reaches", {"value": "final", "at_least": 1}, 2, "final 2.0"),
+    ("reaches", {"value": "final", "relative_to": "distance", "at_least": 1}, 2,
+     "final 2.0 times distance"),
+    ("reaches", {"value": "final", "relative_to": "distance@first", "at_least": 1}, 2,
+     "final ends at 2.0-fold of its start"),
+    ("reaches", {"value": "final", "grown_from": "distance", "at_least": 1}, 2,
+     "final grows by 2.0"),
+    ("reaches", {"value": "final", "between": ["distance", "final"], "at_least": 1}, 2,
+     "final closes 200 % of the gap between distance and final"),
+    ("scales_like", {"value": "final", "axis": "size", "exponent": ENDS}, 2, "exponent 2.0"),
+    ("separates", {"value": "distance", "start": ENDS, "end": ENDS}, 2, "distance starts at 2.0"),
+    ("stages", {"earlier": {"series": "final"}, "later": SERIES, "order": ENDS}, 2,
+     "distance comes 2.0 times as late as final"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "fields", "value", "expected"), SAID)
+def test_each_kind_has_its_words(kind: str, fields: Any, value: float, expected: str) -> None:
+    one = check_of(kind, fields)
+    read = one.quantities()[0] if kind != "stages" else one.quantities()[-1]
+    named = Namer(make_audit()).compared("descent", one, read.measurement)
+    what = one.numbers[0]
+    assert typical_words(estimate(what, value), what, *named) == expected
+
+
+def check_of(kind: str, fields: Any) -> Kind:
+    origin = {} if kind in ("converges", "separates", "stages", "scales_like") else PAPER
+    return CHECK.validate_json(json.dumps({"kind": kind, **origin, **fields}))
+
+
+def estimate(number: Number, *values: float, at: float = 1.0) -> Estimate:
+    limit = Limit(Side.AT_LEAST, at, Provenance.PAPER)
+    unit = number.form.unit
+    named = {"check": 0, "name": number.name, "measurement": "final", "unit": unit}
+    return Estimate(**named, limit=limit, values=values)
+
+
+def test_a_law_that_loses_to_its_rivals_is_said_the_other_way_round() -> None:
+    for exponent, law, rival in ((None, "log t", "a power or bounded law"), (2, "t^2", "a rival")):
+        fields = {**SERIES, "law": "logarithm" if exponent is None else "power", "growth": ENDS}
+        one = check_of("grows_like", {**fields, **({"exponent": 2} if exponent else {})})
+        noun, held = Namer(make_audit()).compared("descent", one, "distance")
+        fit = one.numbers[1]
+        won, lost, none = (estimate(fit, *each) for each in ((4, 2), (0.25, 0.5), ()))
+        assert held == law
+        assert typical_words(won, fit, noun, held).startswith(
+            f"{law} fits 3.0 times as well as any"
+        )
+        assert typical_words(lost, fit, noun, held).startswith(rival)
+        assert "fits 2.7 times as well as" in typical_words(lost, fit, noun, held)
+        assert typical_words(none, fit, noun, held) == "it stops growing"
+        assert (bound_of(won, fit), figure_of(won, fit)) == ("a better fit", "")
+
+
+def test_a_bound_is_written_like_its_number() -> None:
+    found = [
+        (bound_of(one, what), figure_of(one, what))
+        for what in map(NUMBERS.__getitem__, ("flattens", "concentrates", "falls"))
+        for one in (estimate(what, 0.02, at=at) for at in (0.05, 0.3))
+    ]
+    assert found == [
+        ("5.0 %", "2.0 %"),
+        ("30 %", "2.0 %"),
+        ("5.0 %", "2.0 %"),
+        ("0.3", "0.020"),
+        ("0.05", "0.020-fold"),
+        ("0.3", "0.020-fold"),
+    ]
 
 
 @pytest.mark.parametrize("page", ["mini/scorecard.html", "index.html"])

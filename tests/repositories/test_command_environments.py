@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -43,12 +44,13 @@ def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
         packed.writestr(f"{info}/RECORD", "")
 
 
-def made(folder: Path, requirements: str, program: str) -> str:
+def made(folder: Path, requirements: str, program: str, builds: bool = False) -> str:
     """What a program prints in the environment of a requirements file."""
     source = folder / "source"
     source.mkdir(exist_ok=True)
     (source / "requirements.txt").write_text(requirements)
-    return printed(PythonEnvironment(requirements="requirements.txt"), program, source)
+    wanted = PythonEnvironment(requirements="requirements.txt", builds=builds)
+    return printed(wanted, program, source)
 
 
 def printed(wanted: PythonEnvironment, program: str, source: Path) -> str:
@@ -102,6 +104,8 @@ def test_nothing_to_install_needs_neither_uv_nor_a_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "venv.py").write_text("raise SystemExit('code of the source runs')")
     program = "import importlib.util as i; print(i.find_spec('numpy'), i.find_spec('pip'))"
     assert made(tmp_path, "# nothing\n\n", program) == "None None"
 
@@ -109,11 +113,70 @@ def test_nothing_to_install_needs_neither_uv_nor_a_network(
 @pytest.mark.parametrize(
     "line",
     ["numpy", "numpy>=2", "numpy==2.*", "-e .", ".", "git+https://example.org/x", "-r more.txt",
-     "x @ file:///tmp/x", "numpy==2.0 --global-option=x"],
+     "x @ file:///tmp/x", "numpy==2.0 --global-option=x", "--index-url https://example.org -e .",
+     "--find-links https://example.org/${GITHUB_TOKEN}"],
 )  # fmt: skip
 def test_a_line_that_pins_nothing_is_refused(tmp_path: Path, line: str) -> None:
     with pytest.raises(CommandError, match=r"\.txt:2: found .*; expected 'name==version'"):
         made(tmp_path, f"# first\n{line}\n", "pass")
+
+
+SETUP = """\
+import os, zipfile
+from pathlib import Path
+Path({ran!r}).touch()
+def build_wheel(folder, *_):
+    name, info = "hostile-1.0-py3-none-any.whl", "hostile-1.0.dist-info"
+    about = "Metadata-Version: 2.1\\nName: hostile\\nVersion: 1.0\\n"
+    with zipfile.ZipFile(Path(folder) / name, "w") as packed:
+        packed.writestr("hostile.py", f"SEEN = {{dict(os.environ)!r}}")
+        packed.writestr(f"{{info}}/METADATA", about)
+        packed.writestr(f"{{info}}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\n")
+        packed.writestr(f"{{info}}/RECORD", "")
+    return name
+"""
+"""Builds a wheel that holds the environment in which it was built."""
+TOKENS = {"GITHUB_TOKEN": "token", "UV_INDEX_OWN_PASSWORD": "password", "PIP_INDEX_URL": "token@"}
+
+
+def hostile_index(folder: Path, ran: Path) -> str:
+    """An index with a package that has no wheel; returns its address."""
+    source = folder / "hostile-1.0"
+    source.mkdir()
+    (source / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: hostile\nVersion: 1.0\n")
+    (source / "setup.py").write_text(SETUP.format(ran=str(ran)))
+    (source / "pyproject.toml").write_text(
+        "[build-system]\nrequires = []\nbuild-backend = 'setup'\nbackend-path = ['.']\n"
+    )
+    page = folder / "simple" / "hostile"
+    page.mkdir(parents=True)
+    with tarfile.open(page / "hostile-1.0.tar.gz", "w:gz") as packed:
+        packed.add(source, source.name)
+    (page / "index.html").write_text('<a href="hostile-1.0.tar.gz">hostile-1.0.tar.gz</a>')
+    return page.parent.as_uri()
+
+
+@pytest.mark.skipif(UV is None, reason="uv is not installed")
+def test_a_package_runs_no_code_to_be_installed_unless_asked_and_then_sees_no_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in TOKENS.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "uv"))
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    ran = tmp_path / "ran"
+    requirements = f"hostile==1.0\n--index-url {hostile_index(tmp_path, ran)}\n"
+    with pytest.raises(CommandError, match=r"hostile.* no usable wheels.* 'builds: true' under"):
+        made(tmp_path, requirements, "pass")
+    with pytest.raises(CommandError, match=r":3: found '--no-binary hostile'; .*'builds: true'"):
+        made(tmp_path, f"{requirements}--no-binary hostile\n", "pass")
+    assert not ran.exists()
+    program = "import hostile, json; print(json.dumps(hostile.SEEN))"
+    seen = json.loads(made(tmp_path, requirements, program, builds=True))
+    assert ran.exists()
+    assert seen["https_proxy"] == "http://proxy.example:3128"
+    assert seen["HOME"] == str(tmp_path)
+    assert not seen.keys() & TOKENS.keys()
 
 
 def test_lines_that_go_on_and_hashes_are_read(tmp_path: Path, wheels: Path) -> None:

@@ -47,7 +47,9 @@ def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path
         unpacked(tmp_path, PinnedSource(git="repository", revision="1" * 40), "other")
 
 
-def test_links_and_hooks_of_a_repository_do_nothing(tmp_path: Path) -> None:
+def test_links_hooks_and_filters_of_a_repository_do_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = tmp_path / "repository"
     place.mkdir()
     (place / "link").symlink_to("/etc/passwd")
@@ -57,10 +59,14 @@ def test_links_and_hooks_of_a_repository_do_nothing(tmp_path: Path) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
     hook.chmod(0o755)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "filter.evil.smudge")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", f"touch {tmp_path}/filtered; cat")
     copy = unpacked(tmp_path, PinnedSource(git="repository", revision=revision))
     assert not (copy / "link").is_symlink()
     assert (copy / "link").read_text() == "/etc/passwd"
     assert not (tmp_path / "hooked").exists()
+    assert not (tmp_path / "filtered").exists()
 
 
 def test_a_submodule_is_refused(tmp_path: Path) -> None:

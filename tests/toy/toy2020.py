@@ -7,6 +7,8 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +76,53 @@ def descent(settings: Settings, session: Session) -> dict[int, Measurements]:
     }
 
 
+def sums(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Sums a million floats in every step: the last bits depend on the number of threads."""
+    import torch
+
+    (seed,) = session.seeds
+    vector = torch.from_numpy(generator(seed, "vector").normal(size=1_000_000)).float()
+    w = np.ones((1, 1))
+
+    def advance(start: int, stop: int) -> None:
+        for _ in range(start, stop):
+            time.sleep(settings.pause)
+            w[:] += settings.rate * float(torch.sin(vector * float(w[0, 0])).sum())
+
+    series = train(
+        session,
+        "sums",
+        steps=settings.steps,
+        state={"w": w},
+        advance=advance,
+        observe=lambda _step: {"loss": w[:, 0].copy()},
+        observe_at=range(settings.steps + 1),
+        seed_axis=True,
+    )
+    threads = {"threads": torch.get_num_threads()}
+    return {seed: Measurements(series=per_seed(series, (seed,))[seed], scalars=threads)}
+
+
+def parallel_sums(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Sums with torch after a parallel function of Numba, which starts threads of its own."""
+    _parallel_sum()(np.ones(10))
+    return sums(settings, session)
+
+
+@cache
+def _parallel_sum() -> Any:
+    import numba
+
+    @numba.njit(parallel=True)
+    def total(vector: Any) -> float:
+        result = 0.0
+        for index in numba.prange(len(vector)):
+            result += vector[index]
+        return result
+
+    return total
+
+
 def broken(settings: Settings, session: Session) -> dict[int, Measurements]:
     raise RuntimeError(f"no good\nfor seed {session.seeds[0]}")
 
@@ -116,6 +165,8 @@ EXPERIMENTS = {
     "descent": Experiment(
         Settings, descent, phases=lambda s: {"descent": s.steps}, has_plain_form=True
     ),
+    "sums": Experiment(Settings, sums),
+    "parallel_sums": Experiment(Settings, parallel_sums),
     "place": Experiment(Settings, place),
     "broken": Experiment(Settings, broken),
     "fails_once": Experiment(Settings, fails_once),

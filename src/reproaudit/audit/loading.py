@@ -75,24 +75,31 @@ def read_audit(
     return audit, faults
 
 
-def load_reviews(path: Path, audit: Audit | None = None) -> Reviews:
+def load_reviews(path: Path, audit: Audit | None = None, text: str | None = None) -> Reviews:
     """Return what a review file says, held against its audit if there is one; else nothing.
+
+    Args:
+        path: the file.
+        audit: its audit.
+        text: what it holds, if it is not to be read.
 
     Raises:
         SpecError: if the file has errors; the text lists every fault.
     """
-    return _loaded(*read_reviews(path, audit))
+    return _loaded(*read_reviews(path, audit, text))
 
 
-def read_reviews(path: Path, audit: Audit | None) -> tuple[Reviews | None, list[Fault]]:
-    """Return what a review file says, and its faults, held against its audit if there is one."""
-    if not path.exists():
+def read_reviews(
+    path: Path, audit: Audit | None, text: str | None = None
+) -> tuple[Reviews | None, list[Fault]]:
+    """Return what a review file says, and its faults; arguments as of `load_reviews`."""
+    if text is None and not path.exists():
         return Reviews(), []
 
     def rules(reviews: Reviews) -> Iterable[Violation]:
         return of_reviews(audit, reviews) if audit is not None else ()
 
-    found, _, faults = read_as(Reviews, path, "the reviews of an audit", rules)
+    found, _, faults = read_as(Reviews, path, "the reviews of an audit", rules, text)
     return found, faults
 
 

@@ -98,12 +98,7 @@ def quantities_of(claim: Claim) -> Iterator[Quantity]:
 
 def has_contrast(claim: Claim) -> bool:
     """Tell whether a headline check compares two quantities without a margin."""
-    return any(
-        (one.kind == "beats" and one.by is None)
-        or (one.kind == "reaches" and one.grown_from is not None and one.limit().at == 0)
-        or one.kind in ("stages", "grows_like")
-        for one in claim.headline
-    )
+    return any(number.contrast for check in claim.headline for number in check.numbers)
 
 
 def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:

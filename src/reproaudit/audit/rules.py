@@ -26,9 +26,6 @@ from reproaudit.audit.model import (
 from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
 from reproaudit.cell import SettingValue, fits, kind_of, repeated
 from reproaudit.checks import Check
-from reproaudit.checks.concentrates import Concentrates
-from reproaudit.checks.scales_like import FEWEST_SIZES, ScalesLike
-from reproaudit.checks.separates import Separates
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -461,35 +458,31 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
         message = f"found the {read.kind} '{read.name}', which is read over training"
         yield Violation("RA106", read.loc, f"{message}; expected a series")
     free = _free(claim, read)
-    if isinstance(read.check, ScalesLike):
+    if read.check is not None and read.check.sizes is not None:
+        axis, fewest = read.check.sizes
         sizes = {
-            axis: one
-            for axis, one in free.items()
-            if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= FEWEST_SIZES
+            name: one
+            for name, one in free.items()
+            if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= fewest
         }
-        of = f"at least {FEWEST_SIZES} positive sizes of '{read.name}' at the {read.tier} tier"
-        yield from _unknown((*read.check_loc, "axis"), "axis", read.check.axis, sizes, of)
-    elif read.check is not None and read.check.kind in ("stages", "grows_like") and free:
+        of = f"at least {fewest} positive sizes of '{read.name}' at the {read.tier} tier"
+        yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
+    elif read.check is not None and read.check.single_course and free:
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
         yield Violation("RA217", read.loc, f"{message}; expected a single course")
 
 
 def _over_training(read: _Read) -> bool:
     """Whether more than the last observation of a quantity is read."""
-    field = next(one for one in reversed(read.loc) if isinstance(one, str))
-    if read.quantity.step == "first" or read.check is None:
-        return read.quantity.step == "first"
-    if isinstance(read.check, Separates):
-        return field == ("value" if read.check.start_value is None else "start_value")
-    of_the_rest = isinstance(read.check, Concentrates) and read.check.of_the_rest
-    return of_the_rest or field in ("series", "loss", "reference")
+    whole = read.check.over_training if read.check is not None else ()
+    return read.quantity.step == "first" or read.quantity in whole
 
 
 def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield quantities of a check that have other numbers than its first one."""
     first: dict[tuple[Loc, str], tuple[str, list[str]]] = {}
     for read in reads:
-        if read.check is None or isinstance(read.check, Separates):
+        if read.check is None or not read.check.by_coordinate:
             continue
         free = [f"{len(one)} along '{name}'" for name, one in _free(claim, read).items()]
         runs = OWN if read.quantity.arm else read.arm.name

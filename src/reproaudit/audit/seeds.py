@@ -1,9 +1,10 @@
 """The rule of an experiment's claims, and the seeds of the paper tier, which follow from it.
 
 The rule is the SHA-256 of what decides or computes: the values of settings, the claims' checks and
-arms, the numbers of runs. It leaves out fields at their defaults and everything that only informs
-(`INFORMING`), so that neither a new field of the schema nor a reviewer's alternative moves a seed.
-Nobody can choose the seeds by which a claim is judged: whoever changes a bound draws others.
+arms, the numbers of runs. The tables below are all of it that claims and arms bring; checks bring
+the table of their kind. They are frozen (`reproaudit.checks.canonical` says how a field joins): no
+name in Python, no new optional field and no layout of the file moves a seed. Nobody can choose the
+seeds by which a claim is judged: whoever changes a bound draws others.
 """
 
 from __future__ import annotations
@@ -13,26 +14,80 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from reproaudit.audit.model import Audit, TierName
-
-_WORDS = """
-about elsewhere excused lacks locator main meaning noun notes origin reported says short
-source stands_for symbol unit why wording words
-"""
-INFORMING = frozenset(_WORDS.split())
-"""Fields of claims, checks and arms that decide nothing: prose, places, provenance, notes."""
+from reproaudit.checks import BOUND, QUANTITY, CanonicalForm, Part, plain
 
 SEEDS_BELOW = 10**9
 """Drawn seeds are smaller, so that ``--seeds`` can name them."""
 
 
+# --- what decides in an audit, under frozen names -----------------------------------------------
+
+RUNS = CanonicalForm(
+    {
+        "quick": Part("quick", unless=5),
+        "paper": Part("paper", unless=15),
+        "arms": Part("arms", unless=5),
+    }
+)
+
+READING = CanonicalForm(
+    {"value": Part("value"), "together": Part("together", unless={})},
+    informs={"source", "locator", "excused"},
+)
+
+START_BOUND = BOUND | CanonicalForm({"value": Part("value", QUANTITY)})
+
+ARM = CanonicalForm(
+    {
+        "experiment": Part("experiment", unless=None),
+        "settings": Part("settings", unless={}),
+        "reads": Part("reads", unless={}),
+        "holds_at_start": Part("holds_at_start", START_BOUND, unless=[]),
+    },
+    informs={"why", "words"},
+)
+
+NAMED_ARM = ARM | CanonicalForm({"name": Part("name")})
+
+ABLATION = CanonicalForm({"arm": Part("arm", NAMED_ARM)}, informs={"lacks"})
+
+GRADE = CanonicalForm(
+    {
+        "axis": Part("axis"),
+        "easiest_first": Part("easiest_first"),
+        "primary": Part("primary"),
+    },
+    informs={"symbol", "origin"},
+)
+
+CLAIM = CanonicalForm(
+    {
+        "id": Part("id"),
+        "experiment": Part("experiment"),
+        "headline": Part("headline"),
+        "support": Part("support", unless=[]),
+        "nulls": Part("nulls", NAMED_ARM, unless=[]),
+        "ablations": Part("ablations", ABLATION, unless=[]),
+        "constructed": Part("constructed", NAMED_ARM, unless=None),
+        "readings": Part("readings", unless=[]),
+        "grade": Part("grade", GRADE, unless=None),
+        "share": Part("share", unless=0.5),
+        "exact": Part("exact", unless=False),
+    },
+    informs={"says", "short", "wording", "locator", "main", "notes", "reported", "elsewhere"},
+)
+"""Checks, in `headline` and `support`, bring the form of their kind."""
+
+
+# --- the rule -----------------------------------------------------------------------------------
+
+
 def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     """Return the rule of all claims that are judged on an experiment: 64 hexadecimal digits."""
-    claims = {one.id: decisive(one) for one in audit.claims if one.experiment == experiment}
+    claims = {one.id: CLAIM.of(one) for one in audit.claims if one.experiment == experiment}
     used = set(_texts(claims))
-    arms = {name: decisive(one) for name, one in audit.arms.items() if name in used}
+    arms = {name: ARM.of(one) for name, one in audit.arms.items() if name in used}
     used = {experiment, *used, *_texts(arms)}
     data = {
         "experiment": experiment,
@@ -40,7 +95,7 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
         "claims": claims,
         "arms": arms,
         "readings": _readings(audit, experiment),
-        "runs": {name: decisive(audit.runs_of(name)) for name in audit.experiments.keys() & used},
+        "runs": {name: RUNS.of(audit.runs_of(name)) for name in audit.experiments.keys() & used},
     }
     return digest(data)
 
@@ -49,27 +104,7 @@ def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
     """The other sourced values that the experiment's claims run, by setting."""
     names = {n for one in audit.claims if one.experiment == experiment for n in one.readings}
     settings = audit.settings_of(experiment)
-    return {n: decisive(settings[n].readings) for n in sorted(names) if n in settings}
-
-
-def decisive(node: Any) -> Any:
-    """Return plain data of what decides in a model, or in what a field of a model holds.
-
-    Only a model's own fields are left out, never a name that an author chose, as of a setting.
-    """
-    if isinstance(node, BaseModel):
-        found = {}
-        for name, field in type(node).model_fields.items():
-            value = getattr(node, name)
-            if name in INFORMING or value == field.get_default(call_default_factory=True):
-                continue
-            found[name] = decisive(value)
-        return found
-    if isinstance(node, Mapping):
-        return {name: decisive(below) for name, below in node.items()}
-    if isinstance(node, list | tuple):
-        return [decisive(below) for below in node]
-    return node
+    return {n: plain(settings[n].readings, READING) for n in sorted(names) if n in settings}
 
 
 def digest(data: Any) -> str:
@@ -85,6 +120,9 @@ def _texts(data: Any) -> Iterator[str]:
     elif isinstance(data, Mapping | list):
         for below in data.values() if isinstance(data, Mapping) else data:
             yield from _texts(below)
+
+
+# --- the seeds ----------------------------------------------------------------------------------
 
 
 def drawn(of_rule: str, count: int, salt: str = "") -> tuple[int, ...]:

@@ -5,17 +5,19 @@ check if it meets every condition. Checks know neither the paper nor the experim
 the runs. Each kind is held against synthetic runs with and without its phenomenon
 (docs/calibration.md).
 
-To add a kind, write one module with a subclass of `kind.Kind`, and name it in `Check` below.
+What other rooms must know of a kind, they ask it. To add one, see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, get_args
 
 from pydantic import Field
 
 from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.beats import Beats
+from reproaudit.checks.canonical import BOUND, QUANTITY, CanonicalForm, Part, plain
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.converges import Converges
 from reproaudit.checks.equals import Equals
@@ -26,9 +28,29 @@ from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.run import Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.checks.stages import Stages
 
-__all__ = ["Bound", "Check", "Condition", "Kind", "Limit", "Provenance", "Run", "Side"]
+__all__ = [
+    "BOUND",
+    "NUMBERS",
+    "QUANTITY",
+    "Bound",
+    "CanonicalForm",
+    "Check",
+    "Condition",
+    "Drawing",
+    "Form",
+    "Kind",
+    "Limit",
+    "Names",
+    "Number",
+    "Part",
+    "Provenance",
+    "Run",
+    "Side",
+    "plain",
+]
 
 Check = Annotated[
     Aligns
@@ -45,3 +67,8 @@ Check = Annotated[
     Field(discriminator="kind"),
 ]
 """Any kind of check; its field `kind` says which. A new kind is named here."""
+
+NUMBERS: Mapping[str, Number] = {
+    one.name: one for kind in get_args(get_args(Check)[0]) for one in kind.made
+}
+"""Every number that a kind may make, by its name, which no other has."""

@@ -7,10 +7,15 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
+
+_FACTOR = Number("beats", form=Form.FACTOR, contrast=True, aside="{figure}")
+_DIFFERENCE = Number("difference", contrast=True)
 
 
 class Beats(Kind, Sourced):
@@ -20,6 +25,9 @@ class Beats(Kind, Sourced):
     sign, their difference, above 0. Without a margin this is a contrast: noise meets it in half of
     all runs, so that it must beat the null's contrast, too.
     """
+
+    made = (_FACTOR, _DIFFERENCE)
+    names_places = True
 
     kind: Literal["beats"]
     """The kind of check."""
@@ -32,20 +40,55 @@ class Beats(Kind, Sourced):
     by: float | None = Field(default=None, gt=1)
     """The factor by which the larger must exceed the smaller; left out, any excess counts."""
 
+    canonical = KIND | CanonicalForm(
+        {
+            "lower": Part("lower", QUANTITY),
+            "upper": Part("upper", QUANTITY),
+            "difference": Part("difference", unless=False),
+            "by": Part("by", unless=None),
+        }
+    )
+
     @model_validator(mode="after")
     def _difference_has_no_factor(self) -> Self:
         if self.difference and self.by is not None:
             raise ValueError("'by' is a factor; a difference has none")
         return self
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The difference, or the factor, which is no contrast with a margin."""
+        return (_DIFFERENCE if self.difference else replace(_FACTOR, contrast=self.by is None),)
+
+    @property
+    def drawing(self) -> Drawing:
+        """Along a graded axis the larger quantity, too, where it is of the same run."""
+        return replace(super().drawing, rival=self.upper if self.upper.arm is None else None)
+
+    def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
+        """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
+        sides = [names.noun(one.measurement) for one in (self.upper, self.lower)]
+        over = "minus" if self.difference else "over"
+        if self.upper.measurement != self.lower.measurement:
+            return f" {over} ".join(sides), ""
+        upper, lower = (_place(one, names) or "as run" for one in (self.upper, self.lower))
+        return f"{sides[0]}, {upper} {over} {lower}:", ""
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
         lower, upper = run.numbers(self.lower), run.numbers(self.upper)
         if self.difference:
             zero, apart = Limit(Side.ABOVE, 0.0, self.origin), upper - lower
-            return (self._condition(apart, zero, self.lower, "difference", contrast=True),)
+            return (self._condition(apart, zero, self.lower, self.numbers[0]),)
         limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
         signed = np.min(lower) <= 0 or np.min(upper) < 0
         factors = () if signed else upper / lower
-        found = self._condition(factors, limit, self.lower, contrast=self.by is None, unit="factor")
-        return (replace(found, course=(float(np.max(upper)), float(np.max(lower)))),)
+        course = float(np.max(upper)), float(np.max(lower))
+        return (self._condition(factors, limit, self.lower, self.numbers[0], course),)
+
+
+def _place(read: Quantity, names: Names) -> str:
+    """Where a quantity is read: at which coordinates, in which arm, at the start."""
+    places = [names.coordinate(one) for one in (*read.at.values(), *read.coordinates)]
+    arm = [names.arm(read.arm)] if read.arm is not None else []
+    return " ".join([*places, *arm, *(["at the start"] if read.step == "first" else [])])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Drawing, Form, Number
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
@@ -21,6 +24,12 @@ WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
 
 
+_FALLS = Number("falls", "{noun} falls {typical}{worst}", Form.FOLD)
+_FLATTENS = Number("flattens", "{noun} changes by {typical} at the end{worst}", Form.PERCENT)
+_ENDS = Number("ends", "{noun} ends at {typical}{worst}", drawn=True)
+_SLOPE = Number("slope", "slope of log {noun} {typical}{worst}")
+
+
 class Converges(Kind):
     """A loss falls, and has come to rest by the end of its own schedule, or goes to zero.
 
@@ -29,6 +38,9 @@ class Converges(Kind):
     rate flattens anything); it ends below a bound (`ends`); with `to_zero`, log loss falls on log
     time over the last half. No finite course shows more of a limit of 0.
     """
+
+    made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)
+    whole_course = True
 
     kind: Literal["converges"]
     """The kind of check."""
@@ -43,6 +55,26 @@ class Converges(Kind):
     to_zero: bool = Field(default=False)
     """Whether the loss goes to zero, rather than to rest."""
 
+    canonical = KIND | CanonicalForm(
+        {
+            "loss": Part("loss", QUANTITY),
+            "falls": Part("falls", BOUND, unless=None),
+            "flattens": Part("flattens", BOUND, unless=None),
+            "ends": Part("ends", BOUND, unless=None),
+            "to_zero": Part("to_zero", unless=False),
+        }
+    )
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """Those on which the audit has a bound."""
+        return tuple(number for number, _ in self._asked())
+
+    @property
+    def drawing(self) -> Drawing:
+        """The loss; over the logarithm of time if it goes to zero."""
+        return replace(super().drawing, log_x=self.to_zero)
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return what the audit asks for, each number against its bound."""
         steps, values = run.series(self.loss)
@@ -50,22 +82,26 @@ class Converges(Kind):
         losses = list(values.T) if values.min() > 0 else []
         course = (float(values[0].max()), float(values[-1].max()))
         return tuple(
-            self._condition(map(number, losses), limit, self.loss, name, unit=unit, course=course)
-            for name, unit, limit, number in self._asked(grid)
+            self._condition(
+                [_OF_COURSE[number](grid, loss) for loss in losses],
+                limit,
+                self.loss,
+                number,
+                course,
+            )
+            for number, limit in self._asked()
         )
 
-    def _asked(self, grid: _Array) -> Iterator[tuple[str, str, Limit, Callable[[_Array], float]]]:
-        """Name, unit, bound and number of every condition that the audit asks for."""
+    def _asked(self) -> Iterator[tuple[Number, Limit]]:
+        """The numbers that the audit asks for, each with its bound."""
         if self.falls is not None:
-            yield "falls", "factor", self.falls.limit(1.0), lambda loss: loss[0] / loss[-1]
+            yield _FALLS, self.falls.limit(1.0)
         if self.flattens is not None:
-            limit = self.flattens.limit()
-            yield "flattens", "share", limit, lambda loss: abs(_late_change(grid, loss))
+            yield _FLATTENS, self.flattens.limit()
         if self.ends is not None:
-            yield "ends", "plain", self.ends.limit(), lambda loss: loss[-1]
+            yield _ENDS, self.ends.limit()
         if self.to_zero:
-            down = Limit(Side.BELOW, 0.0, Provenance.DERIVED)
-            yield "slope", "plain", down, lambda loss: _late_slope(grid, loss)
+            yield _SLOPE, Limit(Side.BELOW, 0.0, Provenance.DERIVED)
 
 
 def _late_change(steps: _Array, loss: _Array) -> float:
@@ -85,3 +121,12 @@ def _late_slope(steps: _Array, loss: _Array) -> float:
     if late.sum() < 2:
         return np.nan
     return float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
+
+
+_OF_COURSE: Mapping[Number, Callable[[_Array, _Array], float]] = {
+    _FALLS: lambda _, loss: loss[0] / loss[-1],
+    _FLATTENS: lambda steps, loss: abs(_late_change(steps, loss)),
+    _ENDS: lambda _, loss: loss[-1],
+    _SLOPE: _late_slope,
+}
+"""Each number of one course: steps, losses."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
+from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import NumberOrQuantity, Quantity
 from reproaudit.lazy import np
+
+_VALUE = Number("equals")
 
 
 class Equals(Kind, Sourced):
@@ -16,6 +21,8 @@ class Equals(Kind, Sourced):
     Equality with a number is decided on the mean of the runs, equality with a quantity run by run.
     Halving and doubling act on the margin.
     """
+
+    made = (_VALUE,)
 
     kind: Literal["equals"]
     """The kind of check."""
@@ -27,6 +34,15 @@ class Equals(Kind, Sourced):
     """The largest distance that still counts as equal."""
     relative: bool = False
     """Whether `within` is a share of what is equalled: 0.05 for a factor of 1.05 either way."""
+
+    canonical = KIND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "to": Part("to", QUANTITY),
+            "within": Part("within"),
+            "relative": Part("relative", unless=False),
+        }
+    )
 
     @property
     def by_mean(self) -> bool:
@@ -40,15 +56,29 @@ class Equals(Kind, Sourced):
         """Whether the number is a difference of two quantities."""
         return isinstance(self.to, Quantity) and not self.relative
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The quantity, whose bound a figure can draw; or its distance from another; or a ratio."""
+        if isinstance(self.to, float):
+            return (replace(_VALUE, drawn=True),)
+        return (replace(_VALUE, form=Form.FOLD) if self.relative else _VALUE,)
+
+    def compared(self, measurement: str, names: Names) -> tuple[str, str]:
+        """Return the quantity; where its distance from another counts, that one too."""
+        noun = names.noun(measurement)
+        if self.relative or isinstance(self.to, float):
+            return noun, ""
+        return f"{noun} differs from {noun_of(self.to, names)} by", ""
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the quantity, its ratio to or its distance from the other, within the margin."""
-        values, unit = run.numbers(self.value), "plain"
+        values = run.numbers(self.value)
         target: float = 0.0
         if isinstance(self.to, float):
             target = self.to
         elif self.relative:
             with np.errstate(divide="ignore", invalid="ignore"):
-                values, target, unit = values / run.numbers(self.to), 1.0, "factor"
+                values, target = values / run.numbers(self.to), 1.0
         else:
             values = values - run.numbers(self.to)
         limit = Limit(
@@ -59,4 +89,4 @@ class Equals(Kind, Sourced):
             relative=self.relative,
             why=self.why,
         )
-        return (self._condition(values, limit, self.value, unit=unit),)
+        return (self._condition(values, limit, self.value, self.numbers[0]),)

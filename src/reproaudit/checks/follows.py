@@ -7,8 +7,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 
@@ -23,6 +25,9 @@ class Follows(OneBound):
     differ, less 1. Halving and doubling act on the distance.
     """
 
+    made = (Number("follows"),)
+    whole_course = True
+
     kind: Literal["follows"]
     """The kind of check."""
     series: Quantity
@@ -35,6 +40,16 @@ class Follows(OneBound):
     """Whether the distance is by what factor the two differ, less 1."""
     since: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """The share of training from which on the two are compared."""
+
+    canonical = ONE_BOUND | CanonicalForm(
+        {
+            "series": Part("series", QUANTITY),
+            "reference": Part("reference", QUANTITY, unless=None),
+            "curve": Part("curve", unless=None),
+            "relative": Part("relative", unless=False),
+            "since": Part("since", unless=0.0),
+        }
+    )
 
     @model_validator(mode="after")
     def _one_curve(self) -> Self:
@@ -68,7 +83,7 @@ class Follows(OneBound):
         if not self.relative:
             distance = np.abs(found - expected)
         elif min(found.min(), expected.min()) <= 0:
-            return (self._condition((), self.limit(), self.series),)
+            return (self._condition((), self.limit(), self.series, self.numbers[0]),)
         else:
             distance = np.expm1(np.abs(np.log(found) - np.log(expected)))
-        return (self._condition(distance.ravel(), self.limit(), self.series),)
+        return (self._condition(distance.ravel(), self.limit(), self.series, self.numbers[0]),)

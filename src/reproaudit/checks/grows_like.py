@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import Law, misfits
 
 FEWEST_LATE = 6
 """The fewest observations late in training that tell a law from its rivals."""
+
+
+_GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
+_LAW = Number(
+    "law",
+    "{reference} fits {typical} times as well as any rival law{worst}",
+    Form.ROUNDED,
+    contrast=True,
+    aside="law's fit over its best rival's {figure}",
+    never="it stops growing",
+    bound="a better fit",
+    inverse="a rival law fits {typical} times as well as {reference}{worst}",
+)
 
 
 class GrowsLike(Kind, Sourced):
@@ -24,6 +40,10 @@ class GrowsLike(Kind, Sourced):
     bounded courses and, for a power, the logarithm). The number of the second is the best rival's
     misfit over the law's, above 1, a contrast; a quantity that no longer grows has none.
     """
+
+    made = (_GROWTH, _LAW)
+    whole_course = True
+    single_course = True
 
     kind: Literal["grows_like"]
     """The kind of check."""
@@ -41,19 +61,49 @@ class GrowsLike(Kind, Sourced):
     growth: Bound
     """The bound on the growth from start to end, in the series' units."""
 
+    canonical = KIND | CanonicalForm(
+        {
+            "series": Part("series", QUANTITY),
+            "law": Part("law"),
+            "exponent": Part("exponent", unless=None),
+            "apart": Part("apart", unless=0.1),
+            "since": Part("since", unless=0.25),
+            "growth": Part("growth", BOUND),
+        }
+    )
+
     @model_validator(mode="after")
     def _exponent_of_a_power(self) -> Self:
         if (self.law == "power") != (self.exponent is not None):
             raise ValueError("a power law, and only it, needs an exponent")
         return self
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The growth, and the law's fit; rivals of the logarithm are powers and bounded laws."""
+        if self.exponent is not None:
+            return self.made
+        inverse = "a power or bounded law fits {typical} times as well as {reference}{worst}"
+        return _GROWTH, replace(_LAW, inverse=inverse)
+
+    @property
+    def drawing(self) -> Drawing:
+        """The course over the logarithm of time."""
+        return replace(super().drawing, log_x=True)
+
+    def compared(self, measurement: str, names: Names) -> tuple[str, str]:
+        """Return the quantity, and the law."""
+        power = None if self.exponent is None else names.coordinate(self.exponent)
+        return names.noun(measurement), "log t" if power is None else f"t^{power}"
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the growth, and the best rival's misfit over the law's."""
         steps, values = run.series(self.series)
         course, limit = values[:, 0], Limit(Side.ABOVE, 1.0, self.origin)
         ends = (float(course[0]), float(course[-1]))
+        number, fit = self.numbers
         growth = self._condition(
-            (ends[1] - ends[0],), self.growth.limit(), self.series, "growth", course=ends
+            (ends[1] - ends[0],), self.growth.limit(), self.series, number, ends
         )
         late = [s for s in steps if s > 0 and s >= steps[0] + self.since * (steps[-1] - steps[0])]
         if len(late) < FEWEST_LATE:
@@ -65,6 +115,4 @@ class GrowsLike(Kind, Sourced):
         found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)
         grows = found["law"] < found["constant"]
         ratios = [float(found[one] / found["law"]) for one in law.rivals] if grows else []
-        return growth, self._condition(
-            ratios, limit, self.series, "law", contrast=True, unit="factor"
-        )
+        return growth, self._condition(ratios, limit, self.series, fit)

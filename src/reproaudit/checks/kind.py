@@ -11,7 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from reproaudit.checks.canonical import CanonicalForm, plain
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Drawing, Names, Number, Unit
 from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
 
 
@@ -58,6 +60,11 @@ class Limit:
     """Of a bound of ours, the reason."""
 
     @property
+    def level(self) -> float:
+        """The number at which the bound lies; of `WITHIN`, the middle."""
+        return self.target if self.side is Side.WITHIN else self.at
+
+    @property
     def accepted(self) -> tuple[float, float]:
         """The range that meets the bound, infinite at an open end."""
         if self.side is Side.WITHIN:
@@ -96,24 +103,19 @@ class Condition:
     """One number of one run, and the bound that it meets or not.
 
     Attributes:
-        name: of a kind with several conditions, which one; else the kind's name.
+        number: which of the kind's numbers.
         noun: the measurement that the number is of.
         value: the run's number, of the worst coordinate; None where it does not exist, as the onset
             of a change that never comes.
         limit: the bound.
-        contrast: whether it compares two quantities with no margin, which noise meets in half of
-            all runs, so that it must beat the null's too.
-        unit: the form of the number: as measured, a factor, or a share.
         course: of a quantity observed over training, its number at the start and at the end.
         check: the place of its check among those that were put to the run.
     """
 
-    name: str
+    number: Number
     noun: str
     value: float | None
     limit: Limit
-    contrast: bool = False
-    unit: Literal["plain", "factor", "share"] = "plain"
     course: tuple[float, float] | None = None
     check: int = 0
 
@@ -121,6 +123,21 @@ class Condition:
     def met(self) -> bool:
         """Whether the run meets the bound."""
         return self.limit.met_by(self.value)
+
+    @property
+    def name(self) -> str:
+        """The number's name."""
+        return self.number.name
+
+    @property
+    def unit(self) -> Unit:
+        """What the number is: plain (as measured), a factor, or a share."""
+        return self.number.form.unit
+
+    @property
+    def contrast(self) -> bool:
+        """Whether the number compares two quantities with no margin."""
+        return self.number.contrast
 
 
 # --- in an audit --------------------------------------------------------------------------------
@@ -184,10 +201,26 @@ NumberOrBound = Annotated[
 
 
 class Kind(StrictModel):
-    """The fields of every kind of check; a kind adds its own and defines `conditions`."""
+    """The fields of every kind of check; a kind adds its own, and what `canonical` and `made` say.
 
+    What other rooms must know of a kind, the kind says: they ask it and know no kind by name.
+    """
+
+    made: ClassVar[tuple[Number, ...]]
+    """Every number that a check of the kind may make."""
     means: ClassVar[bool] = False
     """Whether the kind is decided on the mean of the runs unless an audit says otherwise."""
+    names_places: ClassVar[bool] = False
+    """Whether its noun names coordinates and arms already."""
+    whole_course: ClassVar[bool] = False
+    """Whether it reads the whole course of its quantities."""
+    single_course: ClassVar[bool] = False
+    """Whether every series that it reads must be a single course."""
+    by_coordinate: ClassVar[bool] = True
+    """Whether its quantities are compared coordinate by coordinate, so that all have as many."""
+
+    canonical: ClassVar[CanonicalForm]
+    """What of a check decides, under frozen names: `KIND`, and the kind's own fields."""
 
     at: dict[Name, Coordinate] = Field(default_factory=dict)
     """Coordinates at which every quantity of the check is read, by axis."""
@@ -210,6 +243,30 @@ class Kind(StrictModel):
         """Whether its numbers may have either sign, as differences and exponents do."""
         return False
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The numbers that this check makes of a run, in the order of its conditions."""
+        return self.made
+
+    @property
+    def drawing(self) -> Drawing:
+        """What a figure draws: the course of the first quantity that is read in the own arm."""
+        return Drawing(next((one for one in self.quantities() if one.arm is None), None))
+
+    @property
+    def over_training(self) -> tuple[Quantity, ...]:
+        """The quantities of which more than the last observation is read."""
+        return self.quantities() if self.whole_course else ()
+
+    @property
+    def sizes(self) -> tuple[str, int] | None:
+        """The axis along which a quantity must have positive sizes, and the fewest of them."""
+        return None
+
+    def compared(self, measurement: str, names: Names) -> tuple[str, str]:
+        """Return what a page calls a number of a measurement, and what it is held against or ''."""
+        return names.noun(measurement), ""
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the conditions that one run meets or not; defined by each kind.
 
@@ -218,10 +275,15 @@ class Kind(StrictModel):
         """
         raise NotImplementedError
 
-    def ours(self) -> tuple[Sourced, ...]:
-        """Return what of the check is ours: bounds, margins, laws."""
-        parts = [one for one in (self, *self.__dict__.values()) if isinstance(one, Sourced)]
-        return tuple(one for one in parts if one.origin is Provenance.OURS)
+    def ours(self) -> list[dict[str, Any]]:
+        """Return the canonical forms of what of the check is ours: bounds, margins, laws."""
+        parts = [(getattr(self, one.attribute), one.form) for one in self.canonical.parts.values()]
+        sourced = [(self, self.canonical), *parts]
+        return [
+            plain(one, form)
+            for one, form in sourced
+            if isinstance(one, Sourced) and one.origin is Provenance.OURS
+        ]
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Return every quantity that the check reads."""
@@ -232,13 +294,13 @@ class Kind(StrictModel):
         values: Iterable[float],
         limit: Limit,
         quantity: Quantity,
-        name: str | None = None,
-        **more: Any,
+        number: Number,
+        course: tuple[float, float] | None = None,
     ) -> Condition:
         """The condition on the worst of some numbers; without a number if one of them is none."""
         numbers = [float(one) for one in values]
         worst = limit.worst(numbers) if numbers and all(map(math.isfinite, numbers)) else None
-        return Condition(name or self.name, quantity.measurement, worst, limit, **more)
+        return Condition(number, quantity.measurement, worst, limit, course)
 
     @property
     def name(self) -> str:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
+
+_END = Number("reaches", drawn=True)
+_KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD)
+_RATIO = Number("ratio", "{noun} {typical} {reference}{worst}", Form.TIMES)
+_GROWN = Number("grown", "{noun} grows by {typical}{worst}")
+_PLACE = Number(
+    "place",
+    "{noun} closes {typical} of the gap{reference}{worst}",
+    Form.PERCENT,
+    aside="{figure} of the gap",
+)
 
 
 class Reaches(OneBound):
@@ -18,6 +32,8 @@ class Reaches(OneBound):
     With `relative_to` the number is a ratio; with `grown_from` a difference; with `between` it is
     the place s = (x − null) / (ceiling − null), 0 where the null ends and 1 at the ceiling.
     """
+
+    made = (_END, _KEPT, _RATIO, _GROWN, _PLACE)
 
     kind: Literal["reaches"]
     """The kind of check."""
@@ -33,27 +49,53 @@ class Reaches(OneBound):
     """The bound that would allow nothing; left out, 1 for a ratio or a place, else 0. Halving and
     doubling act on the distance from it: state 1 for a share that must come near 1."""
 
+    canonical = ONE_BOUND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "relative_to": Part("relative_to", QUANTITY, unless=None),
+            "grown_from": Part("grown_from", QUANTITY, unless=None),
+            "between": Part("between", QUANTITY, unless=None),
+            "zero": Part("zero", unless=None),
+        }
+    )
+
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         if sum(one is not None for one in (self.relative_to, self.grown_from, self.between)) > 1:
             raise ValueError("state at most one of 'relative_to', 'grown_from' and 'between'")
         return self
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The number of the form that is stated; a growth above or below 0 is a contrast."""
+        if self.relative_to is not None:
+            own = self.relative_to.step == "first" and self.relative_to.arm is None
+            return (_KEPT if own else _RATIO,)
+        if self.grown_from is not None:
+            return (replace(_GROWN, contrast=self.limit().at == 0),)
+        return (_END if self.between is None else _PLACE,)
+
+    def compared(self, measurement: str, names: Names) -> tuple[str, str]:
+        """Return the quantity, and what it is divided by, or the ends between which it lies."""
+        noun = names.noun(measurement)
+        if self.relative_to is not None:
+            return noun, noun_of(self.relative_to, names)
+        if self.between is not None:
+            null, ceiling = (noun_of(one, names) for one in self.between)
+            return noun, f" between {null} and {ceiling}"
+        return noun, ""
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the number against its bound."""
         values = run.numbers(self.value)
-        zero, unit, name = 0.0, "plain", self.name
+        zero = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.relative_to is not None:
-                values = values / run.numbers(self.relative_to)
-                own = self.relative_to.step == "first" and self.relative_to.arm is None
-                zero, unit, name = 1.0, "factor", "kept" if own else "ratio"
+                values, zero = values / run.numbers(self.relative_to), 1.0
             elif self.grown_from is not None:
-                values, name = values - run.numbers(self.grown_from), "grown"
+                values = values - run.numbers(self.grown_from)
             elif self.between is not None:
                 null, ceiling = map(run.numbers, self.between)
-                values = (values - null) / (ceiling - null)
-                zero, unit, name = 1.0, "share", "place"
+                values, zero = (values - null) / (ceiling - null), 1.0
         limit = self.limit(zero if self.zero is None else self.zero)
-        contrast = self.grown_from is not None and limit.at == 0
-        return (self._condition(values, limit, self.value, name, contrast=contrast, unit=unit),)
+        return (self._condition(values, limit, self.value, self.numbers[0]),)

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -17,11 +18,16 @@ from reproaudit.checks.kind import (
     Side,
 )
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
 
 FEWEST_SIZES = 3
 """The fewest sizes that tell a straight line in logarithms from a bent one."""
+
+
+_EXPONENT = Number("exponent", noun="exponent")
+_BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
 
 
 class ScalesLike(Kind):
@@ -32,6 +38,7 @@ class ScalesLike(Kind):
     the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line.
     """
 
+    made = (_EXPONENT, _BEND)
     means = True
 
     kind: Literal["scales_like"]
@@ -49,6 +56,16 @@ class ScalesLike(Kind):
     origin: Provenance = Field(default=Provenance.PAPER, alias="from")
     """Where a claimed exponent and its margin come from."""
 
+    canonical = KIND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "axis": Part("axis"),
+            "exponent": Part("exponent", BOUND),
+            "within": Part("within", unless=None),
+            "bend": Part("bend", BOUND, unless=None),
+        }
+    )
+
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         if isinstance(self.exponent, Bound) == (self.within is not None):
@@ -59,6 +76,16 @@ class ScalesLike(Kind):
     def signed(self) -> bool:
         """True: an exponent may have either sign."""
         return True
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The exponent and, if asked, the distance from the power law."""
+        return (_EXPONENT,) if self.bend is None else (_EXPONENT, _BEND)
+
+    @property
+    def sizes(self) -> tuple[str, int]:
+        """The axis of sizes, and the fewest that tell a power law."""
+        return self.axis, FEWEST_SIZES
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
@@ -76,10 +103,7 @@ class ScalesLike(Kind):
             limit = self.exponent.limit()
         else:
             limit = Limit(Side.WITHIN, self.within or 0.0, self.origin, target=self.exponent)
-        found = (self._condition(slope, limit, self.value, "exponent"),)
+        found = (self._condition(slope, limit, self.value, _EXPONENT),)
         if self.bend is None:
             return found
-        return (
-            *found,
-            self._condition(bend, self.bend.limit(), self.value, "bend", unit="share"),
-        )
+        return (*found, self._condition(bend, self.bend.limit(), self.value, _BEND))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Number
 from reproaudit.declarations import Quantity
+
+_START = Number("start", "{noun} starts at {typical}{worst}", drawn=True)
+_END = Number("end", "{noun} ends at {typical}{worst}", drawn=True)
 
 
 class Separates(Kind):
@@ -15,6 +20,9 @@ class Separates(Kind):
     Two conditions, each with its bound: what is observed first (`start`), and what is observed last
     (`end`).
     """
+
+    made = (_START, _END)
+    by_coordinate = False
 
     kind: Literal["separates"]
     """The kind of check."""
@@ -27,10 +35,24 @@ class Separates(Kind):
     end: Bound
     """The bound on the last observation."""
 
+    canonical = KIND | CanonicalForm(
+        {
+            "value": Part("value", QUANTITY),
+            "start_value": Part("start_value", QUANTITY, unless=None),
+            "start": Part("start", BOUND),
+            "end": Part("end", BOUND),
+        }
+    )
+
+    @property
+    def over_training(self) -> tuple[Quantity, ...]:
+        """What is observed first."""
+        return (self.start_value or self.value,)
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the first and the last observation, each against its bound."""
         first = (self.start_value or self.value).model_copy(update={"step": "first"})
         return (
-            self._condition(run.numbers(first), self.start.limit(), first, "start"),
-            self._condition(run.numbers(self.value), self.end.limit(), self.value, "end"),
+            self._condition(run.numbers(first), self.start.limit(), first, _START),
+            self._condition(run.numbers(self.value), self.end.limit(), self.value, _END),
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import np
 from reproaudit.stats.onsets import crossing, final_value, half_change
@@ -34,6 +37,28 @@ class Wait(Sourced):
     the earlier one, only slower by the ratio of their onsets."""
 
 
+ONSET = CanonicalForm(
+    {
+        "series": Part("series", QUANTITY),
+        "crosses": Part("crosses", unless=None),
+        "least": Part("least", unless=0.25),
+    }
+)
+
+WAIT = SOURCED | CanonicalForm({"below": Part("below")})
+
+_ORDER = Number(
+    "order",
+    "{noun} comes {typical} times as late{reference}{worst}",
+    Form.ROUNDED,
+    contrast=True,
+    never="a change never comes",
+)
+_WAIT = replace(
+    _ORDER, name="wait", says="{noun} has changed {typical} times less than one clock gives{worst}"
+)
+
+
 class Stages(Kind):
     """One quantity changes before another, and the other waits for it.
 
@@ -41,6 +66,10 @@ class Stages(Kind):
     given of the later change at the earlier onset, over what was made, above 1. Both are contrasts.
     A change that never comes, or is smaller than `least`, has no onset, and the run says no.
     """
+
+    made = (_ORDER, _WAIT)
+    whole_course = True
+    single_course = True
 
     kind: Literal["stages"]
     """The kind of check."""
@@ -53,26 +82,43 @@ class Stages(Kind):
     wait: Wait | None = None
     """Whether the later quantity waits; left out, the order alone is judged."""
 
+    canonical = KIND | CanonicalForm(
+        {
+            "earlier": Part("earlier", ONSET),
+            "later": Part("later", ONSET),
+            "order": Part("order", BOUND),
+            "wait": Part("wait", WAIT, unless=None),
+        }
+    )
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The order and, if asked, the wait."""
+        return (_ORDER,) if self.wait is None else (_ORDER, _WAIT)
+
+    @property
+    def drawing(self) -> Drawing:
+        """The share of its change that each series has made."""
+        return replace(
+            super().drawing,
+            changes={"earlier": self.earlier.series, "later": self.later.series},
+        )
+
+    def compared(self, measurement: str, names: Names) -> tuple[str, str]:
+        """Return the later quantity, and the earlier one."""
+        return names.noun(measurement), f" as {names.noun(self.earlier.series.measurement)}"
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""
         early, late = _onset(run, self.earlier), _onset(run, self.later)
         ratio = late / early if early and late is not None else None
-        order = self._condition(
-            () if ratio is None else (ratio,),
-            self.order.limit(),
-            self.later.series,
-            "order",
-            contrast=True,
-            unit="factor",
-        )
+        ratios = () if ratio is None else (ratio,)
+        order = self._condition(ratios, self.order.limit(), self.later.series, _ORDER)
         if self.wait is None:
             return (order,)
         limit = Limit(Side.ABOVE, 1.0, self.wait.origin)
         waits = () if early is None or ratio is None else (self._waits(run, early, ratio),)
-        wait = self._condition(
-            waits, limit, self.later.series, "wait", contrast=True, unit="factor"
-        )
-        return order, wait
+        return order, self._condition(waits, limit, self.later.series, _WAIT)
 
     def _waits(self, run: Run, early: float, ratio: float) -> float:
         """What one clock would give of the later change at the earlier onset, over what is made."""

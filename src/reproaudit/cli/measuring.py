@@ -37,7 +37,7 @@ def run(
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
-    fresh: Annotated[bool, Option("--fresh", help="Measure again what is there.")] = False,
+    fresh: options.Fresh = False,
     salt: options.Salt = None,
     out: options.Out = None,
     fail_on: options.FailOn = None,
@@ -88,6 +88,7 @@ def multiverse(
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
+    fresh: options.Fresh = False,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -103,7 +104,7 @@ def multiverse(
     from reproaudit.running.store import Store
 
     computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
-    how = How(Catalog(audits).locate, Store(store), *computing)
+    how = How(Catalog(audits).locate, Store(store), *computing, fresh)
     (entry,) = papers_named((slug,), False, audits)
     folder = report_folder(out, store)
     ask_to_run([entry], trust)
@@ -114,6 +115,50 @@ def multiverse(
     html = [path for path in written if path.suffix == ".html"]
     present(found.model_dump(mode="json"), found.lines, as_json, written=html)
     return exit_code((), None, failed > 0)
+
+
+@app.command()
+def adopt(
+    slug: options.PaperName,
+    old: Annotated[
+        str | None, Option("--from", help="The beginning of the old code's digest.")
+    ] = None,
+    prepare: Annotated[
+        bool, Option("--prepare", help="Before a change: measure the cells with today's code.")
+    ] = False,
+    budget: options.Budget = None,
+    device: options.Device = "auto",
+    jobs: options.Jobs = None,
+    verbose: options.Verbose = False,
+    trust: options.Trust = False,
+    data_dir: options.DataDir = None,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> int:
+    """Let records of earlier code count after a change that computes the same.
+
+    Of each pair of experiment and settings a drawn cell is measured with today's code and compared,
+    bit by bit, with what the old code gives on this processor, or else with its record. What agrees
+    is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
+    """
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.commands import adopt as adopting
+    from reproaudit.commands.run import How
+    from reproaudit.running.store import Store
+
+    how = How(Catalog(audits).locate, Store(store), device, jobs, data=data_dir, verbose=verbose)
+    (entry,) = papers_named((slug,), False, audits)
+    ask_to_run([entry], trust)
+    reports = report_folder(out, store)
+    if prepare:
+        prepared = adopting.prepare(entry, entry.audit(), how, reports, budget)
+        present(prepared.data, prepared.lines, as_json)
+        return 0
+    found = adopting.adopt(entry, entry.audit(), how, reports, budget, old)
+    present(found.data, found.lines, as_json)
+    return 0
 
 
 @app.command()
@@ -134,13 +179,15 @@ def verify(
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
     from reproaudit.audit.catalog import Catalog
-    from reproaudit.commands.verify import measure_again, papers_in
+    from reproaudit.commands.verify import faults_of_adoptions, measure_again, papers_in
     from reproaudit.running.inspect import experiment_folders, inspect_store
     from reproaudit.running.store import Store
 
     catalog, kept = Catalog(audits), Store(store or Path("runs"))
     papers = papers_in(kept, slugs or ())
     faults = list(inspect_store(kept, papers, repair=repair))
+    if not faults:  # a damaged list of records is named already, and nothing else can be read
+        faults += faults_of_adoptions(catalog, papers, kept)
     again = []
     if recompute:
         ask_to_run([catalog[one] for one in papers if one in catalog.entries], trust)

@@ -157,6 +157,7 @@ Budget = Annotated[
     parsed("--budget", parse_duration, "TIME", "Start nothing more after 90s, 10m, 1.5h."),
 ]
 Trust = Annotated[bool, Option("--trust", help="Run code that does not come with reproaudit.")]
+Fresh = Annotated[bool, Option("--fresh", help="Measure again what is there.")]
 Verbose = Annotated[
     bool, Option("--verbose", help="Print every detail, and tracebacks of cells that failed.")
 ]

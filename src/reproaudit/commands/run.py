@@ -16,7 +16,7 @@ from reproaudit import results
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.paper_module import Module
-from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
 from reproaudit.commands.output import say
@@ -25,6 +25,7 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
+from reproaudit.running.adoptions import read_adoptions
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device
 from reproaudit.running.events import MayStart, Summary
@@ -88,6 +89,7 @@ class How:
         papers: Papers,
         tier: TierName,
         may_start: MayStart = lambda _cell: True,
+        left_out: Iterable[Cell] = (),
     ) -> Summary:
         """Run the cells of papers that have no record, with live progress, as `run_cells` does.
 
@@ -117,6 +119,10 @@ class How:
                 declared=declared,
                 executor=self.executor(),
                 may_start=may_start,
+                left_out=left_out,
+                adoptions={
+                    entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers
+                },
             )
 
 
@@ -147,7 +153,8 @@ def run_and_judge(
         for entry, audit in papers:
             results.begin(entry, audit, how.store.root)
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
-    summary = how.run(cells, papers, tier)
+    left_out = [cell for _, audit in papers for cell in _left_out(audit, tier, how.store)]
+    summary = how.run(cells, papers, tier, left_out=left_out)
     cards = []
     for entry, audit in papers:
         planned = summary.planned[entry.slug]
@@ -160,6 +167,21 @@ def run_and_judge(
     return cards, summary.failed
 
 
+def _left_out(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
+    """The cells that a run leaves out and whose records, if there are any, it judges.
+
+    Those of alternatives, and at the paper tier all of the quick one: planned, they are judged on
+    the data of today.
+    """
+    tiers: tuple[TierName, ...] = ("quick", "paper") if tier == "paper" else (tier,)
+    for one in tiers:
+        kept = stored_tier(audit, one)
+        if one != tier and any(store.files(audit.paper.slug, kept)):
+            yield from cells_of_tier(audit, one)
+        if any(store.files(audit.paper.slug, varied_tier(kept))):
+            yield from cells_of_alternatives(audit, one)
+
+
 def run_multiverse(
     entry: Entry, audit: Audit, tier: TierName, how: How, budget: float | None
 ) -> tuple[Scorecard, int]:
@@ -170,7 +192,9 @@ def run_multiverse(
     """
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
     until = math.inf if budget is None else time.monotonic() + budget
-    summary = how.run(cells, [(entry, audit)], tier, lambda _cell: time.monotonic() < until)
+    left_out = _left_out(audit, tier, how.store)
+    papers = [(entry, audit)]
+    summary = how.run(cells, papers, tier, lambda _cell: time.monotonic() < until, left_out)
     return scorecard_of_store(entry, audit, tier, how.store), summary.failed
 
 

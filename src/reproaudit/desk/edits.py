@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from reproaudit.audit.model import (
     VariableName,
     version_of,
 )
-from reproaudit.audit.plan import arms_of
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 
 Signed = TypeVar("Signed", Review, SignOff)
@@ -27,22 +27,70 @@ Signed = TypeVar("Signed", Review, SignOff)
 DISPUTABLE = ("claim", "arm", "source")
 """The words that name what can be disputed; a claim's dispute covers its bound."""
 
+SIGN_OFF = "sign-off"
+"""The item of the desk's page that signs a version off."""
+
 EXAMPLES = "Examples: 'Dataset Splits=disagree: REASON', 'claim ID=dispute: REASON'."
 
 
-def subjects(audit: Audit) -> dict[str, list[str]]:
-    """Return the names of what can be disputed, by kind."""
-    own = [
-        f"{experiment}.{name}"
+def subjects(audit: Audit) -> dict[str, dict[str, list[StrictModel]]]:
+    """Return what can be disputed: what the audit states, by kind and name."""
+    arms: dict[str, list[StrictModel]] = {name: [one] for name, one in audit.arms.items()}
+    for _, arm in (arm for claim in audit.claims for arm in claim.arms()):
+        if not isinstance(arm, str):
+            arms.setdefault(arm.name, []).append(arm)
+    own = {
+        f"{experiment}.{name}": setting
         for experiment, one in audit.experiments.items()
-        for name in one.settings
-    ]
-    arms = [arm.name for claim in audit.claims for arm in arms_of(audit, claim)]
-    return {
-        "claim": [one.id for one in audit.claims],
-        "arm": list(dict.fromkeys([*audit.arms, *arms])),
-        "source": [*audit.settings, *own],
+        for name, setting in one.settings.items()
     }
+    settings = {**audit.settings, **own}
+    return {
+        "claim": {one.id: [one] for one in audit.claims},
+        "arm": arms,
+        "source": {name: [one] for name, one in settings.items()},
+    }
+
+
+def item_of(one: Dispute) -> str:
+    """Return what a dispute is about, as orders and pages name it: ``claim ID``."""
+    return next(f"{kind} {name}" for kind in DISPUTABLE if (name := getattr(one, kind)))
+
+
+def stated(audit: Audit, item: str) -> list[StrictModel]:
+    """Return what the audit states of an item of the desk's page; nothing if it has no such item.
+
+    Args:
+        audit: the audit; all of it is what a sign-off is about.
+        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, or the sign-off.
+    """
+    if item == SIGN_OFF:
+        return [audit]
+    kind, _, name = item.partition(" ")
+    of_kind: Mapping[str, list[StrictModel]] = subjects(audit).get(kind, {})
+    return [one for one in audit.variables if one.name == item] or of_kind.get(name, [])
+
+
+def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[StrictModel]:
+    """Return what a review file says of an item, as far as the reviewer may see it.
+
+    Args:
+        reviews: what the file says.
+        item: as of `stated`.
+        reviewer: who reviews.
+        blind: whether others' decisions are hidden until the reviewer's own.
+    """
+    if item == SIGN_OFF:
+        decided = [one for entries in reviews.variables.values() for one in entries]
+        return [
+            *(one for one in decided if one.reviewer == reviewer),
+            *(one for one in reviews.sign_offs if one.reviewer == reviewer),
+        ]
+    if item in set(VariableName):
+        decisions = reviews.variables.get(VariableName(item), ())
+        own = [one for one in decisions if one.reviewer == reviewer]
+        return own if blind and not own else decisions
+    return [one for one in reviews.disputes if item_of(one) == item]
 
 
 def with_decision(
@@ -76,31 +124,35 @@ def withdraw_decision(reviews: Reviews, name: VariableName, reviewer: str) -> Re
 
 
 def dispute(
-    reviews: Reviews, kind: str, name: str, reviewer: str, reason: str, today: date
+    reviews: Reviews, audit: Audit, item: str, reviewer: str, reason: str, today: date
 ) -> Reviews:
     """Return the reviews with the reviewer's dispute, in place of an earlier one of the same.
 
     Raises:
-        UsageError: if no reason is given.
+        UsageError: if the audit has no such item, or no reason is given.
     """
+    kind, _, name = item.partition(" ")
+    if name not in (known := subjects(audit)[kind]):
+        raise UsageError(f"no {kind} '{name}'. {did_you_mean(name, known)}")
     if not (reason := _readable(reason)):
         raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
     about = {kind: name}
     entry = Dispute(**about, reviewer=reviewer, reason=reason, as_of=today)
-    left = [one for one in reviews.disputes if not _is(one, kind, name, reviewer)]
+    left = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, reviewer)]
     return reviews.model_copy(update={"disputes": (*left, entry)})
 
 
-def withdraw_dispute(reviews: Reviews, kind: str, name: str, reviewer: str) -> Reviews:
-    """Return the reviews without the reviewer's dispute.
+def withdraw_dispute(reviews: Reviews, item: str, reviewer: str) -> Reviews:
+    """Return the reviews without the reviewer's dispute, whether the audit has the item or not.
 
     Raises:
         UsageError: if there is none.
     """
-    left = tuple(one for one in reviews.disputes if not _is(one, kind, name, reviewer))
-    if left == reviews.disputes:
-        raise UsageError(f"{reviewer} disputes no such thing.")
-    return reviews.model_copy(update={"disputes": left})
+    own = [item_of(one) for one in reviews.disputes if one.reviewer == reviewer]
+    if item not in own:
+        raise UsageError(f"{reviewer} disputes no such thing. {did_you_mean(item, own)}".rstrip())
+    left = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, reviewer)]
+    return reviews.model_copy(update={"disputes": tuple(left)})
 
 
 def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: date) -> Reviews:
@@ -114,6 +166,19 @@ def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: d
         raise UsageError(f"no finding or claim '{to}'. {did_you_mean(to, known)}")
     entry = Response(to=to, by=by, statement=_readable(text), as_of=today)
     return reviews.model_copy(update={"responses": (*reviews.responses, entry)})
+
+
+def withdraw_answers(reviews: Reviews, to: str, by: str) -> Reviews:
+    """Return the reviews without somebody's answers, whether the audit has what they are to or not.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    own = [one.to for one in reviews.responses if one.by == by]
+    if to not in own:
+        raise UsageError(f"{by} has answered no such thing. {did_you_mean(to, own)}".rstrip())
+    left = [one for one in reviews.responses if (one.to, one.by) != (to, by)]
+    return reviews.model_copy(update={"responses": tuple(left)})
 
 
 def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Reviews:
@@ -141,29 +206,30 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
     """Return the reviews after one `--set 'WHAT=WORD: TEXT'`.
 
     ``Dataset Splits=disagree: REASON``, ``claim ID=dispute: REASON``, ``arm NAME=…``,
-    ``source SETTING=…``, any of these with ``withdraw``, and ``answer ID=TEXT``.
+    ``source SETTING=…``, ``answer ID=TEXT``, and any of these with ``withdraw``, also where the
+    audit no longer has what was disputed or answered.
 
     Raises:
         UsageError: if the order is not of this form, or names what the audit does not have.
     """
-    subject, _, said = (part.strip() for part in order.partition("="))
-    if not subject or not said:
+    subject, _, words = (part.strip() for part in order.partition("="))
+    if not subject or not words:
         raise UsageError(f"--set '{order}': expected WHAT=WORD: TEXT. {EXAMPLES}")
     kind, _, name = (part.strip() for part in subject.partition(" "))
-    word, _, text = (part.strip() for part in said.partition(":"))
+    word, _, text = (part.strip() for part in words.partition(":"))
     try:
         if kind == "answer":
-            return answer(reviews, audit, name, reviewer, said, today)
+            if words == "withdraw":
+                return withdraw_answers(reviews, name, reviewer)
+            return answer(reviews, audit, name, reviewer, words, today)
         if kind in DISPUTABLE:
-            known = subjects(audit)[kind]
-            if name not in known:
-                raise UsageError(f"no {kind} '{name}'. {did_you_mean(name, known)}")
-            if said == "withdraw":
-                return withdraw_dispute(reviews, kind, name, reviewer)
+            item = f"{kind} {name}"
+            if words == "withdraw":
+                return withdraw_dispute(reviews, item, reviewer)
             reason = text if word.lower() == "dispute" else ""
-            return dispute(reviews, kind, name, reviewer, reason, today)
+            return dispute(reviews, audit, item, reviewer, reason, today)
         variable = _variable(subject)
-        if said == "withdraw":
+        if words == "withdraw":
             return withdraw_decision(reviews, variable, reviewer)
         return with_decision(reviews, variable, reviewer, word, text, today)
     except UsageError as error:
@@ -192,7 +258,3 @@ def _replaced(entries: Sequence[Signed], entry: Signed) -> tuple[Signed, ...]:
     if entry.reviewer not in [one.reviewer for one in entries]:
         return tuple(entries) + (entry,)  # noqa: RUF005 (mypy)
     return tuple(entry if one.reviewer == entry.reviewer else one for one in entries)
-
-
-def _is(one: Dispute, kind: str, name: str, reviewer: str) -> bool:
-    return getattr(one, kind) == name and one.reviewer == reviewer

@@ -6,7 +6,6 @@ cookie, and long bodies are refused before anything is read or written.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from http.cookies import CookieError, SimpleCookie
 
@@ -17,9 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 64 * 1024
 """The largest body of a request; a reason has a few hundred bytes."""
-
-BODY_TIMEOUT = 10.0
-"""Seconds in which a body must have come."""
 
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
@@ -113,24 +109,20 @@ class Guard:
 
 
 async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
-    """The body of a request, or the answer to one that is too long or too slow."""
+    """The body of a request, or the answer to one that is too long."""
     too_long = _refusal(413, f"Expected at most {LARGEST_BODY} bytes.")
     stated = headers.get("content-length", "0")
     if not stated.isdecimal() or len(stated) > 9 or int(stated) > LARGEST_BODY:
         return b"", too_long
     body, more = b"", True
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT):
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return b"", _refusal(400, "The request broke off.")
-                body += message.get("body", b"")
-                more = message.get("more_body", False)
-                if len(body) > LARGEST_BODY:
-                    return b"", too_long
-    except TimeoutError:
-        return b"", _refusal(408, "The request took too long.")
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"", _refusal(400, "The request broke off.")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > LARGEST_BODY:
+            return b"", too_long
     return body, None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from urllib.parse import parse_qs, quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from reproaudit.audit.model import ReviewDecision, Reviews, VariableName, version_of
+from reproaudit.audit.model import Audit, Dispute, ReviewDecision, Reviews, VariableName, version_of
 from reproaudit.desk import edits
 from reproaudit.desk.saving import read_version
-from reproaudit.desk.session import DeskSession, StaleError, stamp_of
+from reproaudit.desk.session import DeskSession, StaleError
 from reproaudit.errors import AuditError
 from reproaudit.report.html import STYLE
 from reproaudit.report.numbers import setting_value
@@ -25,11 +25,6 @@ from reproaudit.report.printable import printable
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<path d="M2 9l4 4 8-10" fill="none" stroke="#0b57a4" stroke-width="3"/></svg>'
-)
-
-STALE = (
-    "Not saved: this item was changed in the file after you opened it. The page shows what the "
-    "file says now, with your words still in the form. Save again to put them there."
 )
 
 
@@ -45,17 +40,18 @@ def application(session: DeskSession) -> Starlette:
             form = {name: value[-1] for name, value in parse_qs(text, max_num_fields=20).items()}
         except ValueError:
             return PlainTextResponse("Expected a form of this page.\n", 400)
-        item = form.get("item", "")
+        request.state.typed = form.get("reason", "")
+        item, stamp = form.get("item", ""), form.get("stamp", "")
         try:
             if item == "undo":
-                session.undo()
+                session.undo(stamp)
             else:
-                words, change = _act(session, item, form)
-                session.edit(words, item, form.get("stamp", ""), change)
-        except StaleError:
-            return _page(session, error=STALE, typed=form, status=409)
+                words, change = _act(session.reviewer, item, form)
+                session.edit(words, item, stamp, change)
+        except StaleError as error:
+            return _page(session, 409, str(error), error.change, form)
         except AuditError as error:
-            return _page(session, error=str(error), typed=form, status=422)
+            return _page(session, 422, str(error), typed=form)
         return RedirectResponse(f"/#{quote(item)}", 303)
 
     async def style(_request: Request) -> Response:
@@ -67,8 +63,10 @@ def application(session: DeskSession) -> Starlette:
     async def icon(_request: Request) -> Response:
         return Response(ICON, media_type="image/svg+xml")
 
-    async def faulty(_request: Request, error: Exception) -> Response:
-        return PlainTextResponse(f"{error}\n\nThen load this page again.\n", 409)
+    async def faulty(request: Request, error: Exception) -> Response:
+        typed = getattr(request.state, "typed", "")
+        kept = f"\nYou typed, and it was not saved:\n\n{typed}\n" if typed else ""
+        return PlainTextResponse(f"{error}\n\nThen load this page again.\n{kept}", 409)
 
     return Starlette(
         exception_handlers={AuditError: faulty},
@@ -82,51 +80,50 @@ def application(session: DeskSession) -> Starlette:
 
 
 def _act(
-    session: DeskSession, item: str, form: dict[str, str]
-) -> tuple[str, Callable[[Reviews], Reviews]]:
+    who: str, item: str, form: dict[str, str]
+) -> tuple[str, Callable[[Reviews, Audit], Reviews]]:
     """What a form does, in words, and the edit."""
-    who, today, reason = session.reviewer, date.today(), form.get("reason", "")
+    today, reason = date.today(), form.get("reason", "")
     taken_back = form.get("act") == "withdraw"
     if item in set(VariableName):
         name = VariableName(item)
         if taken_back:
-            return f"no decision on {name}", lambda r: edits.withdraw_decision(r, name, who)
+            return f"no decision on {name}", lambda r, _: edits.withdraw_decision(r, name, who)
         decision = form.get("decision", "")
         return (
             f"{decision.replace('_', ' ')} on {name}",
-            lambda r: edits.with_decision(r, name, who, decision, reason, today),
+            lambda r, _: edits.with_decision(r, name, who, decision, reason, today),
         )
-    audit = session.audit
-    if item == "sign-off":
-        return "signed off", lambda r: edits.sign_off(r, audit, who, today)
+    if item == edits.SIGN_OFF:
+        return "signed off", lambda r, audit: edits.sign_off(r, audit, who, today)
     kind, _, name_of = item.partition(" ")
-    if name_of not in edits.subjects(audit).get(kind, ()):
-        raise AuditError("The audit has no such item any more.")
+    if kind not in edits.DISPUTABLE:
+        raise AuditError("The page has no such item.")
     if taken_back:
-        return f"no dispute of {name_of}", lambda r: edits.withdraw_dispute(r, kind, name_of, who)
+        return f"no dispute of {name_of}", lambda r, _: edits.withdraw_dispute(r, item, who)
     return (
         f"dispute of {name_of}",
-        lambda r: edits.dispute(r, kind, name_of, who, reason, today),
+        lambda r, audit: edits.dispute(r, audit, item, who, reason, today),
     )
 
 
 def _page(
-    session: DeskSession, error: str = "", typed: dict[str, str] | None = None, status: int = 200
+    session: DeskSession,
+    status: int = 200,
+    error: str = "",
+    change: str = "",
+    typed: dict[str, str] | None = None,
 ) -> Response:
     audit, reviews, who = session.audit, read_version(session.file).reviews, session.reviewer
     notice, session.notice = session.notice, ""
-    undecided = edits.undecided(reviews, who)
-    shown = {"item": "", "decision": "", "reason": "", **(typed or {})}
+    typed = {"item": "", "decision": "", "reason": "", **(typed or {})}
+    own = {edits.item_of(one): one.reason for one in reviews.disputes if one.reviewer == who}
+    gone = [item for item in own if not edits.stated(audit, item)]
+    has_form = bool(edits.stated(audit, typed["item"]))
 
-    def own_dispute(item: str) -> str:
-        kind, _, name = item.partition(" ")
-        own = [d for d in reviews.disputes if getattr(d, kind) == name and d.reviewer == who]
-        return own[0].reason if own else ""
-
-    def others(item: str) -> list[tuple[str, str]]:
-        kind, _, name = item.partition(" ")
-        found = [d for d in reviews.disputes if getattr(d, kind) == name and d.reviewer != who]
-        return [(d.reviewer, d.reason) for d in found]
+    def others(item: str) -> list[Dispute]:
+        disputes = [one for one in reviews.disputes if edits.item_of(one) == item]
+        return [one for one in disputes if one.reviewer != who]
 
     html = (
         _templates()
@@ -136,14 +133,19 @@ def _page(
             reviewer=who,
             notice=notice,
             error=error,
-            typed=shown,
+            change=change,
+            typed=typed,
+            typed_without_form="" if has_form else typed["reason"],
             last=session.last,
-            undecided=undecided,
-            decisions={v.name: reviews.variables.get(v.name, ()) for v in audit.variables},
-            hidden=lambda name: session.blind and name.value in undecided,
-            own_dispute=own_dispute,
+            undecided=edits.undecided(reviews, who),
+            decisions={
+                one.name: edits.said(reviews, one.name, who, session.blind)
+                for one in audit.variables
+            },
+            own_disputes=own,
             others=others,
-            stamp=lambda item: stamp_of(reviews, item),
+            gone=gone,
+            stamp=partial(session.stamp, audit, reviews),
             words=[one.value for one in ReviewDecision],
             signed=any(
                 s.reviewer == who and s.version == version_of(audit) for s in reviews.sign_offs

@@ -1,13 +1,14 @@
-"""Reading and saving a review file: whole or not at all, and never over somebody else's change."""
+"""Reading and saving a review file: whole or not at all, and never over somebody else's change.
+
+What is written follows from what was read under the same lock, so that no save is lost between
+programs that save.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import fcntl
-import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -17,17 +18,15 @@ import yaml
 
 from reproaudit.audit import REVIEW_FILE
 from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.audit.loading import load_audit, load_reviews
+from reproaudit.audit.document import read_file
+from reproaudit.audit.faults import Faults
+from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
 from reproaudit.audit.model import Reviews
 from reproaudit.desk.edits import carry_out, sign_off
-from reproaudit.errors import AuditError, UsageError
-from reproaudit.running.files import write_whole
+from reproaudit.errors import SpecError, UsageError
+from reproaudit.running.files import locked, write_whole
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
-
-
-class ChangedError(AuditError):
-    """The file was changed by something else since it was read."""
 
 
 def files_to_review(entry: Entry) -> tuple[Path, Path]:
@@ -67,46 +66,47 @@ class Version:
     text: str
     reviews: Reviews
 
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of the text, 64 hexadecimal digits."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
 
 def read_version(path: Path) -> Version:
-    """Read a review file; an empty version where there is none.
+    """Read a review file, once; an empty version where there is none.
 
     Raises:
         SpecError: if it has faults.
     """
-    reviews = load_reviews(path)
-    return Version(path, _text_of(path), reviews)
+    if not path.exists():
+        return Version(path, "", Reviews())
+    faults = Faults(str(path))
+    text = read_file(path, MAX_AUDIT_BYTES, faults)
+    if text is None:
+        raise SpecError("\n".join(map(str, faults.in_order())))
+    return Version(path, text, load_reviews(path, text=text))
 
 
-def save(before: Version, reviews: Reviews) -> Version:
-    """Save what a review file is to say, in place of the version that it was made from.
+def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Version, Version]:
+    """Save what an edit makes of a review file; nobody else saves between reading and writing.
+
+    A symbolic link stays a link: the file behind it is replaced.
+
+    Args:
+        path: the file.
+        edit: what the file is to say, from what it says.
 
     Returns:
-        The version that the file holds now; the same one if nothing changed.
+        What the file said, and what it says now; the same version if nothing changed.
 
     Raises:
-        ChangedError: if the file no longer holds the version before.
-        AuditError: if it cannot be written.
+        SpecError: if the file has faults.
+        StoreError, TechnicalError: if it cannot be written.
     """
-    if reviews == before.reviews:
-        return before
-    text = written(reviews)
-    try:
-        with _locked(before.path):
-            if _text_of(before.path) != before.text:
-                raise ChangedError(
-                    f"{before.path}: was changed by something else since it was read; nothing was "
-                    "saved. Look at the change, and repeat the command."
-                )
-            write_whole(before.path, text.encode(), durable=True)
-    except OSError as error:
-        raise AuditError(f"cannot write {before.path}: {error.strerror or error}.") from error
-    return Version(before.path, text, reviews)
+    file = Path(os.path.realpath(path))
+    with locked(file.parent):
+        before = read_version(file)
+        reviews = edit(before.reviews)
+        if reviews == before.reviews:
+            return before, before
+        after = Version(file, written(reviews), reviews)
+        write_whole(file, after.text, durable=True)
+    return before, after
 
 
 def written(reviews: Reviews) -> str:
@@ -152,28 +152,11 @@ def review_audit(
         UsageError: if an order cannot be carried out.
         SpecError: if the audit or the review file has faults.
     """
-    audit, before, today = load_audit(audit_file), read_version(file), date.today()
-    reviews = before.reviews
-    for order in orders:
-        reviews = carry_out(reviews, audit, order, reviewer, today)
-    if sign:
-        reviews = sign_off(reviews, audit, reviewer, today)
-    return difference(before, save(before, reviews))
+    audit, today = load_audit(audit_file), date.today()
 
+    def carried_out(reviews: Reviews) -> Reviews:
+        for order in orders:
+            reviews = carry_out(reviews, audit, order, reviewer, today)
+        return sign_off(reviews, audit, reviewer, today) if sign else reviews
 
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of the folder, so that two reviewers' programs save after each other."""
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+    return difference(*save(file, carried_out))

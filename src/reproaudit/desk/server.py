@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reproaudit.desk.guard import Guard
 from reproaudit.desk.page import application
@@ -14,6 +16,9 @@ from reproaudit.desk.session import DeskSession
 from reproaudit.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
+
+ANSWERED_WITHIN = 30.0
+"""Seconds in which a connection, and each request after an answer, must be answered."""
 
 
 def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> None:
@@ -35,6 +40,31 @@ def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> 
             server.run(sockets=[sock])
 
 
+class TimedConnection(H11Protocol):
+    """A connection that is cut off if its next request does not come, or its answer is not taken.
+
+    So connections that somebody opens and forgets do not use up those that a desk may have.
+    """
+
+    _limit: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Starts the time."""
+        super().connection_made(transport)
+        self._limit = self.loop.call_later(ANSWERED_WITHIN, transport.abort)
+
+    def on_response_complete(self) -> None:
+        """Starts the time of the next request."""
+        self._limit.cancel()
+        self._limit = self.loop.call_later(ANSWERED_WITHIN, self.transport.abort)
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends the time."""
+        self._limit.cancel()
+        super().connection_lost(exc)
+
+
 def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Server, str]:
     """A server of a session on a socket, and the address that lets one browser in."""
     guard = Guard(application(session), sock.getsockname()[1])
@@ -47,7 +77,7 @@ def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Serv
         lifespan="off",
         ws="none",
         loop="asyncio",
-        http="h11",
+        http=TimedConnection,
         limit_concurrency=64,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=3,

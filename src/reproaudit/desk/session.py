@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import Audit, Reviews, VariableName
-from reproaudit.desk.saving import Version, read_version, save
+from reproaudit.audit.model import Audit, Reviews
+from reproaudit.declarations import StrictModel
+from reproaudit.desk.edits import said, stated
+from reproaudit.desk.saving import Version, save, written
+
+STALE = "Not saved: what this form is about has changed since you opened the page."
+"""What the reviewer reads first of a form that is refused."""
 
 
 class StaleError(Exception):
-    """The item that a form showed has changed in the file since."""
+    """What a form was made from is no longer so; nothing was saved.
+
+    Attributes:
+        change: the lines that are gone, after ``-``, and those that are new, after ``+``.
+    """
+
+    def __init__(self, words: str, change: str = "") -> None:
+        super().__init__(words)
+        self.change = change
+
+
+@dataclass(frozen=True)
+class Step:
+    """An edit that can be taken back.
+
+    Attributes:
+        stamp: what the form that takes it back carries.
+        words: what the edit did, for the reviewer.
+        before: the file before it.
+        after: the file after it.
+    """
+
+    stamp: str
+    words: str
+    before: Version
+    after: Version
 
 
 @dataclass
@@ -33,7 +69,9 @@ class DeskSession:
     reviewer: str
     blind: bool
     notice: str = ""
-    _steps: list[tuple[str, Version, Version]] = field(default_factory=list)
+    _steps: list[Step] = field(default_factory=list)
+    _numbers: count[int] = field(default_factory=count)
+    _shown: dict[str, Any] = field(default_factory=dict)
 
     @property
     def audit(self) -> Audit:
@@ -41,54 +79,85 @@ class DeskSession:
         return load_audit(self.audit_file)
 
     @property
-    def last(self) -> str:
-        """What the last edit did that can be taken back; empty if there is none."""
-        return self._steps[-1][0] if self._steps else ""
+    def last(self) -> Step | None:
+        """The last edit that can be taken back."""
+        return self._steps[-1] if self._steps else None
 
-    def edit(self, words: str, item: str, stamp: str, change: Callable[[Reviews], Reviews]) -> None:
+    def stamp(self, audit: Audit, reviews: Reviews, item: str) -> str:
+        """Return the stamp of what a form shows and changes; see `reproaudit.desk.edits.stated`."""
+        found = {
+            "audit": _as_data(stated(audit, item)),
+            "reviews": _as_data(said(reviews, item, self.reviewer, self.blind)),
+        }
+        stamp = hashlib.sha256(json.dumps(found).encode()).hexdigest()[:24]
+        self._shown[stamp] = found
+        return stamp
+
+    def edit(
+        self, words: str, item: str, stamp: str, change: Callable[[Reviews, Audit], Reviews]
+    ) -> None:
         """Make one edit in the present version and save it.
 
         Args:
             words: what the edit does, for the reviewer.
-            item: what it is about; see `stamp_of`.
-            stamp: the stamp of the item that the form showed.
+            item: what it is about.
+            stamp: the stamp that the form carries.
             change: the edit.
 
         Raises:
-            StaleError: if the item has changed since the form was shown.
+            StaleError: if the audit or the reviews say something else than when the form was made.
             AuditError: if the edit is refused or cannot be saved.
         """
-        before = read_version(self.file)
-        if stamp_of(before.reviews, item) != stamp:
-            raise StaleError
-        after = save(before, change(before.reviews))
+        audit = self.audit
+
+        def checked(reviews: Reviews) -> Reviews:
+            now = self.stamp(audit, reviews, item)
+            if now != stamp:
+                was = self._shown.get(stamp, self._shown[now])
+                raise StaleError(STALE, _changed_lines(_as_yaml(was), _as_yaml(self._shown[now])))
+            return change(reviews, audit)
+
+        before, after = save(self.file, checked)
         self.notice = "Nothing to change."
         if after is not before:
-            self._steps.append((words, before, after))
+            self._steps.append(Step(str(next(self._numbers)), words, before, after))
             self.notice = f"Saved: {words}."
 
-    def undo(self) -> None:
-        """Take the last edit back, if the file still is what that edit made of it."""
-        if not self._steps:
-            self.notice = "Nothing to take back."
-            return
-        words, before, after = self._steps[-1]
-        present = read_version(self.file)
-        if present.digest != after.digest:
-            self.notice = "Not taken back: the file has been changed elsewhere since."
-            return
-        save(present, before.reviews)
+    def undo(self, stamp: str) -> None:
+        """Take the last edit back.
+
+        Args:
+            stamp: that of the step that the form names.
+
+        Raises:
+            StaleError: if another edit is the last by now, or the file has changed since.
+            AuditError: if it cannot be saved.
+        """
+        last = self.last
+        if last is None:
+            raise StaleError("Nothing to take back: it was taken back already.")
+        if last.stamp != stamp:
+            raise StaleError(f"Not taken back: your last act is another by now: {last.words}.")
+
+        def taken_back(reviews: Reviews) -> Reviews:
+            if reviews != last.after.reviews:
+                change = _changed_lines(last.after.text, written(reviews))
+                raise StaleError("Not taken back: the file has changed since.", change)
+            return last.before.reviews
+
+        save(self.file, taken_back)
         self._steps.pop()
-        self.notice = f"Taken back: {words}."
+        self.notice = f"Taken back: {last.words}."
 
 
-def stamp_of(reviews: Reviews, item: str) -> str:
-    """Return a stamp of everything that a review file says of a variable or another item."""
-    if item in set(VariableName):
-        shown: object = reviews.variables.get(VariableName(item), ())
-    elif item == "sign-off":
-        shown = reviews.sign_offs
-    else:
-        kind, _, name = item.partition(" ")
-        shown = [one for one in reviews.disputes if getattr(one, kind) == name]
-    return hashlib.sha256(repr(shown).encode()).hexdigest()[:24]
+def _as_data(models: Sequence[StrictModel]) -> list[Any]:
+    return [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in models]
+
+
+def _as_yaml(data: object) -> str:
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _changed_lines(was: str, now: str) -> str:
+    lines = difflib.unified_diff(was.splitlines(), now.splitlines(), n=0, lineterm="")
+    return "\n".join(line for line in list(lines)[2:] if not line.startswith("@@"))

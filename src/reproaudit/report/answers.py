@@ -1,13 +1,15 @@
 """From records to a scorecard: which are judged, by what history, and what made them.
 
 A run judges exactly the records that its own plan names. A report judges those of today's code and
-versions, else the group that has most of the planned cells. The records that came with a report are
-judged whole: whoever shipped them drew their seeds.
+versions, else the group that has most of the planned cells, on the data of the last run. The
+records that came with a report are judged whole: whoever shipped them drew their seeds. Nothing is
+judged along other coordinates than it was measured along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,15 +19,18 @@ from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_t
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission
+from reproaudit.errors import SpecError
 from reproaudit.folders import scratch_folder
-from reproaudit.judge import History, Records, index_records, judge
+from reproaudit.judge import History, index_records, judge
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.scorecard import scorecard_of
 from reproaudit.results import history_of
-from reproaudit.running.groups import Chosen, TierKey, choose, group_of, planned_only, todays_groups
+from reproaudit.running.adoptions import Adoptions, read_adoptions
+from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
+from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
-from reproaudit.verdict import Made, Scorecard
+from reproaudit.verdict import LeftOut, Made, Scorecard
 
 
 def has_records(store: Store, slug: str, tier: str) -> bool:
@@ -54,39 +59,59 @@ def scorecard_of_store(
 
     Raises:
         StoreError: on a file that is no record and may be a planned one.
+        SpecError: if the audit declares other coordinates than the records have.
     """
     damaged: list[DamagedError] = []
     if planned is not None:
-        chosen = _of_run(entry.slug, stored_tier(audit, tier), store, planned, damaged.append)
+        chosen = _of_run(entry, stored_tier(audit, tier), store, planned, damaged.append)
     else:
         chosen = _of_store(entry, audit, tier, store, wanted)
-    made = _made(chosen, damaged=len(damaged))
+    chosen = _of_todays_axes(audit, tier, chosen, store)
     lower = _quick(entry, audit, tier, store)
-    return _judged(entry, audit, tier, chosen, store.root, made, lower)
+    return _judged(entry, audit, tier, chosen, store.root, lower, Made(damaged=len(damaged)))
 
 
-def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Records | None:
+def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
     """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
     if tier != "paper":
-        return None
-    return index_records(_of_store(entry, audit, "quick", store, None).records.values()) or None
+        return Chosen()
+    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store, None), store)
+
+
+def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:
+    """The chosen records without those whose coordinates the audit now declares otherwise.
+
+    Raises:
+        SpecError: if these are the tier's own, and no alternatives or smaller runs.
+    """
+    kept = read_axes(axes_file(store.root, audit.paper.slug))
+    declared = {name: audit.measurements_of(name) for name in audit.experiments}
+    changed: Counter[ChangedAxes] = Counter()
+    records = {}
+    for key, one in chosen.records.items():
+        found = list(changed_axes(one, declared.get(one.experiment, {}), kept))
+        changed.update(found)
+        if not found:
+            records[key] = one
+    own = stored_tier(audit, tier)
+    if refused := [one.line(count) for one, count in changed.items() if one.tier == own]:
+        raise SpecError("\n".join(refused))
+    return replace(chosen, records=records, changed=changed)
 
 
 def _of_run(
-    slug: str,
+    entry: Entry,
     kept: str,
     store: Store,
     planned: Mapping[TierKey, str],
     on_damage: Callable[[DamagedError], None],
 ) -> Chosen:
-    """The records that a run planned, and alternatives of the same code."""
-    own = planned_only(store.records(slug, kept, only=frozenset(planned.values())), planned)
-    varied = {
-        (one.tier, one.key): one
-        for one in store.records(slug, varied_tier(kept), on_damage)
-        if group_of(one) == own.group
-    }
-    return Chosen({**varied, **own.records}, own.group, of_today=True)
+    """The records that a run planned: its own, and those of alternatives."""
+    only = frozenset(planned.values())
+    own = store.records(entry.slug, kept, only=only)
+    varied = store.records(entry.slug, varied_tier(kept), on_damage, only)
+    adoptions = read_adoptions(entry, store.root)
+    return planned_only(store.in_order([*own, *varied]), planned, adoptions)
 
 
 def _of_store(
@@ -95,10 +120,12 @@ def _of_store(
     """The planned records and alternatives of one group: the wanted one, today's, the fullest."""
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
-    records = [one for place in places for one in store.records(entry.slug, place)]
+    records = store.in_order(one for it in places for one in store.records(entry.slug, it))
     cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(cell.tier, cell.key) for cell in cells}
-    chosen = choose(records, keys, todays_groups(entry.code), wanted)
+    adoptions = read_adoptions(entry, store.root)
+    today = todays_groups(entry.code)
+    chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
     return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
 
 
@@ -107,31 +134,21 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
 
     Raises:
         StoreError: if the archive is damaged.
+        SpecError: if the audit declares other coordinates than the records have.
     """
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
-        records = [one for place in places for one in store.records(entry.slug, place)]
+        records = store.in_order(one for it in places for one in store.records(entry.slug, it))
+        keys = {(one.tier, one.key) for one in records}
+        today, adoptions = todays_groups(entry.code), read_adoptions(entry, None)
+        chosen = choose(records, keys, today, store.planned_data, None, adoptions)
+        chosen = _of_todays_axes(audit, tier, chosen, store)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
         lower = _quick(entry, audit, tier, store)
-    keys = {(one.tier, one.key) for one in records}
-    chosen = choose(records, keys, todays_groups(entry.code), None)
-    made = _made(chosen, listed=len(there), lacking=there.count(False))
-    return _judged(entry, audit, tier, chosen, None, made, lower)
-
-
-def _made(chosen: Chosen, *, damaged: int = 0, listed: int | None = None, lacking: int = 0) -> Made:
-    every = [one.environment for one in chosen.records.values()]
-    return Made(
-        environment=every[0].model_copy(update={"revision": None}) if every else None,
-        of_today=chosen.of_today,
-        revisions=tuple(sorted({one.revision for one in every}, key=lambda one: one or "unknown")),
-        other_groups=chosen.others,
-        damaged=damaged,
-        listed=listed,
-        lacking=lacking,
-    )
+    said = Made(listed=len(there), lacking=there.count(False))
+    return _judged(entry, audit, tier, chosen, None, lower, said)
 
 
 def _judged(
@@ -140,14 +157,16 @@ def _judged(
     tier: TierName,
     chosen: Chosen,
     store: Path | None,
-    made: Made,
-    lower: Records | None,
+    lower: Chosen,
+    said: Made,
 ) -> Scorecard:
     records, history = index_records(chosen.records.values()), History()
+    quick = index_records(lower.records.values()) or None
     if tier == "paper":
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
         history = history_of(entry, audit, store, own)
-    answers = judge(audit, tier, records, history, lower)
+    made = _made(chosen, lower, tier, read_adoptions(entry, store), said)
+    answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
     return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
 
@@ -175,6 +194,42 @@ def scorecard_of_submission(
     answers = judge(audit, submission.tier, found)
     made = Made(remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
+
+
+def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, said: Made) -> Made:
+    """What made the records, and which were left out."""
+    records = list(chosen.records.values())
+    every = [one.environment for one in records]
+    code = "" if chosen.group is None else chosen.group.code
+    adopted = tuple(sorted({one.code for one in records if one.code != code}))
+    revisions = {one.revision for one in every}
+    return Made(
+        environment=every[0].model_copy(update={"revision": None}) if every else None,
+        of_today=chosen.of_today,
+        revisions=tuple(sorted(revisions, key=lambda one: one or "unknown")),
+        code=code,
+        adopted=adopted,
+        measured_again=len(adoptions.cells_of(records)) if adopted else 0,
+        other_groups=chosen.others,
+        left_out=(*_left_out(chosen, tier), *_left_out(lower, "quick")),
+        damaged=said.damaged,
+        listed=said.listed,
+        lacking=said.lacking,
+    )
+
+
+def _left_out(chosen: Chosen, tier: TierName) -> Iterator[LeftOut]:
+    for name, count in chosen.other_data.items():
+        yield LeftOut(tier=tier, count=count, data=name)
+    for one, count in chosen.changed.items():
+        yield LeftOut(
+            tier=one.tier,
+            count=count,
+            experiment=one.experiment,
+            measurements=one.measurements,
+            before=one.before,
+            now=one.now,
+        )
 
 
 def scorecard_of_paper(

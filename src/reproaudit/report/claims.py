@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.plan import Role
-from reproaudit.checks import Kind
-from reproaudit.checks.beats import Beats
-from reproaudit.checks.stages import Stages
+from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Coordinate
 from reproaudit.report.numbers import at_words, listed, number
 from reproaudit.report.words import (
@@ -19,6 +17,7 @@ from reproaudit.report.words import (
     against,
     figure_of,
     leading,
+    number_of,
     typical_words,
     words,
 )
@@ -135,17 +134,19 @@ class ClaimText(Context):
         graded = self.claim.grade is not None
         primary = [one for one in self.answer.grades if graded and self.is_primary(one)]
         estimates = [one.estimates[0] for one in primary if one.estimates]
+        what = self.number_of(shown)
         if len(primary) < 2 or any(one.median is None for one in estimates):
-            return against(typical_words(shown, noun, held, with_worst=with_worst), shown)
+            typical = typical_words(shown, what, noun, held, with_worst=with_worst)
+            return against(typical, shown, what)
         ends = [
-            f"{figure_of(one)} at {where}{at_words(part.at or 0)}"
+            f"{figure_of(one, self.number_of(one))} at {where}{at_words(part.at or 0)}"
             f"{f', worst run {number(one.worst or 0.0)}' if with_worst else ''}"
             for where, part, one in (
                 (f"{self.symbol} = ", primary[0], estimates[0]),
                 ("", primary[-1], estimates[-1]),
             )
         ]
-        return against(f"{noun} {'; '.join(ends) if with_worst else listed(ends)}", shown)
+        return against(f"{noun} {'; '.join(ends) if with_worst else listed(ends)}", shown, what)
 
     def noun(self, one: Estimate) -> str:
         """Return what a condition of the headline is of."""
@@ -154,7 +155,12 @@ class ClaimText(Context):
     def said(self, one: Estimate) -> str:
         """Return a condition of the headline, its number against its bound."""
         named = self._noun(one, self.claim.headline[one.check], self.claim.headline)
-        return against(typical_words(one, *named), one)
+        what = self.number_of(one)
+        return against(typical_words(one, what, *named), one, what)
+
+    def number_of(self, one: Estimate) -> Number:
+        """Return which of its kind's numbers a condition of the headline is on."""
+        return number_of(one, self.claim.headline[one.check])
 
     def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
         """What a condition's number is of, and what it is held against.
@@ -163,7 +169,7 @@ class ClaimText(Context):
         is named.
         """
         noun, held = self.namer.compared(self.claim.experiment, check, one.measurement)
-        if isinstance(check, Beats):
+        if check.names_places:
             return noun, held
         if len([other for other in among if _places(other, one.measurement) is not None]) > 1:
             places = _places(check, one.measurement)
@@ -203,7 +209,10 @@ class ClaimText(Context):
         self, checks: Sequence[Kind], found: Sequence[ArmAnswer]
     ) -> Iterator[tuple[str, ArmAnswer]]:
         for check, one in zip(checks, found, strict=True):
-            each = [typical_words(e, *self._noun(e, check, checks)) for e in one.estimates]
+            each = [
+                typical_words(e, number_of(e, check), *self._noun(e, check, checks))
+                for e in one.estimates
+            ]
             yield ", ".join(each) or check.name, one
 
     def lacks(self, one: AblationAnswer) -> str:
@@ -262,10 +271,11 @@ class ClaimText(Context):
     def line(self, lines: Lines) -> str:
         """Return what a page calls the arm, or of two stages the quantity, that lines show."""
         check = None if self.shown is None else self.claim.headline[self.shown.check]
-        if not isinstance(check, Stages) or lines.role not in ("earlier", "later"):
+        changes = {} if check is None else check.drawing.changes
+        change = next((one for role, one in changes.items() if role == lines.role), None)
+        if change is None:
             return self.namer.arm(lines.arm)
-        onset = check.earlier if lines.role == "earlier" else check.later
-        return self.namer.noun(self.claim.experiment, onset.series.measurement)
+        return self.namer.noun(self.claim.experiment, change.measurement)
 
 
 def texts_of(card: Scorecard) -> tuple[ClaimText, ...]:

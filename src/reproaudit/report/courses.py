@@ -10,19 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from reproaudit.audit.plan import PlannedArm
-from reproaudit.checks import Kind, Limit, Run, Side
-from reproaudit.checks.beats import Beats
-from reproaudit.checks.concentrates import Concentrates
-from reproaudit.checks.converges import Converges
-from reproaudit.checks.equals import Equals
-from reproaudit.checks.grows_like import GrowsLike
-from reproaudit.checks.kind import OneBound
-from reproaudit.checks.reaches import Reaches
-from reproaudit.checks.stages import Stages
+from reproaudit.checks import Drawing, Limit, Run, Side
 from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
 from reproaudit.judge.runs import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
+from reproaudit.report.words import number_of
 from reproaudit.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
 
 MOST_POINTS, MOST_NULLS = 50, 2
@@ -41,38 +34,40 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     """
     claim = bundles.claim
     check = claim.headline[shown.check]
-    quantity = _quantity(bundles, check)
-    graded = claim.grade is not None and not isinstance(check, Stages)
+    drawing = check.drawing
+    quantity = _quantity(bundles, drawing)
+    graded = claim.grade is not None and not drawing.changes
     if quantity is None:
         return None
     axis = claim.grade.axis if claim.grade is not None and graded else None
     kept: dict[tuple[LineRole, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
     for arm, kind in _arms(bundles, found):
         for run in _runs(bundles, arm):
-            for role, x, y in _courses(run, check, quantity, axis, kind, shown.limit):
+            for role, x, y in _courses(run, drawing, quantity, axis, kind, shown.limit):
                 kept.setdefault((role, arm.name, tuple(x)), []).append(tuple(y))
     lines = [Lines(role=r, arm=n, x=x, runs=tuple(ys)) for (r, n, x), ys in kept.items()]
-    if not any(line.role in ("run", "later") for line in lines):
+    if not any(line.role in ("run", *drawing.changes) for line in lines):
         return None
     shown_numbers = [one for line in lines for run in line.runs for one in run]
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
     is_loss = quantity not in check.quantities()
+    drawn = number_of(shown, check).drawn and not (is_loss or graded)
     return Figure(
         measurement=None if is_loss else quantity.measurement,
         graded=graded,
         lines=tuple(lines),
-        bound=None if is_loss or graded else _bound(check, shown),
-        log_x=isinstance(check, GrowsLike) or (isinstance(check, Converges) and check.to_zero),
+        bound=shown.limit.level if drawn else None,
+        log_x=drawing.log_x,
         log_y=spread > 20,
         stages=() if graded else _stages(bundles, max(line.x[-1] for line in lines)),
     )
 
 
-def _quantity(bundles: Bundles, check: Kind) -> Quantity | None:
+def _quantity(bundles: Bundles, drawing: Drawing) -> Quantity | None:
     """The quantity whose course is shown: the check's own, else the training loss."""
     audit, claim = bundles.audit, bundles.claim
-    own = next((one for one in check.quantities() if one.arm is None), None)
+    own = drawing.quantity
     if own is not None:
         declared = audit.measurements_of(claim.experiment).get(own.measurement)
         if claim.grade is not None or (declared and declared.kind is MeasurementKind.SERIES):
@@ -96,17 +91,16 @@ def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
 
 
 def _courses(
-    run: Run, check: Kind, quantity: Quantity, axis: str | None, role: LineRole, limit: Limit
+    run: Run, drawing: Drawing, quantity: Quantity, axis: str | None, role: LineRole, limit: Limit
 ) -> Iterator[Course]:
     try:
-        if isinstance(check, Stages):
-            if role == "run":
-                yield "earlier", *_share(run, check.earlier.series)
-                yield "later", *_share(run, check.later.series)
+        if drawing.changes:
+            for part, series in drawing.changes.items() if role == "run" else ():
+                yield part, *_share(run, series)
         elif axis is not None:
             yield role, *_along(run, quantity, axis)
-            if isinstance(check, Beats) and role == "run" and check.upper.arm is None:
-                yield "rival", *_along(run, check.upper, axis)
+            if drawing.rival is not None and role == "run":
+                yield "rival", *_along(run, drawing.rival, axis)
         else:
             steps, values = run.series(quantity)
             least = limit.side in (Side.AT_LEAST, Side.ABOVE)
@@ -140,21 +134,6 @@ def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float]
     places = np.unique(np.linspace(0, len(steps) - 1, min(MOST_POINTS, len(steps))).round())
     chosen = [int(one) for one in places]
     return [float(steps[i]) for i in chosen], [float(f"{values[i]:.4g}") for i in chosen]
-
-
-def _bound(check: Kind, shown: Estimate) -> float | None:
-    """The bound, where it is one on the quantity as the figure shows it."""
-    if isinstance(check, Stages | GrowsLike | Beats) or shown.unit == "factor":
-        return None
-    if isinstance(check, Reaches) and (check.grown_from or check.between):
-        return None
-    if isinstance(check, Concentrates) and check.of_the_rest:
-        return None
-    if isinstance(check, Equals) and isinstance(check.to, float):
-        return check.to
-    if isinstance(check, OneBound) or shown.name in ("ends", "start", "end"):
-        return shown.limit.at
-    return None
 
 
 def _stages(bundles: Bundles, last: float) -> tuple[float, ...]:

@@ -28,6 +28,7 @@ from reproaudit.verdict import (
     AblationAnswer,
     ArmAnswer,
     Estimate,
+    LeftOut,
     Reason,
     ReasonKind,
     Scorecard,
@@ -191,8 +192,16 @@ def made_words(card: Scorecard) -> Iterator[str]:
         if made.of_today is False:
             short = dict.fromkeys(map(_revision, made.revisions))
             yield f"Made by other code than today's: revision {several(list(short), 6)}."
+        if made.adopted:
+            codes = listed([one[:8] for one in made.adopted])
+            yield (
+                f"Measured with code {codes}; measured again with {made.code[:8]} in "
+                f"{made.measured_again:,} of {card.records.count:,} cells: the same bits."
+            )
         if made.other_groups:
             yield f"{made.other_groups} other groups of records were left out."
+    for one in made.left_out:
+        yield f"{one.count} {one.tier} records were left out: {_why_left_out(one)}."
     if made.damaged:
         yield f"{made.damaged} damaged records of alternatives were left out."
     if made.listed is not None:
@@ -201,6 +210,16 @@ def made_words(card: Scorecard) -> Iterator[str]:
         of_all = f"{made.lacking} of the {made.listed} records that its list names"
         yield f"Their archive lacks {of_all}."
     yield from made.remarks
+
+
+def _why_left_out(one: LeftOut) -> str:
+    if one.data:
+        return f"they read another '{one.data}' than the last run"
+    names = listed([f"'{name}'" for name in one.measurements])
+    return (
+        f"experiment '{one.experiment}' measured {names} along {one.before}, and the audit now "
+        f"declares {one.now}"
+    )
 
 
 def _revision(one: str | None) -> str:
@@ -287,13 +306,9 @@ def _counts(arm: ArmAnswer) -> str:
 
 def _number(claim: ClaimText, one: Estimate) -> str:
     """The typical run's number in a few words."""
-    figure = figure_of(one)
-    if one.name == "place":
-        return f"{figure} of the gap"
-    if one.name == "law":
-        return f"law's fit over its best rival's {number(one.median or 0.0)}"
-    noun = {"beats": "", "exponent": "exponent "}.get(one.name, f"{claim.noun(one)} ")
-    return f"{noun}{figure}"
+    what = claim.number_of(one)
+    figure = figure_of(one, what) or number(one.median or 0.0)
+    return what.aside.format(noun=what.noun or claim.noun(one), figure=figure)
 
 
 def counts_of(arm: ArmAnswer) -> str:

@@ -137,9 +137,10 @@ def _fails(claim: ClaimText, name: str) -> str:
     by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
     read = [one for one in claim.answer.readings if one.n and one.decision is Decision.OPEN]
     opened = "".join(f", and in {of(one.yes, one.n)} with {claim.arm(one)}" for one in read)
-    told = [(one, figure_of(one)) for one in claim.base.estimates if one.met]
-    met = [f"{claim.noun(one)} ({figure})" for one, figure in told if figure]
-    as_asked = f"; the bound on {listed(met)} is met" if met else ""
+    met = [one for one in claim.base.estimates if one.met]
+    figures = [(one, figure_of(one, claim.number_of(one))) for one in met]
+    said = [f"{claim.noun(one)} ({figure})" for one, figure in figures if figure]
+    as_asked = f"; the bound on {listed(said)} is met" if said else ""
     return (
         f"{name} is not supported: {_in_runs(claim)}{_own(claim)} "
         f"({claim.typical}){opened}{as_asked}{by_hand}{_hangs(claim)}."
@@ -175,7 +176,8 @@ def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
     """The number of another arm that answers to the claim's own in the row."""
     if claim.place is None or not arm.estimates or arm.decision is Decision.OPEN:
         return ""
-    found = figure_of(arm.estimates[claim.place])
+    estimate = arm.estimates[claim.place]
+    found = figure_of(estimate, claim.number_of(estimate))
     return f" ({found})" if found else ""
 
 

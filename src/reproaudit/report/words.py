@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Kind, Provenance, Side
-from reproaudit.checks.beats import Beats
-from reproaudit.checks.equals import Equals
-from reproaudit.checks.grows_like import GrowsLike
-from reproaudit.checks.reaches import Reaches
-from reproaudit.checks.stages import Stages
-from reproaudit.declarations import Quantity
+from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side
 from reproaudit.report.numbers import (
     apart,
     at_words,
@@ -153,43 +147,7 @@ class Namer:
 
     def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
         """Return what a page calls a check's measurement, and what that is held against or ''."""
-        noun = self.noun(experiment, name)
-        if isinstance(check, Reaches) and check.relative_to is not None:
-            return noun, self._read(experiment, check.relative_to)
-        if isinstance(check, Reaches) and check.between is not None:
-            ends = [self._read(experiment, one) for one in check.between]
-            return noun, f" between {ends[0]} and {ends[1]}"
-        if isinstance(check, Equals) and isinstance(check.to, Quantity) and not check.relative:
-            return f"{noun} differs from {self._read(experiment, check.to)} by", ""
-        if isinstance(check, Beats):
-            return self._larger_over_smaller(experiment, check), ""
-        if isinstance(check, Stages):
-            return noun, f" as {self.noun(experiment, check.earlier.series.measurement)}"
-        if isinstance(check, GrowsLike):
-            return noun, "log t" if check.exponent is None else f"t^{stated(check.exponent)}"
-        return noun, ""
-
-    def _larger_over_smaller(self, experiment: str, check: Beats) -> str:
-        """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
-        upper, lower = check.upper, check.lower
-        sides = [self.noun(experiment, one.measurement) for one in (upper, lower)]
-        over = "minus" if check.difference else "over"
-        if upper.measurement != lower.measurement:
-            return f" {over} ".join(sides)
-        where = [
-            " ".join(
-                [
-                    *map(at_words, [*one.at.values(), *one.coordinates]),
-                    *([self.arm(one.arm)] if one.arm is not None else []),
-                    *(["at the start"] if one.step == "first" else []),
-                ]
-            )
-            for one in (upper, lower)
-        ]
-        return f"{sides[0]}, {where[0] or 'as run'} {over} {where[1] or 'as run'}:"
-
-    def _read(self, experiment: str, read: Quantity) -> str:
-        return self.noun(experiment, read.measurement) if read.arm is None else self.arm(read.arm)
+        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
 
     def arm(self, name: str) -> str:
         """Return what a page calls an arm."""
@@ -200,98 +158,80 @@ class Namer:
 # --- numbers against bounds ---------------------------------------------------------------------
 
 
-def against(typical: str, one: Estimate) -> str:
+def number_of(one: Estimate, check: Kind) -> Number:
+    """Return which of its check's numbers a condition is on."""
+    return next(what for what in check.numbers if what.name == one.name)
+
+
+def against(typical: str, one: Estimate, what: Number) -> str:
     """Return a condition's runs, in words already, against its bound."""
     verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
-    return f"{typical}; {bound_of(one)} {verb}"
+    return f"{typical}; {bound_of(one, what)} {verb}"
 
 
-def bound_of(one: Estimate) -> str:
+def bound_of(one: Estimate, what: Number) -> str:
     """Return a condition's bound in words."""
-    limit, unit = one.limit, one.unit
+    limit, asked = one.limit, what.bound
     if limit.side is Side.WITHIN:
         if limit.relative:
             return f"within {percent(limit.at)} of {stated(limit.target)}"
         if limit.target == 0:
             return f"{stated(limit.at)} either way"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
-    at = stated(limit.at)
-    if one.name == "law":
-        return "a better fit"
-    if one.name in ("place", "rest") or (unit == "share" and limit.at < 0.1):
-        at = percent(limit.at)
+    if asked is not None:
+        return asked
+    at = percent(limit.at) if _in_percent(one, what) else stated(limit.at)
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
 
-def typical_words(one: Estimate, noun: str, reference: str = "", *, with_worst: bool = True) -> str:
+def typical_words(
+    one: Estimate, what: Number, noun: str, reference: str = "", *, with_worst: bool = True
+) -> str:
     """Return a condition's typical run, and the worst if wanted, or its mean, in words.
 
     A reference is what the number is held against, where that is another quantity.
     """
+    called = what.noun or noun
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
-        noun = "exponent" if one.name == "exponent" else noun
-        return f"{noun} {mean} on average{f' [{low}, {high}]' if with_worst else ''}"
+        interval = f" [{low}, {high}]" if with_worst else ""
+        return f"{called} {mean} on average{interval}"
     if one.median is None or one.worst is None:
-        return _NEVER.get(one.name, f"{noun} has no number")
-    template, text = _SAID.get(one.name, _PLAIN)
-    text, numbers = text or _text(one), (one.median, one.worst)
-    if one.name == "law" and 0 < min(numbers) <= max(numbers) < 1:
-        rival = "a power or bounded law" if reference == "log t" else "a rival law"
-        template = f"{rival} fits {{typical}} times as well as {{reference}}{{worst}}"
-        numbers = (1 / one.median, 1 / one.worst)
-    typical, worst = map(text, numbers)
+        return what.never.format(noun=noun)
+    template, numbers = what.says, (one.median, one.worst)
+    if what.inverse is not None and 0 < min(numbers) <= max(numbers) < 1:
+        template, numbers = what.inverse, (1 / one.median, 1 / one.worst)
+    typical, worst = (_written(one, what, value) for value in numbers)
     aside = f", worst run {worst}" if with_worst and typical != worst else ""
-    return template.format(noun=noun, typical=typical, worst=aside, reference=reference)
+    return template.format(noun=called, typical=typical, worst=aside, reference=reference)
 
 
-def figure_of(one: Estimate) -> str:
-    """Return the typical run's number alone, in words; '' without such a number."""
-    if one.median is None or one.name == "law":
+def figure_of(one: Estimate, what: Number) -> str:
+    """Return the typical run's number alone, in words; '' where there is none that says it."""
+    if one.median is None or what.bound is not None:
         return ""
-    return (_SAID.get(one.name, _PLAIN)[1] or _text(one))(one.median)
+    return _written(one, what, one.median)
 
 
-def _text(one: Estimate) -> Callable[[float], str]:
-    bound = one.limit.at if one.limit.side is not Side.WITHIN else one.limit.target
-    if one.unit == "factor":
-        after = {"ratio": " times", "beats": ""}.get(one.name, "-fold")
-        return lambda value: f"{apart(value, bound, 3 if abs(value - 1) < 0.1 else 2)}{after}"
-    if one.name in ("place", "rest") or (one.unit == "share" and abs(bound) < 0.1):
-        return percent
-    return lambda value: apart(value, bound)
+_AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
+"""What follows a factor."""
 
 
-_Said = tuple[str, Callable[[float], str] | None]
-_PLAIN: _Said = ("{noun} {typical}{worst}", None)
-_ENDS: _Said = ("{noun} ends at {typical}{worst}", None)
-_GROWS: _Said = ("{noun} grows by {typical}{worst}", None)
-_SAID: Mapping[str, _Said] = {
-    "falls": ("{noun} falls {typical}{worst}", None),
-    "flattens": ("{noun} changes by {typical} at the end{worst}", percent),
-    "ends": _ENDS,
-    "end": _ENDS,
-    "slope": ("slope of log {noun} {typical}{worst}", None),
-    "order": ("{noun} comes {typical} times as late{reference}{worst}", number),
-    "wait": ("{noun} has changed {typical} times less than one clock gives{worst}", number),
-    "law": ("{reference} fits {typical} times as well as any rival law{worst}", number),
-    "grown": _GROWS,
-    "growth": _GROWS,
-    "rest": ("{noun} covers {typical} of the way left{worst}", percent),
-    "place": ("{noun} closes {typical} of the gap{reference}{worst}", percent),
-    "ratio": ("{noun} {typical} {reference}{worst}", None),
-    "kept": ("{noun} ends at {typical}{worst} of its start", None),
-    "start": ("{noun} starts at {typical}{worst}", None),
-    "exponent": ("exponent {typical}{worst}", None),
-    "bend": ("bends by {typical}{worst}", percent),
-}
-"""What is said of a condition, and how its numbers are written where it is not as usual."""
+def _written(one: Estimate, what: Number, value: float) -> str:
+    """A number in its form, with digits enough to differ from its bound."""
+    form, level = what.form, one.limit.level
+    if _in_percent(one, what):
+        return percent(value)
+    if form is Form.ROUNDED:
+        return number(value)
+    if form in _AFTER:
+        return f"{apart(value, level, 3 if abs(value - 1) < 0.1 else 2)}{_AFTER[form]}"
+    return apart(value, level)
 
-_NEVER: Mapping[str, str] = {
-    "order": "a change never comes",
-    "wait": "a change never comes",
-    "law": "it stops growing",
-}
+
+def _in_percent(one: Estimate, what: Number) -> bool:
+    form = what.form
+    return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
 
 
 def leading(found: ClaimAnswer) -> Estimate | None:

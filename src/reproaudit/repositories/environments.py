@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from filelock import FileLock
 from reproaudit.elsewhere.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
+from reproaudit.running.devices import THREAD_VARIABLES
 
 CACHE_VARIABLE = "REPROAUDIT_CACHE"
 """The environment variable that names another folder for sources and environments."""
@@ -30,15 +31,25 @@ MAKING_SECONDS = 3600.0
 ENGINES = ("docker", "podman")
 PASSED = ("LANG", "LC_ALL", "TZ", "TMPDIR", "CUDA_VISIBLE_DEVICES", "REPROAUDIT_DATA")
 """Environment variables that a command is given as they are; all others stay out."""
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+NETWORK = (
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+"""Environment variables that installing is given, too."""
+NO_WHEEL = (
+    " Pin a version that has a wheel, or let packages build themselves, by code of theirs: "
+    "'builds: true' under 'environment' in the run file."
+)
 
 _PINNED = re.compile(
     r"\w[\w.-]*(\[[^]]*\])?\s*==\s*\w[\w.!+]*\s*(;[^#]*?)?(\s+--hash=sha256:\w+)*", re.ASCII
 )
 _NO_PACKAGE = re.compile(
     r"(--hash=sha256:\w+\s*)*|--require-hashes"
-    "|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =].*"
+    r"|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =]\s*[^\s$]+"
 )
+"""Without '$': uv would put the value of a variable of the environment into an address."""
 
 
 def _cache_of(kind: str, of: str) -> Path:
@@ -94,7 +105,8 @@ def copy_source(
             f"{address}: found the submodule '{submodule[1].decode(errors='replace')[:60]}'; "
             "expected none. Name a fork that holds its files."
         )
-    variables |= {
+    variables = {
+        **_few_variables(store),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_INDEX_FILE": f"{into}.index",
@@ -114,7 +126,7 @@ def in_container(call: Call, image: str, source: Path) -> Call:
     engine = next(filter(shutil.which, ENGINES), None)
     if engine is None:
         raise CommandError(f"found none of {', '.join(ENGINES)} on PATH; expected one for {image}")
-    threads = {name: os.environ[name] for name in THREADS if name in os.environ}
+    threads = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
     variables = {**threads, "PYTHONHASHSEED": "0", **call.variables}
     name = f"reproaudit-{uuid.uuid4().hex}"
     inside = "/source" / call.folder.relative_to(source)
@@ -140,14 +152,23 @@ def in_python(
     Raises:
         CommandError: if the environment cannot be made.
     """
-    made = _environment(wanted, source, still_running)
-    path = os.pathsep.join([str(made / "bin"), os.environ.get("PATH", os.defpath)])
-    passed = {name: os.environ[name] for name in (*PASSED, *THREADS) if name in os.environ}
-    own = {"PATH": path, "HOME": str(home), "VIRTUAL_ENV": str(made), "PYTHONHASHSEED": "0"}
-    return replace(call, variables={**passed, **own, **call.variables})
+    made = _environment(wanted, source, home, still_running)
+    few = _few_variables(home)
+    path = os.pathsep.join([str(made / "bin"), few["PATH"]])
+    own = {"PATH": path, "VIRTUAL_ENV": str(made), "PYTHONHASHSEED": "0"}
+    return replace(call, variables={**few, **own, **call.variables})
 
 
-def _environment(wanted: PythonEnvironment, source: Path, still_running: StillRunning) -> Path:
+def _few_variables(home: Path) -> dict[str, str]:
+    """The environment of what may run an author's code: no token and no key of the user's."""
+    names = (*PASSED, *THREAD_VARIABLES)
+    passed = {name: os.environ[name] for name in names if name in os.environ}
+    return {**passed, "PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
+
+
+def _environment(
+    wanted: PythonEnvironment, source: Path, home: Path, still_running: StillRunning
+) -> Path:
     """The folder of an environment; it is made once for each content of its file."""
     name, text = wanted.requirements, ""
     if name is not None:
@@ -156,45 +177,67 @@ def _environment(wanted: PythonEnvironment, source: Path, still_running: StillRu
         except OSError as error:
             why = f"found no such file in the source ({error.strerror})."
             raise CommandError(f"{name}: {why}") from None
-    pins = name if _has_pins(str(name), text) else None
-    parts = [platform.python_version(), sys.platform, wanted.python, text]
+    pins = source / str(name) if _has_pins(str(name), text, wanted.builds) else None
+    parts = [platform.python_version(), sys.platform, wanted.python, wanted.builds, text]
     made = _cache_of("environments", json.dumps(parts))
-    dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-    variables = {name: text for name, text in os.environ.items() if name not in dropped}
     with FileLock(f"{made}.lock"):
         if not (made / "ready").is_file():
             shutil.rmtree(made, ignore_errors=True)
-            for argv in _making(wanted.python, pins, made):
-                ended = run_guarded(Call(argv, source, variables, MAKING_SECONDS), still_running)
+            for argv, variables in _making(wanted, pins, made, home):
+                # from an empty folder, since Python and uv look for code where they are started
+                ended = run_guarded(Call(argv, home, variables, MAKING_SECONDS), still_running)
                 if ended.fault:
                     said = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
                     what = f"{Path(argv[0]).name} {ended.fault}: {said}"
+                    if not wanted.builds and re.search("no (usable )?wheels", said):
+                        what += NO_WHEEL
                     raise CommandError(f"the environment cannot be made: {what}")
             (made / "ready").touch()
     return made
 
 
-def _making(python: str | None, pins: str | None, made: Path) -> Iterator[tuple[str, ...]]:
-    """The calls that make an environment: a bare one needs no more than Python, the others uv."""
+def _making(
+    wanted: PythonEnvironment, pins: Path | None, made: Path, home: Path
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
+    """The calls that make an environment, with their variables.
+
+    A bare one needs no more than Python, the others uv. uv's own settings, which may hold the
+    password of an index, are for the calls that run no code of a package. Checking runs some: a
+    wheel may name code that Python runs when it starts.
+    """
+    python = wanted.python
+    few = _few_variables(home)
     if not (pins or python):
-        yield sys.executable, "-m", "venv", "--without-pip", str(made)
+        yield (sys.executable, "-m", "venv", "--without-pip", str(made)), few
         return
     uv = shutil.which("uv") or shutil.which("uv", path=Path(sys.executable).parent)
     if uv is None:
-        what = pins or f"Python {python}"
+        what = wanted.requirements if pins else f"Python {python}"
         raise CommandError(f"found no uv on PATH; expected it for {what}. Install uv.")
-    yield uv, "venv", "--quiet", "--no-config", "--python", python or sys.executable, str(made)
+    for name, usual in (("XDG_CACHE_HOME", ".cache"), ("XDG_DATA_HOME", ".local/share")):
+        few[name] = os.environ.get(name) or str(Path.home() / usual)  # what uv has already
+    online = few | {name: os.environ[name] for name in NETWORK if name in os.environ}
+    trusted = online | {name: text for name, text in os.environ.items() if name.startswith("UV_")}
+    venv = (uv, "venv", "--quiet", "--no-config", "--python", python or sys.executable, str(made))
+    yield venv, trusted
     if pins:
         at = ("--no-config", "--python", str(made / "bin" / "python"))
-        yield uv, "pip", "install", *at, "--quiet", "--no-deps", "-r", pins
-        yield uv, "pip", "check", *at
+        install = (uv, "pip", "install", *at, "--quiet", "--no-deps", "-r", str(pins))
+        if wanted.builds:
+            yield install, online
+        else:
+            yield (*install, "--only-binary", ":all:"), trusted
+        yield (uv, "pip", "check", *at), few
 
 
-def _has_pins(name: str, text: str) -> bool:
+def _has_pins(name: str, text: str, builds: bool) -> bool:
     """Whether a file asks for anything; a line that leaves open what it installs is refused."""
     pins = False
     for number, line in enumerate(text.splitlines(), start=1):
         plain = re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").strip()
+        if plain.startswith("--no-binary") and not builds:  # uv heeds it before --only-binary
+            found = f"{name}:{number}: found '{plain[:60]}'; expected wheels alone."
+            raise CommandError(found + NO_WHEEL)
         if _NO_PACKAGE.fullmatch(plain):
             continue
         if not _PINNED.fullmatch(plain):

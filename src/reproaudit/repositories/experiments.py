@@ -68,6 +68,8 @@ def described(path: Path) -> str:
     commands = {" ".join(one.command) for one in run_file.experiments.values()}
     place = run_file.environment.image or run_file.environment.requirements
     where = f" in {place}" if place else ""
+    if run_file.environment.builds:
+        where += ", whose packages may build themselves"
     source = f"{run_file.source.git} ({run_file.source.pin[:19]}…)"
     return f"{'; '.join(sorted(commands))}{where}, from {source}"
 

@@ -119,6 +119,8 @@ class PythonEnvironment(StrictModel):
     """A file of the source that pins every package, as `pip freeze` writes it."""
     python: _Version | None = None
     """The Python to run, such as "3.11"; by default the one that runs reproaudit."""
+    builds: bool = False
+    """Whether packages without a wheel are built, by code of theirs."""
     image: _Image | None = None
     """Instead of all that, a container image by its digest, NAME@sha256:…, which Docker or Podman
     runs with the network off."""

@@ -1,6 +1,6 @@
 """What makes a cell's numbers: its code, its settings and seed, its data and its versions.
 
-A paper's code is digested without comments, docstrings and layout. The digest covers every module
+A paper's code is digested without what computes nothing (`syntax`). The digest covers every module
 of the paper, all of `reproaudit.lab`, and `reproaudit.records`. A user's paper is its own file or
 package, and what that imports from the folder in which it lies. Code is read and never run, so an
 import by a computed name is not seen.
@@ -23,6 +23,7 @@ from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
 from reproaudit.records import Environment, Record
+from reproaudit.running.syntax import computing_text
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
@@ -104,16 +105,14 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
 def _parsed(source: bytes) -> tuple[str, frozenset[str]]:
     tree = ast.parse(source)
     imports: set[str] = set()
-    for node in (tree, *_statements(tree)):
+    for node in _statements(tree):
         match node:
             case ast.Import(names=names):
                 imports.update(one.name for one in names)
             case ast.ImportFrom(module=module, names=names, level=level):
                 of = "." * level + (f"{module}." if module else "")
                 imports.update(of + one.name for one in names)
-            case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                node.body = [one for one in node.body if not _is_idle(one)]
-    return ast.dump(tree, annotate_fields=False), frozenset(imports)
+    return computing_text(tree), frozenset(imports)
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -122,12 +121,6 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
         for one in getattr(node, name, ()):
             yield one
             yield from _statements(one)
-
-
-def _is_idle(statement: ast.stmt) -> bool:
-    """True of a docstring, which may follow an assignment too, and of `pass`."""
-    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_text or isinstance(statement, ast.Pass)
 
 
 # --- versions and fingerprints ------------------------------------------------------------------
@@ -179,5 +172,10 @@ def fingerprint(cell: Cell, code: str, versions: Mapping[str, str], data: Mappin
 
 def fingerprint_of(record: Record) -> str:
     """The fingerprint that follows from what a record says of itself."""
-    cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
-    return fingerprint(cell, record.code, versions_of(record.environment), record.data)
+    made = versions_of(record.environment)
+    return fingerprint(cell_of(record), record.code, made, record.data)
+
+
+def cell_of(record: Record) -> Cell:
+    """The cell that a record is of."""
+    return Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)

@@ -10,7 +10,8 @@ from typing import Any
 
 from reproaudit.errors import UsageError
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+NUMBA_VARIABLE = "NUMBA_NUM_THREADS"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", NUMBA_VARIABLE)
 
 
 def has_driver() -> bool:
@@ -43,20 +44,21 @@ def pick_device(wish: str) -> str:
 
 
 def use_threads(count: int) -> None:
-    """Gives torch and numba ``count`` threads here, and every numerical library in new processes.
+    """Gives torch and Numba ``count`` threads here, and every numerical library in new processes.
 
-    Numba cannot be given more than it had when it was imported.
+    Numba cannot be given more than it had when it was imported. Where it is not imported yet, it
+    will have ``count``, so that its first parallel function leaves torch's threads as they are.
     """
     for name in THREAD_VARIABLES:
         os.environ[name] = str(count)
-    torch = _torch()
-    if torch is not None:
-        torch.set_num_threads(count)
     numba = sys.modules.get("numba")
     if numba is not None:
-        numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
-    else:  # read when numba is first imported, which costs too much to do here in vain
-        os.environ["NUMBA_NUM_THREADS"] = str(count)
+        most = numba.config.NUMBA_NUM_THREADS
+        os.environ[NUMBA_VARIABLE] = str(most)  # with another, it refuses to compile from here on
+        numba.set_num_threads(min(count, most))
+    torch = _torch()
+    if torch is not None:  # last: when Numba starts its threads, it gives torch as many
+        torch.set_num_threads(count)
 
 
 def _torch() -> Any:

@@ -70,7 +70,11 @@ class Summary:
     diverged: int = 0
     failed: int = 0
     planned: dict[str, dict[TierKey, str]] = field(default_factory=dict, compare=False)
-    """By paper, the fingerprint of each cell of the plan, with and without a record."""
+    """By paper, the fingerprint of each cell's record, there or to be made."""
+
+    def plan(self, cell: Cell, fingerprint: str) -> None:
+        """Notes under which fingerprint a cell has its record, or will have it."""
+        self.planned.setdefault(cell.paper, {})[cell.tier, cell.key] = fingerprint
 
     def count(self, status: CellStatus) -> None:
         """Adds one cell that ended so."""

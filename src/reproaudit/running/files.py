@@ -6,6 +6,7 @@ Every error is one line for the user. Nothing in here imports NumPy or torch.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
@@ -87,6 +88,26 @@ def _sync_folder(folder: Path) -> None:
     except OSError as error:
         if error.errno != errno.EINVAL:  # a file system that cannot sync folders
             raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps other programs, and other threads of this one, from writing what a folder holds.
+
+    The lock leaves no file behind; the folder is made if it is missing.
+
+    Raises:
+        StoreError, TechnicalError: if the folder cannot be opened or locked.
+    """
+    with explained("write", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with explained("lock", folder):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(descriptor)
 

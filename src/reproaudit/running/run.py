@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,9 @@ from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.folders import git
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
+from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.events import (
     CellFinished,
     CellNote,
@@ -56,6 +59,8 @@ def run_cells(
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: MayStart = lambda _cell: True,
+    left_out: Iterable[Cell] = (),
+    adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
 ) -> Summary:
     """Runs every cell that has no finished record, and writes its record.
 
@@ -74,18 +79,27 @@ def run_cells(
             shapes, make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; one for which it says no is left for another run.
+        left_out: cells that are planned and not run: their records are judged with the others.
+        adoptions: by paper, which codes gave the same bits; their records count like today's.
 
     Raises:
-        SpecError: naming every unknown experiment and ill-fitting setting, before anything runs.
+        SpecError: naming each unknown experiment, unfit setting and changed coordinate, at first.
         StoreError, TechnicalError: if the store cannot be written to. Earlier records are intact.
         KeyboardInterrupt: on Ctrl-C, with unfinished work at its last checkpoint.
     """
-    planned = plan_jobs(cells, locate, store, device, form, declared or {})
-    missing = [job for job in planned if fresh or not _is_present(store, job)]
+    planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions)
+    others = plan_jobs(left_out, locate, store, device, form, adoptions=adoptions)
+    present = {} if fresh else _records_of(store, planned)
+    missing = [job for job in planned if job.number not in present]
     summary = Summary(present=len(planned) - len(missing))
     for job in planned:
-        names = summary.planned.setdefault(job.cell.paper, {})
-        names[job.cell.tier, job.cell.key] = job.fingerprint
+        summary.plan(job.cell, present.get(job.number, job.fingerprint))
+    for job in others:
+        record = _present(store, job)
+        summary.plan(job.cell, job.fingerprint if record is None else record.fingerprint)
+    for job in (*planned, *others):
+        for code in (job.code, *job.adopted):
+            store.note_data(job.cell, code, job.versions, job.data)
     steps = sum(sum(job.phases.values()) for job in missing)
     on_event(PlanReady(len(planned), summary.present, steps))
     if not missing:
@@ -108,6 +122,7 @@ def plan_jobs(
     device: str,
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
+    adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
 ) -> list[Job]:
     """A job for each cell, in their order; a cell that is named twice has one.
 
@@ -134,7 +149,8 @@ def plan_jobs(
             name = fingerprint(cell, like.code, like.versions, like.data)
             place = store.partial(cell, name).folder
             job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=place)
-            jobs.setdefault(place, job)
+            alike_codes = adoptions.get(cell.paper, NO_ADOPTIONS)
+            jobs.setdefault(place, replace(job, adopted=_adopted(job, alike_codes)))
     if faults:
         raise SpecError("\n".join(faults))
     return list(jobs.values())
@@ -190,14 +206,52 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
     )
 
 
-def _is_present(store: Store, job: Job) -> bool:
-    try:
-        if store.find(job.cell, job.fingerprint) is None:
-            return False
-    except DamagedError:
-        return False  # looked at again, and moved aside, under the cell's lock
-    store.enlist(store.path(job.cell, job.fingerprint))
-    return True
+def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
+    """The other codes that gave the same bits in a job's cell, the newest first."""
+    codes = adoptions.alike(pair_of(job.cell), job.versions.items(), job.code)
+    return tuple(code for code in reversed(codes) if code != job.code)
+
+
+def fingerprints_of(job: Job) -> Iterator[str]:
+    """Under which a cell's record may lie: that of today's code first."""
+    yield job.fingerprint
+    for code in job.adopted:
+        yield fingerprint(job.cell, code, job.versions, job.data)
+
+
+def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, str]:
+    """By number, the fingerprint of the finished record of each job's cell that has one.
+
+    Raises:
+        SpecError: if a record has other coordinates than are declared. Measured again by the same
+            code, its numbers would be the same, under other names.
+    """
+    found: dict[int, str] = {}
+    changed: Counter[ChangedAxes] = Counter()
+    papers = {job.cell.paper for job in jobs}
+    kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
+    for job in jobs:
+        record = _present(store, job)
+        if record is None:
+            continue
+        found[job.number] = record.fingerprint
+        if job.declared is not None:
+            changed.update(changed_axes(record, job.declared, kept[job.cell.paper]))
+    if changed:
+        raise SpecError("\n".join(one.line(count) for one, count in changed.items()))
+    return found
+
+
+def _present(store: Store, job: Job) -> Record | None:
+    for name in fingerprints_of(job):
+        try:
+            record = store.find(job.cell, name)
+        except DamagedError:
+            continue  # looked at again, and moved aside, under the cell's lock
+        if record is not None:
+            store.enlist(store.path(job.cell, name))
+            return record
+    return None
 
 
 @dataclass
@@ -257,14 +311,18 @@ class _Run:
 
     def _made(self, job: Job) -> Record | None:
         """The cell's finished record; a file that is none is moved aside."""
-        try:
-            return self.store.find(job.cell, job.fingerprint)
-        except DamagedError as error:
-            aside = set_aside(error.path)
-            if aside is not None:
-                text = f"moved an unreadable record to {aside}: {error.reason}"
-                self.on_event(CellNote(job.cell, text))
-            return None
+        for name in fingerprints_of(job):
+            try:
+                record = self.store.find(job.cell, name)
+            except DamagedError as error:
+                aside = set_aside(error.path)
+                if aside is not None:
+                    text = f"moved an unreadable record to {aside}: {error.reason}"
+                    self.on_event(CellNote(job.cell, text))
+                continue
+            if record is not None:
+                return record
+        return None
 
     # --- taking outcomes
 
@@ -297,6 +355,7 @@ class _Run:
         _, lock = self._held.pop(job.number)
         lock.give_back(finished=record.status is not CellStatus.FAILED)
         self.summary.count(record.status)
+        self.summary.plan(job.cell, record.fingerprint)
         self.on_event(CellFinished(job.cell, record))
 
     @cached_property
@@ -308,7 +367,8 @@ def _revision(file: Path) -> str | None:
     """The git revision of the checkout that a file belongs to, or None if it is in none."""
     if git(file, "ls-files", "--error-unmatch", file.name) is None:
         return None  # a checkout around an installed package
-    log = ":(top,exclude)audits/*.results.jsonl"  # to which a run at the paper tier adds a line
-    changed = git(file, "status", "--porcelain", "--untracked-files=no", "--", ":(top)", log)
+    # to which a run at the paper tier and an adoption add lines
+    journals = [f":(top,exclude)audits/*.{name}.jsonl" for name in ("results", "adoptions")]
+    changed = git(file, "status", "--porcelain", "--untracked-files=no", "--", ":(top)", *journals)
     revision = git(file, "rev-parse", "HEAD")
     return f"{revision}+dirty" if revision and changed else revision

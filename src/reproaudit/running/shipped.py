@@ -1,8 +1,9 @@
 """Records that travel with a report: a paper's finished records in one compact file.
 
-The file is a tar archive, compressed by LZMA, of the records below a store, each under its own
-path, and of the store's manifest. Unpacked, it is a store like any other: every record is read
-against its own digest and against the manifest. The same records make the same bytes.
+The file is a tar archive, compressed by LZMA, of the records below a store and the notes on their
+data, each under its own path, of the store's manifest, and of the axes of records that hold no
+coordinates; these may also lie beside it. Unpacked, it is a store like any other: every record is
+read against its own digest and against the manifest. The same records make the same bytes.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from pathlib import Path
 
 from reproaudit.bounded import read_regular
 from reproaudit.errors import StoreError
-from reproaudit.running.files import explained
-from reproaudit.running.store import EMPTY_ROOT, Store
+from reproaudit.running.coordinates import MOST_BYTES as MOST_AXES_BYTES
+from reproaudit.running.coordinates import axes_file
+from reproaudit.running.files import explained, write_whole
+from reproaudit.running.store import DATA_ENDING, EMPTY_ROOT, Store
 
 FILE_NAME = "records.tar.xz"
 """The file's name in a report folder, beside ``scorecard.json``."""
@@ -33,7 +36,7 @@ _DAMAGES = (tarfile.TarError, lzma.LZMAError, EOFError, OSError, ValueError, Rec
 
 
 def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
-    """The finished records of a paper's tiers and the store's manifest, as one file.
+    """The finished records of a paper's tiers, their notes and the store's manifest, as one file.
 
     Raises:
         StoreError: if there is none, or one that cannot be used.
@@ -47,7 +50,11 @@ def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as archive:
         _add(archive, _MANIFEST, store.manifest.file)
-        for path in finished:
+        axes = axes_file(store.root, paper)
+        if axes.exists():
+            _add(archive, axes.name, axes)
+        notes = [path for tier in sorted(tiers) for path in store.files(paper, tier, DATA_ENDING)]
+        for path in (*finished, *notes):
             _add(archive, store.listed_as(path), path)
     return lzma.compress(whole.getvalue(), preset=9)
 
@@ -88,6 +95,10 @@ def unpack_records(file: Path, folder: Path) -> Store:
             f"{file}: found no list of its records ({_MANIFEST}); expected the one that they were "
             f"packed with. {TAKE_AGAIN}"
         )
+    for axes in sorted(file.parent.glob(axes_file(file.parent, "*").name)):
+        if not (folder / axes.name).exists():
+            with explained("read", axes):
+                write_whole(folder / axes.name, read_regular(axes, MOST_AXES_BYTES))
     return store
 
 

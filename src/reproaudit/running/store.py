@@ -3,12 +3,14 @@
 Layout under the store's root::
 
     manifest.log                                             every finished record ever written
+    coordinates.<paper>.json                                 of records that hold none, the axes
     <paper>/<tier>/<experiment>/<fingerprint>.json           a completed or diverged cell
     <paper>/<tier>/<experiment>/<fingerprint>.failed.json    a cell to be tried again
     <paper>/<tier>/<experiment>/<fingerprint>.partial/       checkpoints of unfinished work
     <paper>/<tier>/<experiment>/<fingerprint>.lock           held by the run that computes the cell
     <paper>/<tier>/<experiment>/<fingerprint>.json.bad       a damaged record, moved aside
     <paper>/<tier>/<experiment>/<fingerprint>.json.replaced  a record that --fresh replaced
+    <paper>/<tier>/<experiment>/<fingerprint>.data           which data a run planned with last
 
 A record's file is ``{"sha256": …, "record": …}``. It is read only if the digest fits, if its
 fingerprint follows from what the record says of itself, if it stands in its place, and if the
@@ -26,21 +28,21 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
-from reproaudit.running.code import fingerprint_of
+from reproaudit.running.code import cell_of, fingerprint, fingerprint_of, versions_of
 from reproaudit.running.files import (
     explained,
     free_name,
@@ -56,13 +58,20 @@ MOST_RECORD_BYTES = 2**29
 MOST_CHECKPOINT_BYTES = 2**36
 """Of one checkpoint: more than a machine's memory."""
 
+MOST_NOTE_BYTES = 2**24
+"""Of a note on data: a name and a checksum for each file."""
+
 MOST_LISTED_BYTES = 2**28
 """Of the manifest: the lines of a million records."""
 
 EMPTY_ROOT = "0" * 64
 """The root of an empty manifest."""
 
+DATA_ENDING = ".data"
+"""Of the name of a note on data."""
+
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
+_DATA = TypeAdapter(dict[str, str])
 _log = logging.getLogger(__name__)
 
 
@@ -104,11 +113,11 @@ class Store:
         """The checkpoints of a cell."""
         return Partial(self.path(cell, fingerprint).with_suffix(".partial"))
 
-    def files(self, paper: str, tier: str) -> Iterator[Path]:
-        """Every file in the place of a record of a paper's tier, sorted by path."""
+    def files(self, paper: str, tier: str, ending: str = ".json") -> Iterator[Path]:
+        """Every file in the place of a record of a paper's tier, or of a note, sorted by path."""
         for folder in listing(self.folder(paper, tier)):
             if folder.is_dir():
-                yield from (path for path in listing(folder) if path.name.endswith(".json"))
+                yield from (path for path in listing(folder) if path.name.endswith(ending))
 
     def listed_as(self, path: Path) -> str:
         """A file's name in the manifest."""
@@ -161,6 +170,11 @@ class Store:
                 if record is not None:  # another run has just replaced a failed one
                     yield record
 
+    def records_of(self, paper: str) -> Iterator[Record]:
+        """Every sound record of a paper, of all tiers; errors as of `records`."""
+        for tier in listing(self.folder(paper)):
+            yield from self.records(paper, tier.name, lambda _damaged: None)
+
     def read(self, path: Path) -> Record | None:
         """The record in a file, as `files` or `path` gives it; None if there is no such file.
 
@@ -175,7 +189,7 @@ class Store:
         if fingerprint_of(record) != record.fingerprint:
             made = "the settings, seed, code, data and versions in it"
             raise DamagedError(path, f"its fingerprint does not follow from {made}")
-        if path != self._place_of(record):
+        if path != self.file_of(record):
             of = f"{record.paper}, {record.tier}, {record.experiment}, seed {record.seed}"
             raise DamagedError(path, f"the record of another cell ({of}) under this name")
         written = self.manifest.digests().get(self.listed_as(path))
@@ -185,10 +199,47 @@ class Store:
             raise DamagedError(path, reason)
         return record
 
-    def _place_of(self, record: Record) -> Path:
+    def file_of(self, record: Record) -> Path:
+        """The file in which a record belongs."""
         ending = "failed.json" if record.status is CellStatus.FAILED else "json"
         folder = self.folder(record.paper, record.tier, record.experiment)
         return folder / f"{record.fingerprint}.{ending}"
+
+    def in_order(self, records: Iterable[Record]) -> list[Record]:
+        """Records in the order in which they were last written, which depends on no clock.
+
+        The manifest lists no failed ones; they come first.
+        """
+        places = {name: place for place, name in enumerate(self.manifest.digests())}
+        return sorted(records, key=lambda one: places.get(self.listed_as(self.file_of(one)), -1))
+
+    # --- the data of a plan
+
+    def planned_data(self, record: Record) -> Mapping[str, str] | None:
+        """The data with which a run planned a record's cell last; None if no run noted them.
+
+        Raises:
+            StoreError: if the file is none that a run wrote.
+        """
+        made = versions_of(record.environment)
+        return _noted_data(self._data_note(cell_of(record), record.code, made))
+
+    def note_data(
+        self, cell: Cell, code: str, versions: Mapping[str, str], data: Mapping[str, str]
+    ) -> None:
+        """Notes the data with which a cell is planned; none if there have never been any.
+
+        Raises:
+            StoreError, TechnicalError: as of `write`.
+        """
+        file = self._data_note(cell, code, versions)
+        if data != (_noted_data(file) or {}):
+            write_whole(file, json.dumps(dict(data), sort_keys=True), durable=True)
+
+    def _data_note(self, cell: Cell, code: str, versions: Mapping[str, str]) -> Path:
+        """The file of a note, which is the same for every seed."""
+        name = fingerprint(replace(cell, seed=0), code, versions, {})
+        return self.path(cell, name).with_suffix(DATA_ENDING)
 
     # --- writing
 
@@ -201,7 +252,7 @@ class Store:
             StoreError: if the store cannot be written to.
             TechnicalError: if the disk is full or failing. Earlier records are intact.
         """
-        path = self._place_of(record)
+        path = self.file_of(record)
         body = record.model_dump_json().encode()
         data = b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
         if record.status is CellStatus.FAILED:
@@ -236,6 +287,19 @@ class Store:
             except Timeout:
                 return None
         return lock
+
+
+def _noted_data(file: Path) -> Mapping[str, str] | None:
+    data = _read_file(file, MOST_NOTE_BYTES)
+    if data is None:
+        return None
+    try:
+        return _DATA.validate_json(data)
+    except ValidationError as error:
+        raise StoreError(
+            f"{file}: found no checksums by name; expected those of the data that a run planned "
+            "with. Remove it: the next run writes it anew."
+        ) from error
 
 
 class CellLock(FileLock):
@@ -316,6 +380,8 @@ class RecordManifest:
     def digests(self) -> Mapping[str, list[str]]:
         """By path, the digest of every record that was ever written there, the last one last.
 
+        The path that was last written to is the last.
+
         Raises:
             StoreError: if a line does not follow from the one before it.
         """
@@ -376,7 +442,7 @@ class RecordManifest:
                 "the damaged list under another name and lists every sound record anew."
             )
         self._root, digest, path = words
-        self._digests.setdefault(path, []).append(digest)
+        self._digests[path] = [*self._digests.pop(path, []), digest]
         self._read_to += len(line) + 1
 
 

@@ -31,6 +31,8 @@ from reproaudit.records import (
     is_finite,
 )
 from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
+from reproaudit.running.coordinates import coordinates_along, declared_axes
+from reproaudit.running.cores import processor
 from reproaudit.running.devices import use_threads
 from reproaudit.running.events import OnEvent, Progress
 from reproaudit.running.files import write_whole
@@ -64,6 +66,7 @@ class Job:
         form: how the experiment computes.
         declared: its measurements by name, to which it is held; None if to nothing.
         fingerprint: what identifies it, and names its record.
+        adopted: the digests of other codes that gave the same bits, the newest first.
         partial: the folder for checkpoints.
     """
 
@@ -80,6 +83,7 @@ class Job:
     form: RunForm
     declared: Mapping[str, Declaration] | None
     fingerprint: str = ""
+    adopted: tuple[str, ...] = ()
     partial: Path = Path()
 
 
@@ -108,7 +112,6 @@ def compute(
     Where this process was asked to end, what is raised is not the experiment's, and leaves this
     function. The last checkpoint stays.
     """
-    use_threads(CELL_THREADS)
     folder = os.getcwd()
     session = JobSession(job, on_event)
     status, error, trace, fault = CellStatus.FAILED, job.blocked, None, None
@@ -152,6 +155,11 @@ def _record(
     measured: Measurements | None = None,
 ) -> Record:
     cell = job.cell
+    kept = measured or Measurements()
+    coordinates = None
+    if job.declared is not None:
+        found = {name: one for name, one in job.declared.items() if name in kept.names}
+        coordinates = coordinates_along(declared_axes(found), cell.settings)
     return Record(
         paper=cell.paper,
         tier=cell.tier,
@@ -169,7 +177,8 @@ def _record(
         started=clock.started,
         seconds=clock.seconds,
         steps=steps,
-        measurements=measured or Measurements(),
+        coordinates=coordinates,
+        measurements=kept,
     )
 
 
@@ -210,6 +219,7 @@ def _divergence(measured: Measurements) -> str | None:
 
 
 def _measure(job: Job, session: JobSession) -> Measurements:
+    use_threads(CELL_THREADS)  # libraries look when they are imported
     experiment = _loaded(job.module, job.code)[job.cell.experiment]
     here = versions(job.device, job.versions.keys() - NOT_PACKAGES, job.form)
     other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
@@ -217,6 +227,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
         raise SpecError(f"the worker has {', '.join(other)}, and the run was planned with others")
     job.module.find_siblings()
     settings = build_settings(experiment.settings, job.cell.settings)
+    use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone
     session.begin()
     result: object = experiment.measure(settings, session)
     if not isinstance(result, Mapping) or not all(
@@ -262,6 +273,7 @@ def _environment(job: Job) -> Environment:
         platform=platform.platform(),
         device=device,
         threads=CELL_THREADS,
+        processor=processor(),
         packages=dict(sorted({"reproaudit": __version__, **packages}.items())),
         form=job.form,
     )

@@ -1,0 +1,98 @@
+"""What a kind gives a report: its numbers in words and forms, its nouns, what a figure draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from reproaudit.declarations import Coordinate, Quantity
+
+Unit = Literal["plain", "factor", "share"]
+"""What a number is: as measured, a factor, or a share."""
+
+
+class Form(StrEnum):
+    """How a number is written: as measured; a share; a factor, 7.3 or 7.3-fold or 7.3 times.
+
+    A `SHARE` is in percent only where its bound is below a tenth. A `ROUNDED` factor has two
+    digits, however near its bound.
+    """
+
+    PLAIN = "plain"
+    SHARE = "share"
+    PERCENT = "percent"
+    FACTOR = "factor"
+    FOLD = "fold"
+    TIMES = "times"
+    ROUNDED = "rounded"
+
+    @property
+    def unit(self) -> Unit:
+        """What the number is: as measured, a factor, or a share."""
+        if self is Form.PLAIN:
+            return "plain"
+        return "share" if self in (Form.SHARE, Form.PERCENT) else "factor"
+
+
+@dataclass(frozen=True)
+class Number:
+    """One of the numbers that a kind makes of a run.
+
+    Attributes:
+        name: of a kind with several numbers, which one; else the kind's name.
+        says: the clause, with the fields noun, typical, worst and reference.
+        form: how it is written.
+        contrast: whether it compares two quantities with no margin, which noise meets in half of
+            all runs, so that it must beat the null's too.
+        drawn: whether its bound lies on the quantity's own scale, so that a figure of the quantity
+            can draw it.
+        aside: a few words, with the fields noun and figure.
+        noun: what it is called, where that is not the measurement's noun.
+        never: what is said where the number does not exist.
+        bound: what is asked, of a number that says nothing alone.
+        inverse: the clause of the inverses, where all of them exceed 1.
+    """
+
+    name: str
+    says: str = "{noun} {typical}{worst}"
+    form: Form = Form.PLAIN
+    contrast: bool = False
+    drawn: bool = False
+    aside: str = "{noun} {figure}"
+    noun: str | None = None
+    never: str = "{noun} has no number"
+    bound: str | None = None
+    inverse: str | None = None
+
+
+class Names(NamedTuple):
+    """What a page calls a measurement, an arm, and a coordinate or another number of the audit."""
+
+    noun: Callable[[str], str]
+    arm: Callable[[str], str]
+    coordinate: Callable[[Coordinate], str]
+
+
+def noun_of(quantity: Quantity, names: Names) -> str:
+    """Return what a page calls what a check reads: the arm, where it is read in another one."""
+    return names.noun(quantity.measurement) if quantity.arm is None else names.arm(quantity.arm)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a figure draws for a check.
+
+    Attributes:
+        quantity: whose course is drawn, over training or along a graded axis; None if a check reads
+            other arms only.
+        rival: the quantity that is drawn beside it along a graded axis.
+        changes: drawn in place of its course, by role: series as shares of their whole change.
+        log_x: whether the horizontal axis is logarithmic.
+    """
+
+    quantity: Quantity | None
+    rival: Quantity | None = None
+    changes: Mapping[Literal["earlier", "later"], Quantity] = field(default_factory=dict)
+    log_x: bool = False

@@ -1,0 +1,158 @@
+"""Coordinates along which records were measured, held against those that an audit declares now.
+
+The numbers of a record stand in an order, and only the audit says which coordinate each place has.
+So a record keeps the coordinates that the audit declared when it was measured, and is not judged
+under others. Records that were made before they were kept have none; `axes_file` of a store may
+hold the axes for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from reproaudit.bounded import read_regular
+from reproaudit.declarations import Axis, Coordinate, Declaration
+from reproaudit.errors import StoreError
+from reproaudit.records import Record
+from reproaudit.running.files import explained
+
+MOST_BYTES = 2**24
+"""Of a file of axes; the largest so far has some kilobytes."""
+
+MOST_NAMED = 6
+"""Coordinates of an axis that a line names."""
+
+Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]
+"""By measurement and axis, both in order."""
+
+Axes = Mapping[str, tuple[Axis, ...]]
+"""By measurement."""
+
+_AXES = TypeAdapter(dict[str, dict[str, tuple[Axis, ...]]], config=ConfigDict(defer_build=True))
+
+
+def declared_axes(declared: Mapping[str, Declaration]) -> Axes:
+    """The axes of those measurements that have any."""
+    return {name: one.axes for name, one in declared.items() if one.axes}
+
+
+def coordinates_along(axes: Axes, settings: Mapping[str, Any]) -> Coordinates:
+    """The coordinates under some settings; nothing where an axis follows a setting they lack."""
+    return {
+        name: {one.name: one.coordinates(settings) for one in several}
+        for name, several in axes.items()
+        if all(one.setting is None or _is_list(settings.get(one.setting)) for one in several)
+    }
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def axes_file(store: Path, paper: str) -> Path:
+    """The file with the axes of records that hold no coordinates, whether it exists or not."""
+    return store / f"coordinates.{paper}.json"
+
+
+def read_axes(file: Path) -> Mapping[str, Axes]:
+    """The axes in such a file by experiment; none if there is no file.
+
+    Raises:
+        StoreError: if it holds something else.
+    """
+    with explained("read", file):
+        try:
+            return _AXES.validate_json(read_regular(file, MOST_BYTES))
+        except FileNotFoundError:
+            return {}
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"])) or "as a whole"
+            raise StoreError(
+                f"{file}: found no axes by experiment and measurement ({where}: {first['msg']}). "
+                "Take it from where the records were published again."
+            ) from None
+
+
+@dataclass(frozen=True)
+class ChangedAxes:
+    """Measurements whose coordinates an audit declares otherwise than when they were made.
+
+    Attributes:
+        paper: the slug.
+        tier: of the record.
+        experiment: that made it.
+        measurements: their names.
+        before: what differs, as they were measured.
+        now: the same, as the audit has it.
+    """
+
+    paper: str
+    tier: str
+    experiment: str
+    measurements: tuple[str, ...]
+    before: str
+    now: str
+
+    def line(self, count: int) -> str:
+        """Say of so many records what differs and what to do."""
+        names = ", ".join(f"'{one}'" for one in self.measurements)
+        return (
+            f"{self.paper}, experiment '{self.experiment}': {count} {self.tier} records have "
+            f"{names} along {self.before}, and the audit now declares {self.now}. Put the audit's "
+            "coordinates back, or measure again with --fresh."
+        )
+
+
+def changed_axes(
+    record: Record, declared: Mapping[str, Declaration], kept: Mapping[str, Axes]
+) -> Iterator[ChangedAxes]:
+    """What a record measured along other coordinates than are declared.
+
+    Args:
+        record: of an experiment of ours.
+        declared: the experiment's measurements now, by name.
+        kept: the axes of records that hold no coordinates, by experiment.
+    """
+    before: Mapping[str, Mapping[str, tuple[Coordinate, ...]]] | None = record.coordinates
+    if before is None:
+        before = coordinates_along(kept.get(record.experiment, {}), record.settings)
+    now = coordinates_along(declared_axes(declared), record.settings)
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(record.measurements.names & before.keys() & now.keys()):
+        if list(before[name].items()) != list(now[name].items()):
+            found.setdefault(_differences(before[name], now[name]), []).append(name)
+    for (then, today), names in found.items():
+        of = record.paper, record.tier, record.experiment
+        yield ChangedAxes(*of, tuple(names), then, today)
+
+
+def _differences(
+    before: Mapping[str, Sequence[Coordinate]], now: Mapping[str, Sequence[Coordinate]]
+) -> tuple[str, str]:
+    """The coordinates that differ, as words; all of them where the axes are others."""
+    if list(before) != list(now) or any(len(before[one]) != len(now[one]) for one in now):
+        return _words(before), _words(now)
+    places = {
+        axis: [at for at, one in enumerate(before[axis]) if one != now[axis][at]] for axis in now
+    }
+    return _at(before, places), _at(now, places)
+
+
+def _at(axes: Mapping[str, Sequence[Coordinate]], places: Mapping[str, Sequence[int]]) -> str:
+    return _words(
+        {axis: [axes[axis][at] for at in where] for axis, where in places.items() if where}
+    )
+
+
+def _words(axes: Mapping[str, Sequence[Coordinate]]) -> str:
+    said = []
+    for name, coordinates in axes.items():
+        more = ", …" if len(coordinates) > MOST_NAMED else ""
+        said.append(f"{name} = {', '.join(map(str, coordinates[:MOST_NAMED]))}{more}")
+    return "; ".join(said)

@@ -1,0 +1,240 @@
+"""`reproaudit adopt`: after a change that computes the same, old records count; others do not."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cells import InProcess
+from miniatures import MODULE, write_paper
+from reproaudit.audit.catalog import Catalog
+from reproaudit.cli import run_command
+from reproaudit.commands.run import How
+from reproaudit.records import Record
+from reproaudit.running.adoptions import Adoptions, read_adoptions
+from reproaudit.running.code import fingerprint_of
+from reproaudit.running.shipped import FILE_NAME
+from reproaudit.running.store import Store
+
+UNUSED = "\n\ndef unused() -> None:\n    print()\n"
+PAIRS = 7
+"""Two experiments, each with its settings, a control and a built solution; and a second control."""
+
+FALLS = "(distance - ends) * 0.7"
+CONTROLS_FALL_FASTER = {FALLS: "(distance - ends) * (0.6 if settings.level > 0.5 else 0.7)"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def here() -> Iterator[None]:
+    """Measures in this process: the tests start no program."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REPROAUDIT_TRUST", "1")
+        patch.setattr(How, "executor", lambda _how: InProcess())
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, here: None) -> Path:
+    """A folder with a paper and the records of its quick tier."""
+    folder = tmp_path_factory.mktemp("adopted")
+    write_paper(folder / "audits")
+    command(folder, "run", "mini")
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def command(folder: Path, *words: str, code: int = 0) -> Any:
+    """What a command prints as JSON; of one that fails, its errors."""
+    where = ["--audits", str(folder / "audits"), "--store", str(folder / "runs"), "--json"]
+    out, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        assert run_command([*words, *where]) == code, errors.getvalue()
+    return json.loads(out.getvalue()) if out.getvalue() else errors.getvalue()
+
+
+def change(folder: Path, more: str = UNUSED, **replaced: str) -> None:
+    """Another state of the paper's code."""
+    module = folder / "audits" / "mini.py"
+    text = module.read_text()
+    for old, new in replaced.items():
+        assert old in text
+        text = text.replace(old, new)
+    module.write_text(text + more)
+    for name, known in list(sys.modules.items()):  # it is imported anew
+        if getattr(known, "__file__", None) == str(module):
+            del sys.modules[name]
+
+
+def adoptions(folder: Path) -> Adoptions:
+    return read_adoptions(Catalog(folder / "audits")["mini"], folder / "runs")
+
+
+def records(folder: Path, tier: str = "quick") -> list[Record]:
+    return list(Store(folder / "runs").records("mini", tier))
+
+
+def measured_anew(folder: Path) -> int:
+    """How many cells another run of the tier measures."""
+    before = len(records(folder))
+    command(folder, "run", "mini")
+    return len(records(folder)) - before
+
+
+def test_old_records_count_after_an_adoption(folder: Path) -> None:
+    count, before = len(records(folder)), command(folder, "report", "mini")
+    change(folder)
+    assert "Made by other code than today's" in str(command(folder, "report", "mini"))
+    found = command(folder, "adopt", "mini")
+    assert (found["pairs"], found["same"]) == (PAIRS, PAIRS)
+    assert (found["differs"], found["left"]) == ([], 0)
+    assert found["records"] == count
+    assert len(records(folder, "adopt-quick")) == PAIRS
+    assert measured_anew(folder) == 0
+    after = command(folder, "report", "mini")
+    assert after["claims"] == before["claims"]
+    old, new = found["old"][:8], found["new"][:8]
+    said = f"Measured with code {old}; measured again with {new} in {PAIRS} of {count} cells"
+    assert said in str(after["environment"])
+    assert "other code" not in str(after["environment"])
+    assert command(folder, "adopt", "mini")["old"] is None
+    assert len(adoptions(folder).lines) == 1
+    assert command(folder, "verify", "mini")["faults"] == []
+
+
+def test_a_pair_that_differs_keeps_its_code_and_is_run_anew(folder: Path) -> None:
+    change(folder, **CONTROLS_FALL_FASTER)
+    found = command(folder, "adopt", "mini")
+    assert (found["same"], len(found["differs"])) == (PAIRS - 2, 2)
+    assert {one["experiment"] for one in found["differs"]} == {"descent", "guessed"}
+    assert "distance: " in found["differs"][0]["what"]
+    assert measured_anew(folder) == 10, "the controls' runs alone"
+    levels = {one.settings["level"] for one in records(folder) if one.code == found["new"]}
+    assert levels == {0.8}
+
+
+def test_adoptions_follow_each_other(folder: Path) -> None:
+    for step in range(3):
+        change(folder, f"\nSTEP = {step}\n")
+        assert command(folder, "adopt", "mini")["same"] == PAIRS
+    assert measured_anew(folder) == 0
+    assert len(adoptions(folder).lines) == 3
+    shutil.copy(MODULE, folder / "audits" / "mini.py")
+    assert command(folder, "adopt", "mini")["old"] is None, "the first code counts like the last"
+
+
+def test_what_is_left_is_measured_by_the_same_command(folder: Path) -> None:
+    change(folder)
+    found = command(folder, "adopt", "mini", "--budget", "0")
+    assert (found["left"], found["same"], adoptions(folder).lines) == (PAIRS, 0, ())
+    assert command(folder, "adopt", "mini")["same"] == PAIRS
+
+
+def test_without_rights_beside_the_audit_the_store_has_the_line(folder: Path) -> None:
+    change(folder)
+    command(folder, "adopt", "mini", "--prepare")
+    beside = folder / "audits" / "mini.adoptions.jsonl"
+    command(folder, "adopt", "mini")
+    beside.rename(folder / "runs" / "adoptions.mini.jsonl")
+    assert measured_anew(folder) == 0
+
+
+def test_bits_of_another_processor_are_no_fault_of_the_code(folder: Path) -> None:
+    store = Store(folder / "runs")
+    for one in records(folder):  # as if they came from a machine that rounds otherwise
+        scalars = {"final": one.measurements.scalars["final"] * (1 + 1e-12)}
+        measured = one.measurements.model_copy(update={"scalars": scalars})
+        where = one.environment.model_copy(update={"processor": "another"})
+        store.write(one.model_copy(update={"measurements": measured, "environment": where}))
+    prepared = command(folder, "adopt", "mini", "--prepare")
+    assert (prepared["measured"], prepared["pairs"]) == (PAIRS, PAIRS)
+    change(folder)
+    assert command(folder, "adopt", "mini")["same"] == PAIRS
+    shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
+    change(folder, "\nMORE = 1\n")
+    found = command(folder, "adopt", "mini")
+    assert (found["same"], len(found["differs"])) == (0, PAIRS)
+    assert "with the old code, 'reproaudit adopt mini --prepare'" in found["differs"][0]["what"]
+
+
+def test_a_damaged_record_of_adopted_code_is_noticed(folder: Path) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    victim = next((folder / "runs" / "mini" / "quick" / "guessed").glob("*.json"))
+    victim.write_bytes(victim.read_bytes().replace(b"0.", b"1.", 1))
+    assert len(command(folder, "verify", "mini", code=3)["faults"]) == 1
+    command(folder, "report", "mini", code=2)
+    command(folder, "run", "mini")
+    assert victim.with_name(f"{victim.name}.bad").exists()
+    command(folder, "report", "mini")
+
+
+def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder: Path) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    data = json.loads(file.read_text())
+    data["cells"][0]["measured"] = "0" * 64
+    file.write_text(json.dumps(data) + "\n")
+    faults = command(folder, "verify", "mini", code=3)["faults"]
+    assert {one["what"] for one in faults} == {
+        "its numbers are not those that an adoption compared"
+    }
+    file.write_text("{}\n")
+    assert f"{file}:1: found no adoption (" in command(folder, "report", "mini", code=2)
+
+
+def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
+    change(folder)
+    assert "--from beef: no codes of records begin so. Known: " in command(
+        folder, "adopt", "mini", "--from", "beef", code=2
+    )
+    empty = tmp_path / "empty"
+    write_paper(empty / "audits")
+    assert "no records of mini" in command(empty, "adopt", "mini", code=2)
+    store = Store(folder / "runs")
+    for one in records(folder):
+        packages = {**one.environment.packages, "numpy": "1.0.0"}
+        where = one.environment.model_copy(update={"packages": packages})
+        store.file_of(one).unlink()
+        other = one.model_copy(update={"environment": where})
+        store.write(other.model_copy(update={"fingerprint": fingerprint_of(other)}))
+    said = command(folder, "adopt", "mini", code=2)
+    assert "made with numpy 1.0.0, here " in said
+    assert adoptions(folder).lines == ()
+
+
+def test_records_that_came_with_a_report_follow(folder: Path, tmp_path: Path) -> None:
+    command(
+        folder,
+        "export",
+        "mini",
+        "--to",
+        "records",
+        "--tier",
+        "quick",
+        "--out",
+        str(folder / "exported"),
+    )
+    fresh = tmp_path / "fresh"
+    shutil.copytree(folder / "audits", fresh / "audits")
+    shipped = fresh / "reports" / "quick" / "mini"
+    shipped.mkdir(parents=True)
+    shutil.copy(folder / "exported", shipped / FILE_NAME)
+    change(fresh)
+    assert command(fresh, "adopt", "mini")["same"] == PAIRS
+    after = command(fresh, "report", "mini", "--tier", "quick")
+    assert "other code" not in str(after["environment"])
+    assert f"in {PAIRS} of" in str(after["environment"])

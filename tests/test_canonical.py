@@ -1,0 +1,200 @@
+"""The canonical form of what decides: free of Python's names, and complete."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, get_args
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, create_model
+
+from reproaudit.audit import model, seeds
+from reproaudit.audit.catalog import entry_of
+from reproaudit.audit.model import Audit, Claim
+from reproaudit.audit.seeds import CLAIM, digest, rule
+from reproaudit.checks import Check, Kind, canonical, kind, stages
+from reproaudit.checks.canonical import CanonicalForm, Part, plain
+from reproaudit.checks.kind import Sourced
+from reproaudit.declarations import Quantity
+from reproaudit.results import bounds_of
+
+ROOT = Path(__file__).parent.parent
+FILES = [
+    *(ROOT / f"audits/{slug}.yaml" for slug in ("ahn2023", "chen2024", "wang2024", "yang2025")),
+    ROOT / "docs/tutorial/soudry2018.yaml",
+    ROOT / "tests/audits/toy.yaml",
+]
+GOLDEN = json.loads((ROOT / "tests/golden/rules.json").read_text(encoding="utf-8"))
+"""Of each audit the rules and the digests of our bounds. An audit that changes gets others here;
+code never moves any: the seeds of the paper tier and the logs of results follow from them."""
+
+KINDS: tuple[type[Kind], ...] = get_args(get_args(Check)[0])
+FORMS: dict[type[BaseModel], CanonicalForm] = {
+    model.Claim: CLAIM,
+    model.ArmSpec: seeds.ARM,
+    model.NamedArm: seeds.NAMED_ARM,
+    model.AblationSpec: seeds.ABLATION,
+    model.Grade: seeds.GRADE,
+    model.StartBound: seeds.START_BOUND,
+    model.Reading: seeds.READING,
+    model.RunCounts: seeds.RUNS,
+    Quantity: canonical.QUANTITY,
+    kind.Bound: canonical.BOUND,
+    stages.Onset: stages.ONSET,
+    stages.Wait: stages.WAIT,
+    **{one: one.canonical for one in KINDS},
+}
+AUDITS = {file.stem: entry_of(file).audit() for file in FILES}
+CLAIMS = [claim for audit in AUDITS.values() for claim in audit.claims]
+
+
+def hashes(audit: Audit) -> dict[str, dict[str, str]]:
+    return {
+        "rules": {name: rule(audit, name, "paper") for name in audit.experiments},
+        "bounds": {claim.id: bounds_of(claim) for claim in audit.claims},
+    }
+
+
+# --- frozen -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slug", AUDITS)
+def test_the_rules_and_the_digests_of_our_bounds_stay(slug: str) -> None:
+    assert hashes(AUDITS[slug]) == GOLDEN[slug]
+
+
+# --- complete -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("of", FORMS, ids=lambda one: one.__name__)
+def test_every_field_decides_or_is_said_to_inform(of: type[BaseModel]) -> None:
+    form = FORMS[of]
+    decides = [part.attribute for part in form.parts.values()]
+    assert sorted(decides) == sorted(set(of.model_fields) - set(form.informs))
+
+
+def test_every_form_in_a_table_is_held_against_its_model() -> None:
+    known = [id(form) for form in FORMS.values()]
+    parts = [part.form for form in FORMS.values() for part in form.parts.values()]
+    assert {id(form) for form in parts if form is not None} <= set(known)
+
+
+def attributes(
+    value: Any, form: CanonicalForm | None = None
+) -> Iterator[tuple[BaseModel, str, bool]]:
+    """Every attribute in a value, with the model that has it and whether it decides."""
+    if isinstance(value, BaseModel):
+        form = form or FORMS[type(value)]
+        yield from ((value, name, False) for name in form.informs if name in value.__dict__)
+        for part in form.parts.values():
+            yield value, part.attribute, True
+            yield from attributes(getattr(value, part.attribute), part.form)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from attributes(one, form)
+
+
+@pytest.mark.parametrize("slug", AUDITS)
+def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> None:
+    audit = copy.deepcopy(AUDITS[slug])
+    for claim in audit.claims:
+        name = claim.experiment
+        arms = tuple(audit.arms[one] for _, one in claim.arms() if isinstance(one, str))
+        readings = tuple(audit.settings_of(name)[one].readings for one in claim.readings)
+        for node, attribute, decides in attributes((claim, arms, readings, audit.runs_of(name))):
+            before = node.__dict__[attribute]
+            node.__dict__[attribute] = "another"
+            moved = rule(audit, name, "paper") != GOLDEN[slug]["rules"][name]
+            node.__dict__[attribute] = before
+            assert moved is decides, (claim.id, node, attribute)
+
+
+# --- free of Python's names and of layout -------------------------------------------------------
+
+
+def stranger(value: Any, form: CanonicalForm | None, shuffled: random.Random) -> Any:
+    """The same value in new classes: what decides swaps names, and a newer field comes first."""
+    if isinstance(value, tuple):
+        return tuple(stranger(one, form, shuffled) for one in value)
+    if not isinstance(value, BaseModel):
+        return value
+    form = form or FORMS[type(value)]
+    old = {part.attribute: part.form for part in form.parts.values()}
+    new = dict(zip(old, shuffled.sample(list(old), len(old)), strict=True))
+    bases = tuple(base for base in (Kind, Sourced) if isinstance(value, base))
+    fields: dict[str, Any] = dict.fromkeys(["newer", *new.values()], (Any, None))
+    other = create_model("Other", __base__=bases or (BaseModel,), **fields)
+    parts = {k: Part(new[p.attribute], None, p.unless) for k, p in form.parts.items()}
+    other.canonical = CanonicalForm(parts)  # type: ignore[attr-defined]
+    values = {new[n]: stranger(getattr(value, n), old[n], shuffled) for n in old}
+    informs = {name: getattr(value, name) for name in ("origin", "why") if hasattr(value, name)}
+    return other.model_construct(**informs, **values)
+
+
+@settings(max_examples=25, deadline=None)
+@given(claim=st.sampled_from(CLAIMS), shuffled=st.randoms(use_true_random=False))
+def test_other_classes_and_fields_in_python_move_nothing(
+    claim: Claim, shuffled: random.Random
+) -> None:
+    assert plain(stranger(claim, CLAIM, shuffled)) == CLAIM.of(claim)
+    headline = stranger(claim.headline, None, shuffled)
+    assert digest([one for check in headline for one in check.ours()]) == bounds_of(claim)
+
+
+def backwards(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: backwards(data[name]) for name in reversed(data)}
+    return [backwards(one) for one in data] if isinstance(data, list) else data
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_another_layout_and_order_of_the_file_moves_nothing(file: Path, tmp_path: Path) -> None:
+    data = backwards(yaml.safe_load(file.read_text(encoding="utf-8")))
+    text = yaml.dump(data, sort_keys=False, default_flow_style=True)
+    (tmp_path / file.name).write_text(text, encoding="utf-8")
+    audit = entry_of(tmp_path / file.name).audit()
+    assert list(audit.experiments) == list(reversed(AUDITS[file.stem].experiments))
+    assert hashes(audit) == GOLDEN[file.stem]
+
+
+# --- how a field joins --------------------------------------------------------------------------
+
+
+class Later(Claim):
+    """A claim of a later version."""
+
+    ours: bool = False
+    settings: dict[str, float] = Field(default_factory=dict)
+
+
+LATER = CLAIM | CanonicalForm({"settings": Part("settings", unless={})}, informs={"ours"})
+
+
+def test_a_field_that_joins_moves_no_claim_without_it() -> None:
+    for claim in CLAIMS:
+        data = {name: getattr(claim, name) for name in Claim.model_fields}
+        assert LATER.of(Later.model_construct(**data, ours=True)) == CLAIM.of(claim)
+        found = LATER.of(Later.model_construct(**data, settings={"level": 0.5}))
+        assert found == {**CLAIM.of(claim), "settings": {"level": 0.5}}
+
+
+def test_a_number_with_a_source_of_its_own_enters_as_the_number() -> None:
+    class Alone(CanonicalForm):
+        def of(self, model: Any) -> Any:
+            return model.amount
+
+    class Number(BaseModel):
+        canonical: ClassVar = Alone({})
+        amount: float
+
+    for check in (check for claim in CLAIMS for check in claim.headline):
+        if check.kind == "equals":
+            other = check.model_copy(update={"within": Number(amount=check.within)})
+            assert plain(other) == plain(check)
