@@ -63,6 +63,11 @@ def reasons(card: dict[str, Any], name: str) -> list[str]:
     return [one["kind"] for one in found["reasons"]]
 
 
+def said_of(card: dict[str, Any]) -> list[str]:
+    """What a page says of what made the records."""
+    return list(made_words(Scorecard.model_validate_json(json.dumps(card))))
+
+
 def edit_module(audits: Path) -> None:
     """Other code, that computes the same."""
     file = audits / "mini.py"
@@ -185,9 +190,7 @@ def data(audits: Path) -> Path:
 
 
 def answers(card: dict[str, Any]) -> list[Any]:
-    return [
-        [one["id"], one["outcome"], one["effect"], one["alternatives"]] for one in card["claims"]
-    ]
+    return [[one["id"], one["outcome"], one["base"], one["alternatives"]] for one in card["claims"]]
 
 
 @pytest.mark.parametrize("tier", ["quick", "paper"])
@@ -204,7 +207,7 @@ def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
     assert answers(command("run", "--tier", tier)) == first
     card = command("report", "--tier", tier)
     assert answers(card) == first
-    assert "they read another 'added'" in " ".join(card["environment"])
+    assert "they read another 'added'" in " ".join(said_of(card))
 
 
 def test_a_run_without_alternatives_judges_none_of_other_data(data: Path, command: Command) -> None:
@@ -221,7 +224,7 @@ def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Comma
     assert command("run", code=3)["claims"][0]["outcome"] == "failed"
     card = command("report")
     assert card["claims"][0]["outcome"] == "failed"
-    assert "35 records were left out: they read another 'added'" in " ".join(card["environment"])
+    assert "35 quick records were left out: they read another 'added'" in " ".join(said_of(card))
 
 
 def test_an_archive_is_of_the_data_of_the_last_run(
@@ -236,7 +239,7 @@ def test_an_archive_is_of_the_data_of_the_last_run(
     command("export", "--to", "records", "--tier", "paper", "--out", str(file))
     entry = entry_in(audits)
     card = scorecard_of_archive(entry, entry.audit(), "paper", file)
-    assert answers(card.model_dump(mode="json")) == first
+    assert answers(json.loads(card.model_dump_json())) == first
 
 
 # --- along which coordinates ----------------------------------------------------------------------
@@ -318,8 +321,9 @@ def test_alternatives_of_other_coordinates_are_left_out_and_named(
     command("multiverse")
     by_kind("low", "tall")
     ran = command("run", "--fresh")
-    (line,) = [line for line in ran["environment"] if line.startswith("Left out: ")]
-    assert "'guessed': 10 multiverse-quick records have 'ends' along kind = high" in line
+    (line,) = [line for line in said_of(ran) if " were left out: " in line]
+    assert line.startswith("10 multiverse-quick records were left out: experiment 'guessed' ")
+    assert "measured 'ends' along kind = high" in line
     assert "guess not varied" in reasons(ran, "guessed")
     assert answers(command("report")) == answers(ran)
     assert "kind = tall" in refused(audits, capsys, "multiverse")

@@ -65,20 +65,18 @@ def run_cells(
     """Runs every cell that has no finished record, and writes its record.
 
     Args:
-        cells: what is wanted, in the order in which it is started; a cell that is named twice runs
-            once.
+        cells: what is wanted, in the order in which it is started, each once.
         locate: from a paper's slug to its module.
         store: where records are.
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
         form: how the experiments compute.
         jobs: how many cells at once, each in a process of its own.
         limits: what a cell may take before it counts as failed.
-        fresh: measure again what has a record. The old record stays until the new one is there.
+        fresh: measure again what has a record, which stays until the new one is there.
         on_event: is called with what happens, in this thread.
-        declared: by paper and experiment, its measurements by name; others, or other kinds and
-            shapes, make a cell failed.
+        declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
-        may_start: asked when a cell could start; one for which it says no is left for another run.
+        may_start: asked when a cell could start; with no, it is left for another run.
         left_out: cells that are planned and not run: their records are judged with the others.
         adoptions: by paper, which codes gave the same bits; their records count like today's.
 
@@ -87,25 +85,17 @@ def run_cells(
         StoreError, TechnicalError: if the store cannot be written to. Earlier records are intact.
         KeyboardInterrupt: on Ctrl-C, with unfinished work at its last checkpoint.
     """
+    if jobs < 1:
+        raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
     planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions)
     others = plan_jobs(left_out, locate, store, device, form, adoptions=adoptions)
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
-    summary = Summary(present=len(planned) - len(missing))
-    for job in planned:
-        summary.plan(job.cell, present.get(job.number, job.fingerprint))
-    for job in others:
-        record = _present(store, job)
-        summary.plan(job.cell, job.fingerprint if record is None else record.fingerprint)
-    for job in (*planned, *others):
-        for code in (job.code, *job.adopted):
-            store.note_data(job.cell, code, job.versions, job.data)
+    summary = _noted(store, planned, others, present)
     steps = sum(sum(job.phases.values()) for job in missing)
     on_event(PlanReady(len(planned), summary.present, steps))
     if not missing:
         return summary
-    if jobs < 1:
-        raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
     run = _Run(store, fresh, on_event, may_start, summary)
     try:
         with executor or LocalProcesses(min(jobs, len(missing)), limits) as here:
@@ -204,6 +194,22 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
         form=paper.form,
         declared=declared,
     )
+
+
+def _noted(
+    store: Store, planned: Sequence[Job], others: Sequence[Job], present: Mapping[int, str]
+) -> Summary:
+    """Notes with which data cells are planned, and where each has its record or will have it."""
+    summary = Summary(present=len(present))
+    for job in planned:
+        summary.plan(job.cell, present.get(job.number, job.fingerprint))
+    for job in others:
+        record = _present(store, job)
+        summary.plan(job.cell, job.fingerprint if record is None else record.fingerprint)
+    for job in (*planned, *others):
+        for code in (job.code, *job.adopted):
+            store.note_data(job.cell, code, job.versions, job.data)
+    return summary
 
 
 def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
