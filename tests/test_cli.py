@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,6 @@ from reproaudit.cli.options import FORMATS_HELP, parse_duration, parse_seeds, pa
 from reproaudit.cli.showing import EXPORTS_HELP
 from reproaudit.commands import report as reporting
 from reproaudit.commands.run import parse_setting
-from reproaudit.commands.unchanged import Unchanged
 from reproaudit.errors import UsageError
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
@@ -499,36 +499,29 @@ def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
     assert code == "2"
 
 
-@pytest.mark.parametrize("command", [["report", "--all"], ["list"]], ids=" ".join)
-def test_what_is_unchanged_is_printed_again_until_something_changes(
-    at: Place, command: list[str]
+def test_what_is_saved_while_a_report_is_made_is_in_the_next(
+    finished: Path, at: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is judged for it; a changed audit, record or page is judged and written anew."""
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    assert at("report", "mini")[0] == 0
-    first = at(*command)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("reproaudit.commands.report.report_papers", lambda *_, **__: ([], [], 3))
-        patched.setattr("reproaudit.commands.report.of_each_paper", lambda *_: [])
-        code, out, _ = at(*command)
-        assert (code, bool(out)) == (0, True)
-        assert first[1].startswith(out)
-        page = at.out / "smoke" / "mini" / "scorecard.html"
-        page.unlink()
-        assert at(*command)[:2] == ((3, "") if command[0] == "report" else (0, ""))
-    assert at("report", "--all")[0] == 0
-    assert page.is_file()
+    """Nothing is repeated from memory: neither an older audit nor records behind a link."""
+    behind = at.folder / "behind"
+    shutil.copytree(finished / "runs", behind)
+    at.store.symlink_to(behind)
+    at.out.mkdir()
+    os.mkfifo(at.out / ".unchanged.report.json")
+    judged = reporting.scorecard_of_paper
 
+    def save_meanwhile(*arguments: Any) -> Any:
+        card = judged(*arguments)
+        write_paper(at.audits, claims=audit_data()["claims"][:1])
+        return card
 
-def test_what_was_printed_is_kept_in_a_folder_of_any_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / os.fsdecode(b"not \xff UTF-8")
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    kept = Unchanged(("report",), (), folder / "runs", folder)
-    kept.keep(["a line"])
-    assert kept.lines() == ["a line"]
+    monkeypatch.setattr(reporting, "scorecard_of_paper", save_meanwhile)
+    assert "of 4 listed claims" in at("report", "mini")[1]
+    assert "of 1 listed claims" in at("report", "mini")[1]
+    assert "mini " in at("list")[1]
+    shutil.rmtree(behind / "mini")
+    shutil.rmtree(at.out / "quick")
+    assert "not run" in next(one for one in at("list")[1].splitlines() if one.startswith("mini "))
 
 
 def test_many_papers_are_shared_among_the_cores(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
