@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from miniatures import ENVIRONMENT, audit_data, write_paper
+from miniatures import ENVIRONMENT, aligns, audit_data, claim, setting, write_paper
 from reproaudit import __version__, cli
 from reproaudit import api as ra
 from reproaudit.audit.schema import schema_text
@@ -390,8 +390,9 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
     for name in ("scorecard.html", "scorecard.md"):
         (folder / name).unlink()
     done.store = tmp_path / "no-runs"
-    assert done("report", "mini")[0] == 0
-    assert {file.name: file.read_bytes() for file in folder.glob("scorecard.*")} == before
+    code, out, _ = done("report", "mini")
+    assert (code, "scorecard as it was written" in " ".join(out.split())) == (0, True)
+    assert (folder / "scorecard.json").read_bytes() == before["scorecard.json"]
     for text, says in {
         "{": "is not JSON",
         "[]": "scorecard version None, which another version of reproaudit wrote",
@@ -404,6 +405,40 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
         assert (code, len(errors.strip().splitlines())) == (2, 1)
         assert says in errors
         assert "scorecard.json" in errors
+
+
+CHANGES: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({}, "The audit has not changed since."),
+    "a bound": (
+        {"claims": [claim("mini", "supported", main=True, headline=[aligns(0.001)])]},
+        "The audit has changed since: claims and what decides (bounds, settings, arms, runs).",
+    ),
+    "a setting": ({"settings": {"level": setting(0.5)}}, "since: settings and what decides ("),
+    "a word": ({"about": "A word."}, "The audit has changed since: about."),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_an_old_scorecard_says_that_it_is_and_what_has_changed_since(
+    done: Place, tmp_path: Path, what: str
+) -> None:
+    assert done("report", "mini")[0] == 0
+    changes, says = CHANGES[what]
+    done.audits, done.store = write_paper(tmp_path / "edited", **changes), tmp_path / "runs"
+    for more in (["--format", "terminal"], ["--json"], ["--all", "--format", "terminal,md,html"]):
+        names = [] if "--all" in more else ["mini"]
+        code, out, errors = done("report", *names, *more)
+        told = " ".join((errors if "--json" in more else out).split())
+        assert (code, says in told) == (0, True)
+        assert "this is the scorecard as it was written (format 3, rule " in told
+        assert " of 35 records up to 20" in told
+    for page in ("md", "html"):
+        written = (done.out / "quick" / "mini" / f"scorecard.{page}").read_text()
+        assert says in " ".join(written.split())
+    assert ("the audit has changed since" in done("list")[1]) == (what != "nothing")
+    places = ["--store", str(done.store), "--reports", str(done.out)]
+    code, _, errors = done("export", "mini", "--to", "junit", "--out", str(tmp_path / "x"), *places)
+    assert (code, says in errors) == (0, True)
 
 
 def test_the_highest_tier_is_reported(at: Place) -> None:

@@ -239,7 +239,10 @@ def export(
 
     def card() -> Scorecard:
         audit = entry.audit()
-        return open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
+        found = open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
+        if found.as_written is not None:
+            say(f"{slug}: {found.as_written.words}", stderr=True, style="yellow")
+        return found
 
     signed = (tuple(codecheckers or ()), tuple(orcids or ()), certificate, report_url, license_url)
     request = ExportRequest(card, entry.audit_file, store, *signed)

@@ -117,6 +117,9 @@ def report_papers(
     lines = _lines_of(cards, one_screen, verbose) if TERMINAL in wanted else ()
     present(_data_of(cards) if as_json else None, lines, as_json)
     _say_written(written, as_json)
+    for card in cards if as_json or TERMINAL not in wanted else ():
+        if card.as_written is not None:
+            say(f"{card.paper['slug']}: {card.as_written.words}", stderr=True, style="yellow")
     for slug, error in errors:
         say(f"{slug}: {error}", stderr=True, style="red")
     return cards, errors[0][1].exit_code if errors else 0

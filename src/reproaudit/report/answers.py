@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
+from reproaudit.audit.model import TIERS, Audit, Claim, Reviews, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
-from reproaudit.audit.seeds import stored_tier
+from reproaudit.audit.seeds import rule, stored_tier
 from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
-from reproaudit.report.build import build
+from reproaudit.report.build import build, documentation_of, stated
 from reproaudit.report.files import read_scorecard
-from reproaudit.report.model import Scorecard
-from reproaudit.report.numbers import several
+from reproaudit.report.model import AsWritten, ClaimModel, Scorecard
+from reproaudit.report.numbers import counted, listed, several
 from reproaudit.results import history_of
 from reproaudit.running.groups import Chosen, TierKey, choose, group_of, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
@@ -229,5 +232,48 @@ def scorecard_of_paper(
                 return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
         for folder in folders:
             if (folder / "scorecard.json").is_file():
-                return read_scorecard(folder / "scorecard.json")
+                return _as_written(read_scorecard(folder / "scorecard.json"), audit, one)
     return None
+
+
+def _as_written(card: Scorecard, audit: Audit, tier: TierName) -> Scorecard:
+    """The scorecard that a file holds, with how old it is and what of the audit has changed."""
+    main = next((one.rule for one in card.claims if one.main and one.rule), None)
+    version = f"format {card.schema_version}" + (f", rule {main[:8]}" if main else "")
+    count, last = card.records.get("count", 0), card.records.get("last")
+    of = counted(count, "record") + (f" up to {last}" if last else "")
+    changed = tuple(_changed(card, audit, tier))
+    since = "The audit has not changed since."
+    if changed:
+        since = f"The audit has changed since: {listed(changed)}."
+    elif any(one.rule is None for one in card.claims):
+        since = "It does not tell whether the audit's bounds and runs have changed since."
+    words = (
+        "For want of records nothing was judged now: this is the scorecard as it was written "
+        f"({version}), of {of}. {since}"
+    )
+    return card.model_copy(update={"as_written": AsWritten(words=words, changed=changed)})
+
+
+def _changed(card: Scorecard, audit: Audit, tier: TierName) -> Iterator[str]:
+    """Yield in words what a scorecard has of its audit and the audit has no longer."""
+    for name, now in stated(audit, tier).items():
+        if to_jsonable_python(getattr(card, name)) != to_jsonable_python(now):
+            yield name.replace("_", " ")
+    documented = (card.documentation, documentation_of(audit, Reviews()))
+    then, now = ([_of_card(row) for row in one["variables"]] for one in documented)
+    if then != now:
+        yield "variables"
+    if list(map(_said, card.claims)) != list(map(_said, audit.claims)):
+        yield "claims"
+    rules = {one.experiment: one.rule for one in card.claims if one.rule is not None}
+    if rules != {name: rule(audit, name, tier) for name in rules.keys() & audit.experiments}:
+        yield "what decides (bounds, settings, arms, runs)"
+
+
+def _of_card(row: Mapping[str, Any]) -> list[Any]:
+    return [row.get(field) for field in ("name", "card", "evidence")]
+
+
+def _said(one: Claim | ClaimModel) -> list[Any]:
+    return [one.id, one.says, one.short, one.wording, one.locator, one.main, one.experiment]

@@ -82,8 +82,7 @@ def build(
     label = f"{tier}-{audit.salt}" if audit.salt else tier
     origins = [one.origin for one in judged if one.origin is not None]
     return Scorecard(
-        paper=audit.paper.model_dump(mode="json"),
-        about=audit.about,
+        **stated(audit, tier),
         tier=label,
         summary=summary(audit, tier, claims),
         ours=ours(audit, claims, unstated, earlier),
@@ -91,16 +90,24 @@ def build(
         documentation=documentation_of(audit, reviews),
         claims=claims,
         unstated=unstated,
-        not_audited=tuple(one.model_dump() for one in audit.not_audited),
-        findings=_findings(audit),
-        settings=_settings(audit, tier),
-        measurements=_measurements(audit),
         environment=tuple(environment),
         software=_software(judged),
         records=_records(judged),
         earlier_results=earlier,
         origin=origins[0].model_dump(mode="json") if origins else None,
     )
+
+
+def stated(audit: Audit, tier: TierName) -> dict[str, Any]:
+    """Return the fields of a scorecard that say what the audit says, whatever was measured."""
+    return {
+        "paper": audit.paper.model_dump(mode="json"),
+        "about": audit.about,
+        "not_audited": tuple(one.model_dump() for one in audit.not_audited),
+        "findings": _findings(audit),
+        "settings": _settings(audit, tier),
+        "measurements": _measurements(audit),
+    }
 
 
 def claim_model(
@@ -154,7 +161,7 @@ def claim_model(
             )
             for run in found.base.runs
         ),
-        rule=rule(audit, claim.experiment, tier) if tier == "paper" else None,
+        rule=rule(audit, claim.experiment, tier),
     )
 
 

@@ -50,6 +50,8 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
         yield ""
         who, source = card.origin["who"], card.origin["source"]
         yield f"**Not ours:** measured by {plain(who)} ({plain(source)})."
+    if card.as_written is not None:
+        yield from ("", f"**As it was written.** {plain(card.as_written.words)}")
     if card.about:
         yield ""
         yield plain(card.about)

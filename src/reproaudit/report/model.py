@@ -300,6 +300,15 @@ class ChoiceModel(ReportModel):
     """Whether neither text nor code says."""
 
 
+class AsWritten(ReportModel):
+    """What is said of a scorecard that is shown as a file has it, for want of records."""
+
+    words: str
+    """Of which version it is, and whether the audit has changed since, in sentences."""
+    changed: tuple[str, ...]
+    """What of the audit has changed since."""
+
+
 class Scorecard(ReportModel):
     """A paper's scorecard."""
 
@@ -341,3 +350,5 @@ class Scorecard(ReportModel):
     """How many results came before."""
     origin: dict[str, Any] | None = None
     """Of measurements that are not ours: whose."""
+    as_written: AsWritten | None = Field(default=None, exclude=True)
+    """Of one that was read in place of records: how old it is; no part of the file."""

@@ -48,6 +48,7 @@ def _report(
     if card.origin is not None:
         who = f"{card.origin['who']} ({card.origin['source']})"
         yield from _wrapped(f"Not ours: measured by {who}.", width)
+    yield from _as_written(card, width)
     yield ""
     if card.about:
         yield from _wrapped(card.about, width)
@@ -82,7 +83,8 @@ def _report(
 
 def run_lines(card: Scorecard) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
-    head = [*_wrapped(_head(card), WIDTH), "", *_wrapped(" ".join(card.summary), WIDTH)]
+    head = [*_wrapped(_head(card), WIDTH), *_as_written(card, WIDTH), ""]
+    head += _wrapped(" ".join(card.summary), WIDTH)
     yield from head
     if card.tier == "smoke":
         return
@@ -130,6 +132,10 @@ def detail_lines(card: Scorecard) -> Iterator[str]:
 
 def _trained(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.3g} → {ends[1]:.3g}"
+
+
+def _as_written(card: Scorecard, width: int) -> Sequence[str]:
+    return _wrapped(card.as_written.words, width) if card.as_written is not None else ()
 
 
 def _title(card: Scorecard) -> str:
