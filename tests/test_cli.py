@@ -116,10 +116,15 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--data-dir", "nowhere"], "dir 'nowhere' does not exist."),
         (["run", "mini", "--device", "gpu"], "gpu"),
         (["run", "mini", "--jobs", "0"], "--jobs"),
+        (["run", "mini", "--jobs", "99999999"], "--jobs"),
+        (["run", "mini", "--memory", "9" * 400], "--memory: found '999"),
+        (["run", "mini", "--set", "steps=2001-99-99"], "found 2001-99-99; expected a value"),
+        (["run", "mini", "--set", 'steps="\\UFFFFFFFF"'], "expected a value or a list"),
+        (["run", "mini", "--set", f"steps=0x{'9' * 8000}"], "numbers below 2^63"),
         (["check", "absent.yaml"], "absent.yaml"),
         (["check", "no/audits"], "no/audits:1:1: found no readable file"),
     ],
-    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+    ids=lambda one: " ".join(one)[:60] if isinstance(one, list) else "",
 )
 def test_a_mistake_is_one_line_and_exit_code_2(at: Place, command: list[str], text: str) -> None:
     code, out, errors = at(*command)

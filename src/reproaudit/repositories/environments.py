@@ -33,8 +33,9 @@ PASSED = ("LANG", "LC_ALL", "TZ", "TMPDIR", "CUDA_VISIBLE_DEVICES", "REPROAUDIT_
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 _PINNED = re.compile(
-    r"\w[\w.-]*(\[[^]]*\])?\s*==\s*\w[\w.!+]*\s*(;[^#]*?)?(\s+--hash=sha256:\w+)*", re.ASCII
+    r"\w[\w.-]*(\[[^]]*\])? ?== ?\w[\w.!+]*( ?;[^#]*|( --hash=sha256:\w+)*)", re.ASCII
 )
+"""Of a line whose blanks are single ones."""
 _NO_PACKAGE = re.compile(
     r"(--hash=sha256:\w+\s*)*|--require-hashes"
     "|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =].*"
@@ -194,7 +195,7 @@ def _has_pins(name: str, text: str) -> bool:
     """Whether a file asks for anything; a line that leaves open what it installs is refused."""
     pins = False
     for number, line in enumerate(text.splitlines(), start=1):
-        plain = re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").strip()
+        plain = " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
         if _NO_PACKAGE.fullmatch(plain):
             continue
         if not _PINNED.fullmatch(plain):
