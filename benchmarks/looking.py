@@ -138,7 +138,6 @@ def waits(root: Path) -> Iterator[Wait]:
     print(f"{PAPERS} papers, {count:,} records, {_megabytes(store.root):.0f} MB")
     slug = entries[0].slug
     yield _timed(root, "report --all", 8.0, "report", "--all", "--out", "reports")
-    yield _timed(root, "report --all, unchanged", None, "report", "--all", "--out", "reports")
     yield _timed(root, "report SLUG", None, "report", slug)
     yield _timed(root, "list", None, "list")
     yield _timed(root, "check SLUG", 0.5, "check", slug)

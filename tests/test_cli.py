@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from miniatures import ENVIRONMENT, audit_data, write_paper
+from miniatures import ENVIRONMENT, aligns, audit_data, claim, setting, write_paper
 from reproaudit import __version__, cli
 from reproaudit import api as ra
 from reproaudit.audit.schema import schema_text
@@ -20,7 +21,6 @@ from reproaudit.cli.options import FORMATS_HELP, parse_duration, parse_seeds, pa
 from reproaudit.cli.showing import EXPORTS_HELP
 from reproaudit.commands import report as reporting
 from reproaudit.commands.run import parse_setting
-from reproaudit.commands.unchanged import Unchanged
 from reproaudit.errors import UsageError
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
@@ -113,10 +113,15 @@ def done(finished: Path, at: Place) -> Place:
         (["run", "mini", "--data-dir", "nowhere"], "dir 'nowhere' does not exist."),
         (["run", "mini", "--device", "gpu"], "gpu"),
         (["run", "mini", "--jobs", "0"], "--jobs"),
+        (["run", "mini", "--jobs", "99999999"], "--jobs"),
+        (["run", "mini", "--memory", "9" * 400], "--memory: found '999"),
+        (["run", "mini", "--set", "steps=2001-99-99"], "found 2001-99-99; expected a value"),
+        (["run", "mini", "--set", 'steps="\\UFFFFFFFF"'], "expected a value or a list"),
+        (["run", "mini", "--set", f"steps=0x{'9' * 8000}"], "numbers below 2^63"),
         (["check", "absent.yaml"], "absent.yaml"),
         (["check", "no/audits"], "no/audits:1:1: found no readable file"),
     ],
-    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+    ids=lambda one: " ".join(one)[:60] if isinstance(one, list) else "",
 )
 def test_a_mistake_is_one_line_and_exit_code_2(at: Place, command: list[str], text: str) -> None:
     code, out, errors = at(*command)
@@ -386,8 +391,9 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
     for name in ("scorecard.html", "scorecard.md"):
         (folder / name).unlink()
     done.store = tmp_path / "no-runs"
-    assert done("report", "mini")[0] == 0
-    assert {file.name: file.read_bytes() for file in folder.glob("scorecard.*")} == before
+    code, out, _ = done("report", "mini")
+    assert (code, "scorecard as it was written" in " ".join(out.split())) == (0, True)
+    assert (folder / "scorecard.json").read_bytes() == before["scorecard.json"]
     for text, says in {
         "{": "is not JSON",
         "[]": "scorecard version None, which another version of reproaudit wrote",
@@ -401,6 +407,39 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
         assert (code, len(errors.strip().splitlines())) == (2, 1)
         assert says in errors
         assert "scorecard.json" in errors
+
+
+CHANGES: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({}, "The audit is the same."),
+    "a bound": (
+        {"claims": [claim("mini", "supported", main=True, headline=[aligns(0.001)])]},
+        "The audit has changed since: claims.",
+    ),
+    "a setting": ({"settings": {"level": setting(0.5)}}, "The audit has changed since: settings."),
+    "a word": ({"about": "A word."}, "The audit has changed since: about."),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_an_old_scorecard_says_that_it_is_and_what_has_changed_since(
+    done: Place, tmp_path: Path, what: str
+) -> None:
+    assert done("report", "mini")[0] == 0
+    changes, says = CHANGES[what]
+    done.audits, done.store = write_paper(tmp_path / "edited", **changes), tmp_path / "runs"
+    for more in (["--format", "terminal"], ["--json"], ["--all", "--format", "terminal,md,html"]):
+        names = [] if "--all" in more else ["mini"]
+        code, out, errors = done("report", *names, *more)
+        told = " ".join((errors if "--json" in more else out).split())
+        assert (code, says in told) == (0, True)
+        assert "this is the scorecard as it was written (format 4), of 35 records up to 20" in told
+    for page in ("md", "html"):
+        written = (done.out / "quick" / "mini" / f"scorecard.{page}").read_text()
+        assert says in " ".join(written.split())
+    assert ("the audit has changed since" in done("list")[1]) == (what != "nothing")
+    places = ["--store", str(done.store), "--reports", str(done.out)]
+    code, _, errors = done("export", "mini", "--to", "junit", "--out", str(tmp_path / "x"), *places)
+    assert (code, says in errors) == (0, True)
 
 
 def test_the_highest_tier_is_reported(at: Place) -> None:
@@ -496,36 +535,29 @@ def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
     assert code == "2"
 
 
-@pytest.mark.parametrize("command", [["report", "--all"], ["list"]], ids=" ".join)
-def test_what_is_unchanged_is_printed_again_until_something_changes(
-    at: Place, command: list[str]
+def test_what_is_saved_while_a_report_is_made_is_in_the_next(
+    finished: Path, at: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is judged for it; a changed audit, record or page is judged and written anew."""
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    assert at("report", "mini")[0] == 0
-    first = at(*command)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("reproaudit.commands.report.report_papers", lambda *_, **__: ([], [], 3))
-        patched.setattr("reproaudit.commands.report.of_each_paper", lambda *_: [])
-        code, out, _ = at(*command)
-        assert (code, bool(out)) == (0, True)
-        assert first[1].startswith(out)
-        page = at.out / "smoke" / "mini" / "scorecard.html"
-        page.unlink()
-        assert at(*command)[:2] == ((3, "") if command[0] == "report" else (0, ""))
-    assert at("report", "--all")[0] == 0
-    assert page.is_file()
+    """Nothing is repeated from memory: neither an older audit nor records behind a link."""
+    behind = at.folder / "behind"
+    shutil.copytree(finished / "runs", behind)
+    at.store.symlink_to(behind)
+    at.out.mkdir()
+    os.mkfifo(at.out / ".unchanged.report.json")
+    judged = reporting.scorecard_of_paper
 
+    def save_meanwhile(*arguments: Any) -> Any:
+        card = judged(*arguments)
+        write_paper(at.audits, claims=audit_data()["claims"][:1])
+        return card
 
-def test_what_was_printed_is_kept_in_a_folder_of_any_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / os.fsdecode(b"not \xff UTF-8")
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    kept = Unchanged(("report",), (), folder / "runs", folder)
-    kept.keep(["a line"])
-    assert kept.lines() == ["a line"]
+    monkeypatch.setattr(reporting, "scorecard_of_paper", save_meanwhile)
+    assert "of 4 listed claims" in at("report", "mini")[1]
+    assert "of 1 listed claims" in at("report", "mini")[1]
+    assert "mini " in at("list")[1]
+    shutil.rmtree(behind / "mini")
+    shutil.rmtree(at.out / "quick")
+    assert "not run" in next(one for one in at("list")[1].splitlines() if one.startswith("mini "))
 
 
 def test_many_papers_are_shared_among_the_cores(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
-"""Crafted audits of up to a mebibyte: each is read within 2 s and 300 MB, whatever it holds.
+"""Crafted files: each is read or refused within seconds, however large it is and whatever it holds.
 
-Some hold as many values as are read at all, others as many as rules compare with each other.
+Some audits hold as many values as are read at all, others as many as rules compare with each other.
 """
 
 from __future__ import annotations
@@ -8,13 +8,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import test_submissions
 
+from reproaudit.audit.card import Card, with_checklist
 from reproaudit.audit.faults import MOST_FAULTS
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_audit
+from reproaudit.elsewhere.finding import find_runs
+from reproaudit.elsewhere.logged import parse_yaml
+from reproaudit.elsewhere.submission import read_submission
+from reproaudit.errors import AuditError, did_you_mean
+from reproaudit.repositories.environments import _has_pins
 from test_loading import TEXT
 
 SECONDS, MEBIBYTES = 2.0, 300.0
@@ -97,14 +106,11 @@ CRAFTED: dict[str, Callable[[], str]] = {
             "source: card, locator: y, with: {steps: 3}}]}\n", 80_000)
     ).replace("experiments:\n", "experiments:\n" + many(
         lambda i: f"  e{i}: {{title: x, measurements: {{m: {DECLARATION}}}}}\n", 80_000), 1),
-    "a huge axis": lambda: in_place_of("{name: row, size: 2}", "{name: row, size: 1000000000000}"),
+    "a huge axis": lambda: in_place_of("{name: row, size: 2}", "{name: row, size: 1000000}"),
     "TODOs": lambda: in_place_of("[A. Author, B. Author]", f"[{'TODO, ' * 39_000}]"),
 }  # fmt: skip
 
-GOOD = {
-    *("alternatives", "one text", "coordinates", "one arm named often"),
-    *("values together", "TODOs"),
-}
+GOOD = {"one text", "coordinates", "one arm named often", "values together", "TODOs"}
 """Those that are large and otherwise without error."""
 
 MEASURE = r"""
@@ -170,3 +176,83 @@ def test_an_error_is_listed_before_any_number_of_warnings() -> None:
     assert audit is None
     assert [f.rule for f in faults if f.severity == "error"] == ["RA224"]
     assert len(faults) == MOST_FAULTS + 1
+
+
+# --- what took the square of its size -------------------------------------------------------------
+
+DIGITS = "1" * 50_000
+HANZI = "".join(chr(0x4E00 + i * i % 20_000) for i in range(200_000))
+
+
+def read_checklist(folder: Path, text: str) -> None:
+    file = folder / "checklist.tex"
+    file.write_text(text)
+    with_checklist(Card(), file)
+
+
+def judge(folder: Path, table: str, name: str = "a.csv", **run: object) -> None:
+    one = {"experiment": "good", "seeds": [7], "files": [name], **run}
+    written = test_submissions.write(folder, name, table.encode(), runs=[one])
+    read_submission(test_submissions.AUDIT, written)
+
+
+def find(folder: Path, table: str, config: str) -> None:
+    (folder / "runs.csv").write_text(table)
+    (folder / "config.yaml").write_text(config)
+    find_runs([folder], frozenset(), None, folder)
+
+
+def wide(rows: int = 1) -> str:
+    names = ",".join(f"c{i}" for i in range(60_000))
+    return "\n".join([names, *[",".join("1" * 60_000)] * rows])
+
+
+SQUARES: dict[str, Callable[[Path], object]] = {
+    "blanks in a checklist": lambda at: read_checklist(at, "\\item {\\bf" + " " * 12_000),
+    "open brackets in a checklist": lambda at: read_checklist(
+        at,
+        "\\item {\\bf Open access to data and code}\\answerYes\\item[] Justification: "
+        + "\\ref[" * 50_000,
+    ),
+    "digits in an audit": lambda _: read_audit("toy.yaml", f"a: {DIGITS}.e"),
+    "coordinates in one text": lambda _: read_audit(
+        "toy.yaml", in_place_of("distance: distance", f"distance: 'distance[{'a,' * 200_000}]'")
+    ),
+    "sixties in a coordinate": lambda _: read_audit(
+        "toy.yaml", in_place_of("distance: distance", f"distance: 'distance[1{':1' * 200_000}]'")
+    ),
+    "digits in a configuration": lambda _: parse_yaml(f"a: {DIGITS}.e", "x"),
+    "sixties in a configuration": lambda _: parse_yaml(f"a: 1{':1' * 100_000}", "x"),
+    "a large configuration": lambda at: find(at, "step,loss\n0,1\n", f"[{'1,' * 2**20}]"),
+    "one configuration of many runs": lambda at: find(
+        at,
+        "seed,loss\n" + many(lambda i: f"{i},1\n", 20_000),
+        many(lambda i: f"k{i}: 1\n", 1_000),
+    ),
+    "columns of a table": lambda at: judge(at, wide()),
+    "columns of a log": lambda at: find(at, wide(), ""),
+    "names above names": lambda at: judge(
+        at,
+        json.dumps({"n" * 100_000: {f"c{i}": 1 for i in range(20_000)}}),
+        "a.jsonl",
+    ),
+    "seeds of one table": lambda at: judge(
+        at, "seed,accuracy\n" + "".join(f"{i},1\n" for i in range(8_000)), seeds=[*range(8_000)]
+    ),
+    "seeds by files": lambda at: judge(
+        at, "accuracy\n1\n", seeds=[*range(10_000)], files=[f"f{i}.csv" for i in range(1_000)]
+    ),
+    "blanks in requirements": lambda _: _has_pins("r.txt", f"a==1{' ' * 50_000}x"),
+    "hashes in requirements": lambda _: _has_pins("r.txt", f"a==1;{' --hash=sha256:a' * 15_000}#"),
+    "names that are alike": lambda _: did_you_mean(HANZI, [HANZI[::-1], HANZI[1:]]),
+}
+
+
+@pytest.mark.parametrize("what", SQUARES)
+def test_what_took_the_square_of_its_size_is_read_or_refused_soon(
+    what: str, tmp_path: Path
+) -> None:
+    began = time.process_time()
+    with suppress(AuditError):
+        SQUARES[what](tmp_path)
+    assert time.process_time() - began < 3 * SECONDS

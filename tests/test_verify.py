@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -154,6 +155,9 @@ def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFi
     (place / "a.json.tmp").write_text("half")
     (place / "a.json.bad").write_text("bad")
     (place / "a.lock").write_text("")
+    (store.root / "results.mini.jsonl.999999999.tmp").write_text("torn")
+    (open_.folder / "clock.999999999.tmp").write_text("torn")
+    (place / f"b.json.{os.getpid()}.tmp").write_text("this process lives")
     before = set(place.iterdir())
     prune = ["prune", "mini", "--store", str(folder / "runs")]
     assert run_command([*prune, "--dry-run", "--json"]) == 0
@@ -163,10 +167,12 @@ def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFi
         place / "a.json.tmp": len("half"),
         place / "a.json.bad": len("bad"),
         place / "a.lock": 0,
+        store.root / "results.mini.jsonl.999999999.tmp": len("torn"),
+        open_.folder / "clock.999999999.tmp": len("torn"),
     }
     assert set(place.iterdir()) == before
     assert run_command(prune) == 0
-    assert "4 left-overs, " in capsys.readouterr().out
+    assert "6 left-overs, " in capsys.readouterr().out
     assert set(place.iterdir()) == before - told.keys()
     lock = store.try_lock(cell, "0" * 32)
     assert lock is not None

@@ -7,13 +7,13 @@ measurements made elsewhere can be judged by the same rules.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from reproaudit.lazy import np
@@ -87,7 +87,7 @@ class Axis(StrictModel):
     """The coordinates along the axis in order. Give one of `values`, `setting` and `size`."""
     setting: Name | None = None
     """The name of the setting whose list holds the coordinates, which a tier may change."""
-    size: int | None = Field(default=None, ge=1)
+    size: int | None = Field(default=None, ge=1, le=1_000_000)
     """The length of an axis whose coordinates are 0, 1, 2 …, such as the rows of a matrix."""
 
     def coordinates(self, settings: Mapping[str, Any]) -> tuple[Coordinate, ...]:
@@ -176,6 +176,8 @@ def values_of(
 
 # --- quantities ---------------------------------------------------------------------------------
 
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
+_DECIMAL = re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?")
 _SHORT = re.compile(r"^([a-z][a-z0-9_]*)(?:\[([^\[\]]*)\])?(@first)?$")
 
 
@@ -191,7 +193,7 @@ class Quantity(StrictModel):
     """The name of the measurement."""
     at: dict[Name, Coordinate] = Field(default_factory=dict)
     """Coordinates by the axis's name: `{layer: 1}`."""
-    coordinates: tuple[Coordinate, ...] = Field(default=(), strict=False)
+    coordinates: tuple[Coordinate, ...] = Field(default=(), strict=False, max_length=32)
     """Coordinates without their axis's name; each belongs to the first axis that has it."""
     step: Literal["first", "last"] = "last"
     """The observation of a series that is read: `first`, before training, or `last`."""
@@ -227,6 +229,7 @@ NumberOrQuantity = Annotated[
 
 
 def _coordinate(text: str) -> int | float | str:
-    """A number where the text is one, as in YAML."""
-    value = yaml.safe_load(text)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else text
+    """A number where the text is a plain decimal one, as in YAML."""
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _DECIMAL.fullmatch(text) and math.isfinite(float(text)) else text

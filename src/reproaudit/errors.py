@@ -42,9 +42,16 @@ MOST_SUGGESTED = 20
 """Known names that a remedy lists at most."""
 
 
+LONGEST_COMPARED = 100
+"""Characters of a name for which a close one is looked for: the time grows with their square."""
+
+
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known name that an unknown one was most likely meant to be; None if none is close."""
-    return next(iter(difflib.get_close_matches(word, sorted(set(known)), n=1, cutoff=0.6)), None)
+    if len(word) > LONGEST_COMPARED:
+        return None
+    names = sorted(one for one in set(known) if len(one) <= LONGEST_COMPARED)
+    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.6)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -468,6 +468,9 @@ class Scorecard(StrictModel):
     """The audit, with the claims that were judged."""
     reviews: Reviews
     """What reviewers and authors say of it."""
+    changed_since: tuple[str, ...] | None = Field(default=None, exclude=True)
+    """Of one that is shown as its file has it, for want of records: the fields of the audit that
+    have changed since. It is no part of the file."""
 
     @model_validator(mode="after")
     def _fits_its_audit(self) -> Self:

@@ -19,13 +19,14 @@ def a_run(folder: Path = Path("/nowhere"), *parts: str, **changes: Any) -> Logge
 
 
 def found(folder: Path, **changes: Any) -> dict[str, Any]:
-    return dict(configured(a_run(folder, **changes), folder.parent).config)
+    return dict(configured(a_run(folder, **changes), folder.parent, {}).config)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
         (".hydra/config.yaml", "model: {layers: 3}\nlr: 1e-3\n", {"model.layers": 3, "lr": 1e-3}),
+        ("config.yaml", "a: 0x10\nb: 1:30\nc: 1:30.5\n", {"a": 16, "b": "1:30", "c": "1:30.5"}),
         (
             "config.yaml",
             "wandb_version: 1\nlr: {desc: null, value: 0.1}\n_wandb: {value: {t: {1: [1]}}}\n",
@@ -53,11 +54,11 @@ def test_the_nearest_folder_with_a_configuration_counts(tmp_path: Path) -> None:
     inner.mkdir(parents=True)
     (tmp_path / "args.json").write_text('{"lr": 3}')  # above what was given
     run = a_run(inner)
-    assert configured(run, tmp_path / "logs").config == {}
+    assert configured(run, tmp_path / "logs", {}).config == {}
     (tmp_path / "logs" / "args.json").write_text('{"lr": 2}')
-    assert configured(run, tmp_path / "logs").config == {"lr": 2}
+    assert configured(run, tmp_path / "logs", {}).config == {"lr": 2}
     (tmp_path / "logs" / "run" / "args.json").write_text('{"lr": 1}')
-    assert configured(run, tmp_path / "logs").config == {"lr": 1}
+    assert configured(run, tmp_path / "logs", {}).config == {"lr": 1}
 
 
 def test_sources_that_disagree_are_refused(tmp_path: Path) -> None:
@@ -81,6 +82,10 @@ def test_sources_that_disagree_are_refused(tmp_path: Path) -> None:
         ("a: !!float ''", "no plain YAML"),
         ("a: !!bool q", "no plain YAML"),
         ("a: !!timestamp x", "no plain YAML"),
+        ('a: "\\UFFFFFFFF"', "no plain YAML"),
+        (f"a: 0x{'f' * 10_000}", "no plain YAML"),
+        ("[" * 10_000, "nested too deeply"),
+        (f"a: {'x' * 300_000}", "300,003 bytes; expected at most 262,144"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused(tmp_path: Path, text: str, said: str) -> None:

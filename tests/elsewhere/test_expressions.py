@@ -82,6 +82,7 @@ def test_formulas_mean_what_python_means(text: str) -> None:
         ("a; b", "no formula"),
         ("(" * 400 + ")" * 400, "no formula"),
         ("+".join("a" * 500), "more than"),
+        ("\uff41 + 1", "the character '\uff41', which Python would read as another"),
     ],
 )
 def test_everything_else_is_refused(text: str, said: str) -> None:

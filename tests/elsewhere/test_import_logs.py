@@ -508,6 +508,22 @@ def test_links_in_an_archive_are_never_made(tmp_path: Path) -> None:
     assert "link.csv (a link)" in protocol(out)["skipped"][0]
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("again", ["a/log.csv", "a//log.csv", "./a/log.csv"])
+def test_a_name_that_stands_twice_in_an_archive_is_refused(tmp_path: Path, again: str) -> None:
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        for name in ("a/", "a/log.csv", "a/", again):
+            archive.writestr(name, b"" if name == "a/" else b"seed,step,loss\n0,0,1.5\n")
+    assert f"found '{again}' twice in it" in refused(tmp_path, tmp_path / "logs.zip")
+
+
+def test_a_checkpoint_whose_number_is_none_is_passed_over(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs")
+    (logs / "checkpoint-\u00b2").mkdir()
+    (logs / "checkpoint-\u00b2" / "trainer_state.json").write_text("{}")
+    assert records(run_import(tmp_path, [logs])).keys() == set(SEEDS)
+
+
 def test_names_with_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     csv_run(logs, 0, {"loss": [(0, 1.0), (0, 2.0)]}, {"seed": 0})

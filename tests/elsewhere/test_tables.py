@@ -51,6 +51,13 @@ def test_wide_and_long_tables_say_the_same(
         assert points(run, "b") == [(s, b) for s, (_, b) in enumerate(pairs)]
 
 
+def test_a_separator_inside_a_json_line_is_text(tmp_path: Path) -> None:
+    odd = "\u2028\u2029\x85"
+    line = json.dumps({"step": 0, "loss": 1.5, "about": "a|b"}, ensure_ascii=False)
+    (run,) = read(written(tmp_path, line.replace("|", odd) + "\r\n\r\n", "h.jsonl"))
+    assert points(run, "loss") == [(0, 1.5)]
+
+
 def test_columns_of_seeds_and_axes(tmp_path: Path) -> None:
     rows = [
         {"seed": seed, "step": step, "layer": layer, "loss": 100 * seed + layer}

@@ -183,16 +183,21 @@ CHECKLIST_QUESTIONS: Mapping[str, tuple[VariableName, ...]] = {
 No question asks about pseudocode or software dependencies.
 """
 
+MOST_TITLE = 200
+"""Characters of a question's title."""
+
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 """From a per cent sign that no backslash escapes to the end of its line."""
-_TITLE = re.compile(r"\\item\s*(?:\{\s*\\(?:bf|bfseries)\b|\\textbf\s*\{)\s*([^{}]{1,200}?)\s*\}")
+_TITLE = re.compile(r"\\item\s*(?:\{\s*\\(?:bf|bfseries)\b|\\textbf\s*\{)([^{}]*)\}")
 _ANSWER = re.compile(r"\\answer(Yes|No|NA)\b")
 _JUSTIFICATION = re.compile(
     r"\\item\s*\[\s*\]\s*Justification:?(.*?)(?=\\item\b|\\end\s*\{|\Z)", re.DOTALL
 )
 _GUIDELINES = re.compile(r"\\item\s*\[\s*\]\s*Guidelines\b")
 _STYLE = re.compile(r"\\(?:text[a-z]+|emph|url)\s*\{([^{}]*)\}")
-_REFERENCE = re.compile(r"\\(?:[a-z]{0,4}ref|cite[a-z]*)\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}", re.I)
+_REFERENCE = re.compile(
+    r"\\(?:[a-z]{0,4}ref|cite[a-z]*)\s*(?:\[[^\]]{0,200}\]\s*){0,2}\{([^{}]*)\}", re.I
+)
 
 
 def with_checklist(card: Card, path: Path) -> Card:
@@ -206,9 +211,11 @@ def with_checklist(card: Card, path: Path) -> Card:
     answers: dict[VariableName, list[Mapping[str, str]]] = {}
     remarks: list[str] = []
     seen, missing = set[str](), dict.fromkeys(CHECKLIST_QUESTIONS)
-    titles = list(_TITLE.finditer(text))
+    titles = [one for one in _TITLE.finditer(text) if 0 < len(one[1].strip()) <= MOST_TITLE]
+    line, counted = 1, 0
     for number, match in enumerate(titles, start=1):
-        title, line = " ".join(match[1].split()), text.count("\n", 0, match.start()) + 1
+        line += text.count("\n", counted, match.start())
+        counted, title = match.start(), " ".join(match[1].split())
         about = f"question {number} ({title})"
         end = titles[number].start() if number < len(titles) else len(text)
         body = _GUIDELINES.split(text[match.end() : end], maxsplit=1)[0]

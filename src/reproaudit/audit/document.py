@@ -121,7 +121,7 @@ def read_yaml(text: str, faults: Faults) -> Document | None:
         faults.add(_place(mark), (), "RA003", f"found broken YAML: {said}")
     except _Stop:
         pass
-    except ValueError as error:  # an escape beyond Unicode, in the parser written in Python
+    except (ValueError, OverflowError) as error:  # beyond Unicode, in the parser in Python
         faults.add(START, (), "RA003", f"found text that is no YAML: {error}")
     return None
 
@@ -244,7 +244,7 @@ class _Reader:
 _RESOLVER: Any = Resolver()  # its stub has no types
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,18}|[0-9]*\.[0-9]*([eE][-+][0-9]+)?)")
 _LOOKS_LIKE_NUMBER = re.compile(
-    r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|[-+]?0([0-9]+|o[0-7]+|[xX][0-9a-fA-F]+)"
+    r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+|[-+]?0([0-9]+|o[0-7]+|[xX][0-9a-fA-F]+)"
 )
 
 

@@ -509,15 +509,19 @@ class ExperimentSpec(StrictModel):
     training is not divided. Together they are all of the training."""
 
 
+MOST_RUNS = 10_000
+"""Runs of one arm, as many as ``--seeds`` may name."""
+
+
 class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
 
-    quick: int = Field(default=5, ge=1)
+    quick: int = Field(default=5, ge=1, le=MOST_RUNS)
     """Runs of every arm at the quick tier."""
-    paper: int = Field(default=15, ge=1)
+    paper: int = Field(default=15, ge=1, le=MOST_RUNS)
     """Runs of a claim's own experiment at the paper tier, of its readings, and of what is compared
     with them run by run."""
-    arms: int = Field(default=5, ge=1)
+    arms: int = Field(default=5, ge=1, le=MOST_RUNS)
     """Runs at the paper tier of every other null, ablation, constructed solution, alternative."""
 
     def at(self, tier: TierName, own: bool) -> int:

@@ -46,6 +46,10 @@ MOST_WORK = 1_000_000
 """What rules compare at most; the largest audit so far needs ten thousand."""
 
 
+MOST_RUNS_TOGETHER = 200_000
+"""Runs of all arms of all claims at one tier; the largest audit so far asks for three thousand."""
+
+
 def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
     """Yield every place where an audit, which the models accept, breaks a rule.
 
@@ -59,6 +63,10 @@ def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
         message = f"found {much} values, counted wherever they are used; expected thousands"
         yield Violation("RA016", (), message)
         return
+    if (many := _planned(audit)) > MOST_RUNS_TOGETHER:
+        message = f"found {many:,} runs of all arms of all claims; expected at most "
+        message += f"{MOST_RUNS_TOGETHER:,}"
+        yield Violation("RA016", ("runs",), message, "Ask for fewer runs, or list fewer arms.")
     yield from _of_listed(audit, stem)
     unsound = list(_of_declared(audit))
     yield from unsound
@@ -81,6 +89,19 @@ def _work(audit: Audit) -> int:
             settings = arm.settings.values() if arm is not None else ()
             length = sum(len(value) if isinstance(value, tuple) else 1 for value in settings)
             count += len(names) * (1 + length) + shared
+    return count
+
+
+def _planned(audit: Audit) -> int:
+    """How many runs the claims' arms and alternatives ask for at one tier, at most."""
+    count = 0
+    for claim in audit.claims:
+        one = audit.experiments.get(claim.experiment)
+        runs = (one.runs if one is not None else None) or audit.runs
+        settings = {**audit.settings, **(one.settings if one is not None else {})}
+        varied = sum(len(each.alternatives) + len(each.readings) for each in settings.values())
+        arms = 1 + sum(1 for _ in claim.arms()) + varied
+        count += arms * max(runs.quick, runs.paper, runs.arms)
     return count
 
 

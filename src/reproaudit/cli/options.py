@@ -92,7 +92,7 @@ def parse_size(text: str) -> float:
 
 
 def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]?)\s*", text)
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d+)?)\s*([a-z]?)\s*", text)
     if match is None or match[2] not in units:
         raise UsageError(f"found '{text}'. Write {examples}.")
     return float(match[1]) * units[match[2]]
@@ -143,7 +143,9 @@ Seeds = Annotated[
 ]
 Device = Annotated[Literal["auto", "cpu", "cuda"], Option(help="Where to compute.")]
 FormName = Annotated[RunForm, Option("--form", help="plain: straight from the paper's equations.")]
-Jobs = Annotated[int | None, Option(min=1, help="Cells at once; one for each core if not given.")]
+Jobs = Annotated[
+    int | None, Option(min=1, max=1024, help="Cells at once; one for each core if not given.")
+]
 CellTimeout = Annotated[
     float | None,
     parsed("--cell-timeout", parse_duration, "TIME", "A cell that takes longer fails: 90s, 10m."),

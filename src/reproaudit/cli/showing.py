@@ -28,20 +28,12 @@ def list_papers(
     as_json: options.Json = False,
 ) -> int:
     """List the papers, what is documented of them, and their last answers."""
-    from reproaudit.commands.unchanged import Unchanged
-
-    entries = papers_named((), True, audits)
-    same = Unchanged(("list", terminal().width), entries, store, report_folder(None, store))
-    if not as_json and (lines := same.lines()) is not None:
-        present(None, lines, False)
-        return 0
     from reproaudit.commands.report import of_each_paper
     from reproaudit.report.listing import list_entry, list_lines
 
+    entries = papers_named((), True, audits)
     papers = list(of_each_paper(partial(list_entry, store), entries))
-    lines = list(list_lines(papers, terminal().width))
-    present(papers, lines, as_json)
-    same.keep(lines)
+    present(papers, list_lines(papers, terminal().width), as_json)
     return 0
 
 
@@ -67,22 +59,12 @@ def report(
     from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
     on one line; of papers that are named, every detail.
     """
-    from reproaudit.commands.unchanged import Unchanged
-
-    entries, folder = papers_named(slugs, everything, audits, salt, tier), report_folder(out, store)
-    written = None if formats is None else sorted(formats)
-    options = ("report", slugs, everything, tier, written, group, salt, verbose)
-    same = Unchanged(options, entries, store, folder)
-    is_kept = not as_json and fail_on is None
-    if is_kept and (known := same.lines()) is not None:
-        present(None, known, False)
-        return 0
     from reproaudit.commands.report import report_papers
 
-    cards, lines, code = report_papers(
-        entries,
+    cards, code = report_papers(
+        papers_named(slugs, everything, audits, salt, tier),
         store,
-        folder,
+        report_folder(out, store),
         tier=tier,
         formats=formats,
         group=group,
@@ -90,8 +72,6 @@ def report(
         verbose=verbose,
         as_json=as_json,
     )
-    if is_kept and not code:
-        same.keep(lines)
     return code or exit_code(cards, fail_on)
 
 
@@ -253,12 +233,16 @@ def export(
     """
     from reproaudit.api import open_scorecard
     from reproaudit.report.export.registry import ExportRequest, export_files
+    from reproaudit.report.outline import as_written_words
 
     (entry,) = papers_named((slug,), False, audits)
 
     def card() -> Scorecard:
         audit = entry.audit()
-        return open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
+        found = open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
+        if said := as_written_words(found):
+            say(f"{slug}: {said}", stderr=True, style="yellow")
+        return found
 
     signed = (tuple(codecheckers or ()), tuple(orcids or ()), certificate, report_url, license_url)
     request = ExportRequest(card, entry.audit_file, store, *signed)

@@ -20,6 +20,7 @@ from reproaudit.commands.output import present, say
 from reproaudit.errors import AuditError, TechnicalError, UsageError
 from reproaudit.report.answers import scorecard_of_paper
 from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
+from reproaudit.report.outline import as_written_words
 from reproaudit.report.paragraph import closing
 from reproaudit.report.register import PAGE, write_register
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
@@ -87,14 +88,14 @@ def report_papers(
     one_screen: bool = False,
     verbose: bool = False,
     as_json: bool = False,
-) -> tuple[list[Scorecard], list[str], int]:
+) -> tuple[list[Scorecard], int]:
     """Write the reports of papers and print them, in all formats if none is named.
 
     Of several papers one that cannot be shown stops no other. With `one_screen` each claim is
     printed on a line, with `verbose` every arm, too.
 
     Returns:
-        The scorecards, the lines that were printed, and the exit code: 0 if all could be shown.
+        The scorecards, and the exit code: 0 if all could be shown.
 
     Raises:
         AuditError: if a single paper cannot be shown.
@@ -114,12 +115,15 @@ def report_papers(
     written = [path for _, paths in reports for path in paths]
     if "html" in wanted:
         written += write_register(cards, out)
-    lines = [*_lines_of(cards, one_screen, verbose)] if TERMINAL in wanted and not as_json else []
+    lines = _lines_of(cards, one_screen, verbose) if TERMINAL in wanted else ()
     present(_data_of(cards) if as_json else None, lines, as_json)
     _say_written(written, as_json)
+    for card in cards if as_json or TERMINAL not in wanted else ():
+        if said := as_written_words(card):
+            say(f"{card.paper.slug}: {said}", stderr=True, style="yellow")
     for slug, error in errors:
         say(f"{slug}: {error}", stderr=True, style="red")
-    return cards, lines, errors[0][1].exit_code if errors else 0
+    return cards, errors[0][1].exit_code if errors else 0
 
 
 PaperReport = tuple[Scorecard, tuple[Path, ...]] | AuditError | None

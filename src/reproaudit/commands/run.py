@@ -289,13 +289,21 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
         raise UsageError(f"--set '{text}': write name=value, for instance steps=100.")
     try:
         value = yaml.safe_load(written)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
         value = None
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value):
         value = float(value)  # YAML 1.1 reads 1e-3 as text
-    plain = bool | int | float | str
-    if isinstance(value, list) and value and all(isinstance(v, plain) for v in value):
+    if isinstance(value, list) and value and all(map(_is_plain, value)):
         return name, tuple(value)
-    if isinstance(value, plain):
+    if _is_plain(value):
         return name, value
-    raise UsageError(f"--set '{text}': found {written or 'nothing'}; expected a value or a list.")
+    found = written[:200] or "nothing"
+    raise UsageError(
+        f"--set {name}: found {found}; expected a value or a list, numbers below 2^63."
+    )
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return isinstance(value, float | str)

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from reproaudit.elsewhere import mlflow, tables, tensorboard
 from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource, open_log
-from reproaudit.elsewhere.roles import configured
+from reproaudit.elsewhere.roles import Stated, configured
 
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 MAX_UNPACKED_BYTES = 2**31
@@ -39,7 +39,8 @@ def find_runs(
     skipped: list[str] = []
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), axes=axes, step=step), scratch)
-        runs = [configured(run, finder.folder) for run in finder.runs()]
+        read: dict[Path, Stated] = {}
+        runs = [configured(run, finder.folder, read) for run in finder.runs()]
         left_out = finder.left_out(runs)
         if not runs:
             words = f" Passed over: {', '.join(left_out[:5])}." if left_out else ""
@@ -162,7 +163,7 @@ def _last_checkpoint(folder: Path) -> Path | None:
     numbered = []
     for one in folder.glob(f"checkpoint-*/{_STATE}"):
         number = one.parent.name.removeprefix("checkpoint-")
-        if number.isdigit() and not one.is_symlink() and not one.parent.is_symlink():
+        if number.isdecimal() and not one.is_symlink() and not one.parent.is_symlink():
             numbered.append((int(number), one))
     return max(numbered)[1] if numbered else None
 
@@ -172,7 +173,7 @@ def _last_checkpoint(folder: Path) -> Path | None:
 
 def _unpack(file: Path, place: str, into: Path) -> list[str]:
     """Unpack an archive's regular files; return the names of the links in it."""
-    links, size = [], 0
+    links, seen, size = list[str](), set[str](), 0
     try:
         with open_log(file, place) as handle, zipfile.ZipFile(handle) as archive:
             for one in archive.infolist():
@@ -187,9 +188,14 @@ def _unpack(file: Path, place: str, into: Path) -> list[str]:
                     raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
                 if stat.S_ISLNK(one.external_attr >> 16):
                     links.append(one.filename)
-                else:
-                    made = time.mktime((*one.date_time, 0, 0, -1))
-                    os.utime(archive.extract(one, into), (made, made))
+                    continue
+                made = time.mktime((*one.date_time, 0, 0, -1))
+                unpacked = archive.extract(one, into)
+                if unpacked in seen and not one.is_dir():
+                    twice = f"found '{one.filename[:200]}' twice in it; expected each file once"
+                    raise LogError(place, f"{twice}. Pack the right one alone.")
+                seen.add(unpacked)
+                os.utime(unpacked, (made, made))
     except LogError:
         raise
     except Exception as error:  # what the library raises over damaged archives has no end

@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
+from yaml.composer import Composer
 
 from reproaudit.bounded import decode_json, open_regular
 from reproaudit.errors import AuditError
@@ -20,7 +21,11 @@ MAX_STEP = 2**53
 MAX_TEXT_BYTES = 2**27
 """Of a table, a JSON file or a list of JSON lines."""
 MAX_CONFIG_BYTES = 2**22
-"""Of one configuration."""
+"""Of one configuration in JSON."""
+MAX_YAML_BYTES = 2**18
+"""Of one configuration in YAML, which takes a second to read."""
+MAX_NAME = 500
+"""Characters of the names above a nested value, which are written out for each value below."""
 MAX_LOG_BYTES = 2**32
 """Of an event file or a database; these are read piece by piece."""
 
@@ -177,11 +182,14 @@ def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
     )
 
 
-def flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+def flat(prefix: str, value: Any, place: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield nested values one by one: {"loss": {"train": 1}} is loss.train."""
     if isinstance(value, Mapping) and depth < 16:
+        if len(prefix) > MAX_NAME:
+            text = f"found names of {len(prefix):,} characters above others, '{prefix[:40]}…'"
+            raise LogError(place, f"{text}; expected at most {MAX_NAME}.")
         for name, below in value.items():
-            yield from flat(f"{prefix}.{name}" if prefix else str(name), below, depth + 1)
+            yield from flat(f"{prefix}.{name}" if prefix else str(name), below, place, depth + 1)
     else:
         yield prefix, value
 
@@ -234,25 +242,36 @@ def parse_yaml(text: str, place: str) -> Any:
     """Parse YAML text: plain values only. ``1e-3`` is a number, as its writers mean it."""
     try:
         return yaml.load(text, _Loader)
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, LookupError, AttributeError) as error:
         said = str(getattr(error, "problem", None) or error)
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""
         raise LogError(
             f"{place}{line}", f"found text that is no plain YAML ({said}); expected plain YAML."
         ) from None
+    except RecursionError:
+        raise LogError(place, "found YAML nested too deeply; expected plain YAML.") from None
 
 
+MAX_BITS = 10_000
+"""Of a whole number; Python does not write out many more."""
 _TUPLE = "tag:yaml.org,2002:python/tuple"
 """The tag by which Lightning marks tuples in its own hparams.yaml; they are read as lists."""
 
 
-class _Loader(yaml.SafeLoader):
-    """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice."""
+class _Loader(Composer, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice.
+
+    Only the parser is libyaml's, where PyYAML has it: it is several times faster.
+    """
+
+    def __init__(self, text: str) -> None:
+        super(Composer, self).__init__(text)
+        Composer.__init__(self)
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):  # aliases of aliases multiply without end
-            event = self.peek_event()  # type: ignore[no-untyped-call]
+            event = self.peek_event()
             said = f"found the alias *{event.anchor}; expected the value itself"
             raise yaml.MarkedYAMLError(problem=said, problem_mark=event.start_mark)
         return super().compose_node(parent, index)
@@ -265,12 +284,25 @@ class _Loader(yaml.SafeLoader):
                     said = f"the name '{key.value[:40]}' stands twice"
                     raise yaml.MarkedYAMLError(problem=said, problem_mark=key.start_mark)
                 seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        found: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return found
+
+    def construct_number(self, node: yaml.ScalarNode) -> int | float | str:
+        if ":" in node.value:  # 1:30 was 90 in YAML 1.1, at the cost of the square of its length
+            return str(node.value)
+        if node.tag.endswith("float"):
+            return float(self.construct_yaml_float(node))
+        number = int(self.construct_yaml_int(node))
+        if number.bit_length() > MAX_BITS:
+            raise ValueError(f"a number of {number.bit_length():,} bits")
+        return number
 
 
+for _tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+    _Loader.add_constructor(_tag, _Loader.construct_number)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
+    re.compile(r"^[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"),
     list("-+.0123456789"),
 )
 yaml.add_constructor(_TUPLE, yaml.SafeLoader.construct_yaml_seq, _Loader)

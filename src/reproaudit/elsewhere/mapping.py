@@ -8,6 +8,7 @@ series), computed here; nothing in it is executed.
 from __future__ import annotations
 
 import ast
+import unicodedata
 import warnings
 from collections.abc import Callable
 from datetime import date
@@ -149,6 +150,9 @@ def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
     Raises:
         ExpressionError: if it holds anything but arithmetic, or the steps of two series differ.
     """
+    if (plain := unicodedata.normalize("NFKC", formula)) != formula:
+        odd = next((one for one in formula if one not in plain), formula)
+        raise ExpressionError(f"the character {odd!r}, which Python would read as another")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from reproaudit.elsewhere.logged import (
     MAX_TEXT_BYTES,
+    MAX_YAML_BYTES,
     CurveBuilder,
     LogError,
     LoggedRun,
@@ -75,9 +76,10 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         source.skipped[source.name] = "a model that MLflow keeps"
         return
     name, files = source.name, [source.path / "meta.yaml"]
-    meta = parse_yaml(read_log_text(files[0], f"{name}/meta.yaml", 2**20), f"{name}/meta.yaml")
+    place = f"{name}/meta.yaml"
+    meta = parse_yaml(read_log_text(files[0], place, MAX_YAML_BYTES), place)
     if not isinstance(meta, dict) or ("run_id" not in meta and "run_uuid" not in meta):
-        raise LogError(f"{name}/meta.yaml", "found no 'run_id'; expected an MLflow run's.")
+        raise LogError(place, "found no 'run_id'; expected an MLflow run's.")
     meta["status"] = _STATUS.get(meta.get("status", 0), "unknown")
     if _is_deleted(source, meta):
         return

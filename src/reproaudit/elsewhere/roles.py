@@ -27,6 +27,7 @@ from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
 from reproaudit.cell import SettingValue, canonical_settings, kind_of, same
 from reproaudit.elsewhere.logged import (
     MAX_CONFIG_BYTES,
+    MAX_YAML_BYTES,
     LogError,
     LoggedRun,
     flat,
@@ -65,6 +66,8 @@ _SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.I
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
+Stated = tuple[tuple[str, Any], ...]
+"""The same in the order of a file, which may state a name twice."""
 
 
 @dataclass(frozen=True)
@@ -165,24 +168,20 @@ def end_beside(series: Iterable[Sequence[int] | NDArray[np.int64]], length: floa
 # --- what a run was started with ------------------------------------------------------------------
 
 
-def configured(run: LoggedRun, root: Path) -> LoggedRun:
+def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRun:
     """Return a run with its configuration: what its logger kept, and the files in its folder.
 
-    Where the folder has none, the nearest one above it that has, up to the root, is read.
+    Where the folder has none, the nearest one above it that has, up to the root, is read. What the
+    files hold is kept in `read`, for further runs.
     """
-    config = {name: _plain(value) for name, value in flat("", run.config)}
+    config = {name: _plain(value) for name, value in flat("", run.config, run.name)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
     files = _nearest(run.folder, root)
     for file in files:
         place = f"{run.name}, {file.name}"
-        text = read_log_text(file, place, MAX_CONFIG_BYTES)
-        tree = (parse_json if file.suffix == ".json" else parse_yaml)(text, place)
-        if tree is None:
-            continue
-        if not isinstance(tree, dict):
-            raise LogError(place, "found no names with values; expected a configuration.")
-        for name, raw in flat("", _unwrapped(tree)):
-            value = _plain(raw)
+        if file not in read:
+            read[file] = _configuration(file, place)
+        for name, value in read[file]:
             if name not in config:
                 config[name], stated[name] = value, file.name
             elif not alike(config[name], value):
@@ -192,6 +191,18 @@ def configured(run: LoggedRun, root: Path) -> LoggedRun:
                     "one value. Take the file away that does not belong to this run.",
                 )
     return replace(run, config=config, configurations=files)
+
+
+def _configuration(file: Path, place: str) -> Stated:
+    """What a file of configuration states; nothing if it is empty."""
+    is_json = file.suffix == ".json"
+    text = read_log_text(file, place, MAX_CONFIG_BYTES if is_json else MAX_YAML_BYTES)
+    tree = (parse_json if is_json else parse_yaml)(text, place)
+    if tree is None:
+        return ()
+    if not isinstance(tree, dict):
+        raise LogError(place, "found no names with values; expected a configuration.")
+    return tuple((name, _plain(value)) for name, value in flat("", _unwrapped(tree), place))
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:

@@ -53,6 +53,8 @@ OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
 DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
+MOST_READ = 100_000
+"""Times that a manifest may have a table read: each file for each of its seeds."""
 TABLES = (".csv", ".tsv", ".jsonl")
 """Of measurements: comma or tab between the columns, or a JSON object on each line."""
 
@@ -293,7 +295,7 @@ class _Reader:
     placed: Placed
     roles: list[tuple[Role, Batch]] = field(default_factory=list)
     taken: dict[Path, set[int]] = field(default_factory=dict)
-    _tables: dict[Path, list[LoggedRun]] = field(default_factory=dict)
+    _tables: dict[Path, dict[int | None, LoggedRun]] = field(default_factory=dict)
     _faults: dict[str, None] = field(default_factory=dict)
 
     def fault(self, place: str, text: str) -> None:
@@ -323,6 +325,10 @@ class _Reader:
                 f"found '{manifest.who}', under which our own measurements stand; expected who "
                 "made these.",
             )
+        often = sum(len(one.seeds) * len(one.files) for one in manifest.runs)
+        if often > MOST_READ:
+            found = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
+            self.fault(placed("runs"), f"{found}. Put several measurements into one file.")
         for name, value in manifest.settings.items():
             place = placed("settings", name)
             experiment, _, plain = name.rpartition(".")
@@ -377,8 +383,8 @@ class _Reader:
     def unread(self) -> Iterator[str]:
         """Yield sentences on rows and files beside the manifest that it does not name."""
         left = []
-        for path, runs in self._tables.items():
-            there = {run.seed for run in runs if run.seed is not None}
+        for path, by_seed in self._tables.items():
+            there = {seed for seed in by_seed if seed is not None}
             if rest := sorted(there - self.taken[path]):
                 where = path.relative_to(self.folder).as_posix()
                 left.append(f"{where} (seeds {', '.join(map(str, rest))})")
@@ -453,12 +459,15 @@ class _Reader:
             with self._gathered():
                 path = self._path(written, seed, self.placed("runs", index, "files", number))
                 logged = self._logged(path, seed, len(run.seeds) == 1 or "{seed}" in written)
-                for name in logged.curves:
+                unknown = [name for name in logged.curves if name not in declared]
+                for name in (one for one in logged.curves if one in declared):
                     with self._gathered():
                         if name in found:
                             text = f"found it in {found[name].place}, too; expected once."
                             raise LogError(f"{logged.name}: {name}", text)
                         found[name] = _declared(logged, name, declared, settings, diverged)
+                if unknown:
+                    raise _undeclared(logged, unknown, declared)
         measured = measurements_of(declared, found)
         if diverged:
             return measured.finite_part()
@@ -497,8 +506,8 @@ class _Reader:
             raise LogError(place, f"found '{path.suffix}'; expected one of {', '.join(TABLES)}.")
         if path not in self._tables:  # which is read once however many seeds it holds
             source = LogSource(path, place, axes=axes_of(self.audit), step="step")
-            self._tables[path] = read_table(source)
-        by_seed = {run.seed: run for run in self._tables[path]}
+            self._tables[path] = {run.seed: run for run in read_table(source)}
+        by_seed = self._tables[path]
         if not alone and None in by_seed:
             raise LogError(
                 f"{place}:1",
@@ -511,6 +520,13 @@ class _Reader:
         return run
 
 
+def _undeclared(run: LoggedRun, names: Sequence[str], declared: Collection[str]) -> LogError:
+    """The fault of a table with measurements that the experiment does not declare."""
+    called, more = on_one_line(names[0], 80), f", nor {len(names) - 1} more" * (len(names) > 1)
+    text = f"found a measurement which the experiment does not declare{more}."
+    return LogError(f"{run.files[0].name}: {called}", f"{text} {did_you_mean(called, declared)}")
+
+
 def _declared(
     run: LoggedRun,
     name: str,
@@ -519,11 +535,6 @@ def _declared(
     diverged: bool,
 ) -> Curve:
     """Return a measurement of a run, once its coordinates and numbers are as declared."""
-    if name not in declared:
-        called = on_one_line(name, 80)
-        hint = did_you_mean(called, declared)
-        text = f"found a measurement which the experiment does not declare. {hint}"
-        raise LogError(f"{run.files[0].name}: {called}", text)
     measured = measure(run, settings, name, declared[name], LoggedQuantity(tag=name))
     if measured is None or len(run.curves[name]) > math.prod(declared[name].shape(settings)):
         axes = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -132,7 +133,7 @@ def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[st
     """Take the numbers of one row. An empty cell was not observed."""
     step = None if form.step is None else _whole(place, row.get(form.step), form.step)
     at = coordinates_of({axis: row[axis] for axis in form.axes & row.keys()})
-    for tag, value in _cells(row, form):
+    for tag, value in _cells(row, form, place):
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         number = number_of(value)
@@ -153,7 +154,7 @@ def _whole(place: str, value: Any, column: str) -> int | None:
     return int(number)
 
 
-def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]:
+def _cells(row: Mapping[str, Any], form: TableForm, place: str) -> Iterator[tuple[str, Any]]:
     if form.long is not None:
         tag, value = form.long
         if str(row.get(tag, "")).strip():
@@ -162,7 +163,7 @@ def _cells(row: Mapping[str, Any], form: TableForm) -> Iterator[tuple[str, Any]]
     skipped = {form.step, form.seed, *form.axes, *_NO_TAGS}
     for name, value in row.items():
         if name not in skipped:
-            yield from flat(name, value)
+            yield from flat(name, value, place)
 
 
 def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
@@ -180,7 +181,8 @@ def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
     header = [cell.strip() for cell in next(cells, [])]
     if not header:
         raise LogError(f"{name}:1", "found 0 columns; expected a header.")
-    if twice := next((one for one in header if one and header.count(one) > 1), None):
+    counts = Counter(header)
+    if twice := next((one for one in header if one and counts[one] > 1), None):
         raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
 
     def by_column() -> _Rows:
@@ -201,7 +203,7 @@ def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
 def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
     rows: list[tuple[int, Mapping[str, Any]]] = []
     columns: dict[str, None] = {}
-    for line, written in enumerate(text.splitlines(), start=1):
+    for line, written in enumerate(text.split("\n"), start=1):
         if not written.strip():
             continue
         row = parse_json(written, f"{name}:{line}")

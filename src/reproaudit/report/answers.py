@@ -270,5 +270,15 @@ def scorecard_of_paper(
                 return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
         for folder in folders:
             if (folder / "scorecard.json").is_file():
-                return read_scorecard(folder / "scorecard.json")
+                return _as_written(read_scorecard(folder / "scorecard.json"), audit)
     return None
+
+
+def _as_written(card: Scorecard, audit: Audit) -> Scorecard:
+    """The scorecard that a file holds, with the parts of the audit that have changed since."""
+    changed = tuple(
+        name
+        for name in type(audit).model_fields
+        if getattr(card.audit, name) != getattr(audit, name)
+    )
+    return card.model_copy(update={"changed_since": changed})

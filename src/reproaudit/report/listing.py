@@ -34,6 +34,7 @@ def list_entry(store: Path, entry: Entry) -> dict[str, Any]:
         "of": documented.of,
         "tier": None if card is None else card.tier,
         "outcomes": None if card is None else dict(Counter(one.outcome for one in card.claims)),
+        "outdated": bool(card and card.changed_since),
     }
 
 
@@ -53,4 +54,5 @@ def _counts(one: dict[str, Any]) -> str:
     if counts is None:
         return "not run"
     marks = [f"{OUTCOMES[found].mark} {counts[found]}" for found in Outcome if counts.get(found)]
-    return f"{one['tier']}: {' '.join(marks) or 'no claims'}"
+    since = " (the audit has changed since)" if one["outdated"] else ""
+    return f"{one['tier']}: {' '.join(marks) or 'no claims'}{since}"

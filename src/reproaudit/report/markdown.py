@@ -11,6 +11,7 @@ from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
     LEGEND,
     MOST_FACTS,
+    as_written_words,
     at_once,
     byline,
     certainty_words,
@@ -57,6 +58,8 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     if card.origin is not None:
         yield ""
         yield f"**Not ours:** measured by {plain(card.origin.who)} ({plain(card.origin.source)})."
+    if card.changed_since is not None:
+        yield from ("", f"**As it was written.** {plain(as_written_words(card))}")
     if card.audit.about:
         yield ""
         yield plain(card.audit.about)

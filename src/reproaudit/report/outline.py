@@ -13,6 +13,7 @@ from reproaudit.report.claims import ClaimText
 from reproaudit.report.documentation import Documented
 from reproaudit.report.numbers import (
     at_words,
+    counted,
     listed,
     number,
     of,
@@ -177,6 +178,20 @@ def records_words(card: Scorecard) -> str:
     return (
         f"{found.completed} completed, {found.diverged} diverged, {found.failed} failed; "
         f"{round(found.seconds / 3600, 3)} hours of one core; {days[0]} to {days[1]}."
+    )
+
+
+def as_written_words(card: Scorecard) -> str:
+    """Return how old a scorecard is that is shown as its file has it; '' of any other."""
+    if card.changed_since is None:
+        return ""
+    found = card.records
+    last = f" up to {found.last.date()}" if found.last is not None else ""
+    changed = listed([one.replace("_", " ") for one in card.changed_since])
+    since = f"The audit has changed since: {changed}." if changed else "The audit is the same."
+    return (
+        "For want of records nothing was judged now: this is the scorecard as it was written "
+        f"(format {card.schema_version}), of {counted(found.count, 'record')}{last}. {since}"
     )
 
 

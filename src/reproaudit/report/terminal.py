@@ -11,6 +11,7 @@ from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import (
+    as_written_words,
     byline,
     common_reasons,
     common_words,
@@ -48,6 +49,7 @@ def _report(
     if card.origin is not None:
         who = f"{card.origin.who} ({card.origin.source})"
         yield from _wrapped(f"Not ours: measured by {who}.", width)
+    yield from _as_written(card, width)
     yield ""
     if card.audit.about:
         yield from _wrapped(card.audit.about, width)
@@ -84,7 +86,8 @@ def _report(
 
 def run_lines(card: Scorecard) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
-    head = [*_wrapped(_head(card), WIDTH), "", *_wrapped(" ".join(summary(card)), WIDTH)]
+    head = [*_wrapped(_head(card), WIDTH), *_as_written(card, WIDTH), ""]
+    head += _wrapped(" ".join(summary(card)), WIDTH)
     yield from head
     if card.tier == "smoke":
         return
@@ -134,6 +137,10 @@ def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
 
 def _trained(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.3g} → {ends[1]:.3g}"
+
+
+def _as_written(card: Scorecard, width: int) -> Sequence[str]:
+    return _wrapped(as_written_words(card), width)
 
 
 def _title(card: Scorecard) -> str:

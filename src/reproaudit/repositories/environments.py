@@ -43,8 +43,9 @@ NO_WHEEL = (
 )
 
 _PINNED = re.compile(
-    r"\w[\w.-]*(\[[^]]*\])?\s*==\s*\w[\w.!+]*\s*(;[^#]*?)?(\s+--hash=sha256:\w+)*", re.ASCII
+    r"\w[\w.-]*(\[[^]]*\])? ?== ?\w[\w.!+]*( ?;[^#]*|( --hash=sha256:\w+)*)", re.ASCII
 )
+"""Of a line whose blanks are single ones."""
 _NO_PACKAGE = re.compile(
     r"(--hash=sha256:\w+\s*)*|--require-hashes"
     r"|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =]\s*[^\s$]+"
@@ -234,7 +235,7 @@ def _has_pins(name: str, text: str, builds: bool) -> bool:
     """Whether a file asks for anything; a line that leaves open what it installs is refused."""
     pins = False
     for number, line in enumerate(text.splitlines(), start=1):
-        plain = re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").strip()
+        plain = " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
         if plain.startswith("--no-binary") and not builds:  # uv heeds it before --only-binary
             found = f"{name}:{number}: found '{plain[:60]}'; expected wheels alone."
             raise CommandError(found + NO_WHEEL)

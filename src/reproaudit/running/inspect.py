@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from filelock import FileLock, Timeout
 
 from reproaudit.errors import StoreError
@@ -88,18 +89,33 @@ def leftovers(
     """The files that runs left behind: temporary files, free locks, damaged files moved aside.
 
     Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too.
-    Nothing of a cell that is being computed counts.
+    Nothing of a cell that is being computed counts, nor what a living process writes.
     """
+    for path in listing(store.root) if store.root.is_dir() else ():
+        if (what := _left(path)) and path.suffix == ".tmp":
+            yield path, what
     for folder in experiment_folders(store, papers):
         for path in listing(folder):
-            what = _LEFT.get(re.sub(r"\d+$", "", path.suffix), "")
-            if path.suffix == ".partial":
-                has_record = path.with_suffix(".json").exists()
-                if has_record or unfinished:
-                    of = "a cell that has its record" if has_record else "an unfinished cell"
-                    what = f"checkpoints of {of}"
-            if what and not _is_held(path):
-                yield path, what
+            if _is_held(path):
+                continue
+            if path.suffix != ".partial":
+                found = {path: _left(path)}
+            elif path.with_suffix(".json").exists():
+                found = {path: "checkpoints of a cell that has its record"}
+            elif unfinished:
+                found = {path: "checkpoints of an unfinished cell"}
+            else:
+                found = {one: _left(one) for one in listing(path)}
+            yield from ((one, what) for one, what in found.items() if what)
+
+
+def _left(path: Path) -> str:
+    """What a run left behind under such a name; nothing if it is none, or is being written."""
+    writer = re.search(r"\.(\d{1,9})\.tmp$", path.name)
+    with suppress(psutil.Error, OSError):  # a process that began later has the number anew
+        if writer and psutil.Process(int(writer[1])).create_time() <= path.stat().st_mtime + 1:
+            return ""
+    return _LEFT.get(re.sub(r"\d+$", "", path.suffix), "")
 
 
 def size_of(path: Path) -> int:
