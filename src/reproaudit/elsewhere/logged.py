@@ -255,11 +255,12 @@ def parse_yaml(text: str, place: str) -> Any:
 
 MAX_BITS = 10_000
 """Of a whole number; Python does not write out many more."""
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TUPLE = "tag:yaml.org,2002:python/tuple"
 """The tag by which Lightning marks tuples in its own hparams.yaml; they are read as lists."""
 
 
-class _Loader(Composer, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _Loader(Composer, _PARSER):
     """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice.
 
     Only the parser is libyaml's, where PyYAML has it: it is several times faster.
@@ -284,7 +285,8 @@ class _Loader(Composer, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type:
                     said = f"the name '{key.value[:40]}' stands twice"
                     raise yaml.MarkedYAMLError(problem=said, problem_mark=key.start_mark)
                 seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        found: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return found
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float | str:
         if ":" in node.value:  # 1:30 was 90 in YAML 1.1, at the cost of the square of its length

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from reproaudit.report.model import Scorecard
@@ -45,7 +46,7 @@ def markdown(card: Scorecard) -> str:
 def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     yield f"# {plain(card.paper['title'])}"
     yield ""
-    yield f"{plain(byline(card))} · {card.paper['slug']}"
+    yield f"{plain(byline(card))} · {plain(card.paper['slug'])}"
     if card.origin is not None:
         yield ""
         who, source = card.origin["who"], card.origin["source"]
@@ -75,12 +76,14 @@ def _answers(card: Scorecard) -> Iterator[str]:
     yield from ("", "## Answers", "")
     said = common_reasons(card)
     if said:
-        yield from (common_words(card), "")
+        yield from (plain(common_words(card)), "")
     yield from table(
         ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
         (
             (
-                f"[{one.name}](#{one.name}): {main_words(one)}{one.short}",
+                _Written(
+                    f"[{plain(one.name)}](#{plain(one.name)}): {plain(main_words(one) + one.short)}"
+                ),
                 f"{look(one.outcome).mark} **{one.outcome}**",
                 certainty_words(one, said),
                 runs_words(one),
@@ -116,7 +119,7 @@ def _choices(card: Scorecard) -> Iterator[str]:
     )
     rest = [choice_name(one) for one in card.unstated if not one.answers]
     if rest:
-        yield from ("", f"Not varied: {listed(rest)}.")
+        yield from ("", f"Not varied: {plain(listed(rest))}.")
 
 
 def _claims(card: Scorecard, most: int) -> Iterator[str]:
@@ -124,7 +127,7 @@ def _claims(card: Scorecard, most: int) -> Iterator[str]:
         yield from ("", "## Claims")
     for one in card.claims:
         level = f" · {one.certainty.level}" if one.certainty.level else ""
-        yield from ("", f"### {one.name}", "")
+        yield from ("", f"### {plain(one.name)}", "")
         answer = f"{look(one.outcome).mark} **{one.outcome}**{level} · {runs_words(one)}"
         yield f"{answer} · {plain(one.says)} *{plain(source_words(one))}.*"
         yield ""
@@ -144,7 +147,7 @@ def _variables(card: Scorecard) -> Iterator[str]:
     yield from ("", "## Reproducibility variables", "")
     yield (
         f"The card finds {found['card']} of {found['of']} documented; reviewers "
-        f"{found['reviewed']}{_disputed(found['disputed'])}."
+        f"{found['reviewed']}{plain(_disputed(found['disputed']))}."
     )
     yield ""
     yield from table(
@@ -172,7 +175,7 @@ def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
     yield from ("", "## Findings", "")
     shown = [row for row in card.findings if whole or row["changes"]]
     for row in shown:
-        may = f" *Bears on {changed(row)}.*" if row["changes"] else ""
+        may = f" *Bears on {plain(changed(row))}.*" if row["changes"] else ""
         yield f"- {plain(row['statement'])} ({plain('; '.join(row['sources']))}){may}"
     if left := len(card.findings) - len(shown):
         yield f"- {left} that change no answer: in scorecard.json and scorecard.html."
@@ -180,7 +183,7 @@ def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
 
 def _more(card: Scorecard) -> Iterator[str]:
     yield from ("", "## More", "")
-    yield f"- **Records:** {card.records['count']}: {records_words(card)}"
+    yield f"- **Records:** {card.records['count']}: {plain(records_words(card))}"
     yield f"- {plain(' '.join(card.environment))}"
     yield (
         f"- **Settings ({len(card.settings)}), measurements ({len(card.measurements)}):** in "
@@ -196,10 +199,23 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
 
+class _Written(str):
+    """A cell that is Markdown already."""
+
+
 def _cell(text: str) -> str:
-    return plain(text).replace("|", "\\|")
+    return (text if isinstance(text, _Written) else plain(text)).replace("|", "\\|")
+
+
+_LIVE = re.compile(
+    r"[\\`]"  # begins an escape, or code
+    r"|\](?=[(\[])|^\[(?=[^\]]*\]:)"  # ends the text of a link or a picture; begins their address
+    r"|(?<=:)//|(?<=www)\."  # part of an address that some readers make a link of
+    r"|~(?=~~)",  # begins code to the page's end
+    re.IGNORECASE,
+)
 
 
 def plain(text: object) -> str:
-    """Return text on one line that cannot be taken for a tag, unsafe characters as escapes."""
-    return clean(str(text)).replace("<", "&lt;")
+    """Return text on one line without tags, links, pictures and code; unsafe characters escaped."""
+    return _LIVE.sub(r"\\\g<0>", clean(str(text))).replace("<", "&lt;")
