@@ -22,7 +22,7 @@ from reproaudit.elsewhere.roles import scope_of
 from reproaudit.elsewhere.submission import Submission
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
-from reproaudit.report.build import build, documentation_of, stated
+from reproaudit.report.build import build, documentation_of, told_by_audit
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.model import AsWritten, ClaimModel, Scorecard
 from reproaudit.report.numbers import counted, listed, several
@@ -257,7 +257,7 @@ def _as_written(card: Scorecard, audit: Audit, tier: TierName) -> Scorecard:
 
 def _changed(card: Scorecard, audit: Audit, tier: TierName) -> Iterator[str]:
     """Yield in words what a scorecard has of its audit and the audit has no longer."""
-    for name, now in stated(audit, tier).items():
+    for name, now in told_by_audit(audit, tier).items():
         if to_jsonable_python(getattr(card, name)) != to_jsonable_python(now):
             yield name.replace("_", " ")
     documented = (card.documentation, documentation_of(audit, Reviews()))

@@ -82,7 +82,7 @@ def build(
     label = f"{tier}-{audit.salt}" if audit.salt else tier
     origins = [one.origin for one in judged if one.origin is not None]
     return Scorecard(
-        **stated(audit, tier),
+        **told_by_audit(audit, tier),
         tier=label,
         summary=summary(audit, tier, claims),
         ours=ours(audit, claims, unstated, earlier),
@@ -98,7 +98,7 @@ def build(
     )
 
 
-def stated(audit: Audit, tier: TierName) -> dict[str, Any]:
+def told_by_audit(audit: Audit, tier: TierName) -> dict[str, Any]:
     """Return the fields of a scorecard that say what the audit says, whatever was measured."""
     return {
         "paper": audit.paper.model_dump(mode="json"),
