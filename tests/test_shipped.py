@@ -131,6 +131,10 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: lzma.compress(_member("a", 2**40).tobuf(tarfile.GNU_FORMAT)),
         "cannot be unpacked",
     ),
+    "a name twice": (
+        lambda: _archive(_member("manifest.log"), _member("./manifest.log")),
+        "holds './manifest.log' twice",
+    ),
     "sparse": (_sparse, "no list of its"),
     "a bad number": (
         lambda: lzma.compress(_member("a").tobuf().replace(b"ustar", b"us\xfftr")),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from datetime import date
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
-from factories import make_audit, make_scorecard
+from factories import make_scorecard
+from miniatures import audit_data, setting
 from reproaudit.audit.catalog import Catalog
 from reproaudit.errors import StoreError
 from reproaudit.records import Origin
@@ -21,6 +25,7 @@ from reproaudit.report.files import (
 )
 from reproaudit.report.markdown import markdown
 from reproaudit.report.paragraph import authors_should_state, ours, summary
+from reproaudit.report.register import entry, register_csv
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.running.shipped import FILE_NAME
 
@@ -69,12 +74,43 @@ def test_measurements_of_others_have_a_folder_of_their_own(tmp_path: Path) -> No
 
 
 def test_what_a_page_quotes_is_no_markup() -> None:
-    hostile = "<script>alert(1)</script> & | `x`"
-    audit = {"paper": {**make_audit().paper.model_dump(mode="json"), "title": hostile}}
-    card = make_scorecard(**audit)
-    for page in PAGES.values():
-        if page.name != "json":
-            assert "<script" not in page.render(card)
+    hostile = (
+        "<script>alert(1)</script> & | `x` ![p](http://evil.example/p.png) [t](javascript:a) "
+        "\\[t](http://evil.example) [r] <http://evil.example> \\| ~~~"
+    )
+    defines = "[r]: http://evil.example"
+    data = audit_data()
+    says = {"says": hostile, "short": "![p](http://e)", "locator": hostile}
+    claims = [{**one, **says} for one in data["claims"]]
+    finding = {"id": "mini.f", "kind": "defect", "statement": defines, "sources": [hostile],
+               "as_of": "2026-01-02"}  # fmt: skip
+    paper = {**data["paper"], "title": hostile, "authors": [hostile], "venue": hostile}
+    more = {"about": defines, "paper": paper, "claims": claims, "findings": [finding]}
+    settings = {**data["settings"], "steps": setting(40, words=hostile)}
+    card = make_scorecard(settings=settings, **more)
+    html, text = PAGES["html"].render(card), PAGES["md"].render(card)
+    assert "<script" not in html + text
+    assert "evil.example/p.png" in text
+    parser = MarkdownIt("commonmark").enable("table")
+    inline = [token for block in parser.parse(text) for token in (block, *(block.children or ()))]
+    assert {one.type for one in inline}.isdisjoint({"image", "html_inline", "html_block", "fence"})
+    links = {str(one.attrs["href"]) for one in inline if one.type == "link_open"}
+    assert links == {f"#{claim.name}" for claim in card.claims}
+    assert "://" not in text, "some readers make links of bare addresses"
+    widths = {row.count("</td>") for row in parser.render(text).split("</tr>") if "<td" in row}
+    assert widths <= {3, 4, 6}, "a row of each table has as many cells as its head"
+
+
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t=", "\uff1d"])
+def test_no_cell_of_the_register_is_a_formula(begins: str) -> None:
+    origin = {"who": f"{begins}HYPERLINK(1)", "source": "a table", "made": "2026-01-02"}
+    card = make_scorecard()
+    claim = card.claims[0].model_copy(update={"phrase": f"{begins}1+1"})
+    card = card.model_copy(update={"origin": origin, "claims": (claim,)})
+    found = register_csv([entry(card, Path("paper/mini"), Path("paper"))])
+    (_, row) = csv.reader(io.StringIO(found))
+    assert [cell[:1] for cell in row[-2:]] == ["'", "'"]
+    assert row[4:6] == [str(claim.runs.yes), str(claim.runs.n)]
 
 
 @pytest.mark.parametrize("slug", PAPERS)

@@ -255,18 +255,20 @@ def parse_yaml(text: str, place: str) -> Any:
 
 MAX_BITS = 10_000
 """Of a whole number; Python does not write out many more."""
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BASES: Any = (_PARSER,) if issubclass(_PARSER, Composer) else (Composer, _PARSER)
 _TUPLE = "tag:yaml.org,2002:python/tuple"
 """The tag by which Lightning marks tuples in its own hparams.yaml; they are read as lists."""
 
 
-class _Loader(Composer, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _Loader(*_BASES):  # type: ignore[misc]
     """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice.
 
     Only the parser is libyaml's, where PyYAML has it: it is several times faster.
     """
 
     def __init__(self, text: str) -> None:
-        super(Composer, self).__init__(text)
+        _PARSER.__init__(self, text)
         Composer.__init__(self)
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -274,7 +276,8 @@ class _Loader(Composer, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type:
             event = self.peek_event()
             said = f"found the alias *{event.anchor}; expected the value itself"
             raise yaml.MarkedYAMLError(problem=said, problem_mark=event.start_mark)
-        return super().compose_node(parent, index)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()

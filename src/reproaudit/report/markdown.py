@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from reproaudit.report.choices import choices_of
@@ -54,7 +55,7 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     claims = texts_of(card)
     yield f"# {plain(card.paper.title)}"
     yield ""
-    yield f"{plain(byline(card))} · {card.paper.slug}"
+    yield f"{plain(byline(card))} · {plain(card.paper.slug)}"
     if card.origin is not None:
         yield ""
         yield f"**Not ours:** measured by {plain(card.origin.who)} ({plain(card.origin.source)})."
@@ -83,12 +84,15 @@ def _answers(card: Scorecard, claims: Sequence[ClaimText]) -> Iterator[str]:
     yield from ("", "## Answers", "")
     said = common_reasons(claims)
     if said:
-        yield from (common_words(claims), "")
+        yield from (plain(common_words(claims)), "")
     yield from table(
         ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
         (
             (
-                f"[{one.name}](#{one.name}): {main_words(one)}{one.claim.short}",
+                _Written(
+                    f"[{plain(one.name)}](#{plain(one.name)}): "
+                    f"{plain(main_words(one) + one.claim.short)}"
+                ),
                 _outcome(one),
                 certainty_words(one, said),
                 runs_words(one),
@@ -129,7 +133,7 @@ def _choices(card: Scorecard) -> Iterator[str]:
     )
     rest = [one.name for one in choices if not one.answers]
     if rest:
-        yield from ("", f"Not varied: {listed(rest)}.")
+        yield from ("", f"Not varied: {plain(listed(rest))}.")
 
 
 def _claims(claims: Sequence[ClaimText], most: int) -> Iterator[str]:
@@ -137,7 +141,7 @@ def _claims(claims: Sequence[ClaimText], most: int) -> Iterator[str]:
         yield from ("", "## Claims")
     for one in claims:
         level = f" · {one.answer.level}" if one.answer.level else ""
-        yield from ("", f"### {one.name}", "")
+        yield from ("", f"### {plain(one.name)}", "")
         answer = f"{_outcome(one)}{level} · {runs_words(one)}"
         yield f"{answer} · {plain(one.claim.says)} *{plain(source_words(one))}.*"
         yield ""
@@ -157,7 +161,8 @@ def _variables(card: Scorecard) -> Iterator[str]:
     disputed = listed([one.variable.name for one in found.variables if one.disputed])
     but = f", and disagree on {disputed}" if disputed else ""
     yield from ("", "## Reproducibility variables", "")
-    yield f"The card finds {found.card} of {found.of} documented; reviewers {found.reviewed}{but}."
+    card_finds = f"The card finds {found.card} of {found.of} documented"
+    yield f"{card_finds}; reviewers {found.reviewed}{plain(but)}."
     yield ""
     yield from table(
         ("Variable", "Card", "Reviewers", "Evidence"),
@@ -180,7 +185,7 @@ def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
     yield from ("", "## Findings", "")
     shown = [one for one in found if whole or one.changes]
     for one in shown:
-        may = f" *Bears on {changed(one)}.*" if one.changes else ""
+        may = f" *Bears on {plain(changed(one))}.*" if one.changes else ""
         yield f"- {plain(one.statement)} ({plain('; '.join(one.sources))}){may}"
     if left := len(found) - len(shown):
         yield f"- {left} that change no answer: in scorecard.json and scorecard.html."
@@ -188,7 +193,7 @@ def _findings(card: Scorecard, whole: bool) -> Iterator[str]:
 
 def _more(card: Scorecard) -> Iterator[str]:
     yield from ("", "## More", "")
-    yield f"- **Records:** {card.records.count}: {records_words(card)}"
+    yield f"- **Records:** {card.records.count}: {plain(records_words(card))}"
     yield f"- {plain(' '.join(made_words(card)))}"
     counts = f"**Settings ({len(settings(card))}), measurements ({len(measurements(card))}):**"
     yield f"- {counts} in scorecard.json and scorecard.html."
@@ -202,10 +207,23 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
 
+class _Written(str):
+    """A cell that is Markdown already."""
+
+
 def _cell(text: str) -> str:
-    return plain(text).replace("|", "\\|")
+    return (text if isinstance(text, _Written) else plain(text)).replace("|", "\\|")
+
+
+_LIVE = re.compile(
+    r"[\\`]"  # begins an escape, or code
+    r"|\](?=[(\[])|^\[(?=[^\]]*\]:)"  # ends the text of a link or a picture; begins their address
+    r"|(?<=:)//|(?<=www)\."  # part of an address that some readers make a link of
+    r"|~(?=~~)",  # begins code to the page's end
+    re.IGNORECASE,
+)
 
 
 def plain(text: object) -> str:
-    """Return text on one line that cannot be taken for a tag, unsafe characters as escapes."""
-    return clean(str(text)).replace("<", "&lt;")
+    """Return text on one line without tags, links, pictures and code; unsafe characters escaped."""
+    return _LIVE.sub(r"\\\g<0>", clean(str(text))).replace("<", "&lt;")

@@ -10,7 +10,7 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES, write_report
 from reproaudit.report.html import html
-from reproaudit.report.markdown import markdown, table
+from reproaudit.report.markdown import markdown, plain, table
 from reproaudit.report.outline import runs_words
 from reproaudit.report.printable import printable
 from reproaudit.report.terminal import report_lines
@@ -147,7 +147,7 @@ def claim_cells(claim: ClaimText) -> tuple[str, ...]:
 
 def claims_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of claims as Markdown, with a heading: for a summary in CI or a review."""
-    return "\n".join((f"# {title}", "", *table(columns, rows))) + "\n"
+    return "\n".join((f"# {plain(title)}", "", *table(columns, rows))) + "\n"
 
 
 def _escaped(text: object) -> str:

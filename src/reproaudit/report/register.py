@@ -28,6 +28,8 @@ from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 SCORECARD = "scorecard.json"
 PAGE = "index.html"
 REGISTER_VERSION = 3
+_FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+"""What begins a formula, also in full width."""
 
 
 class ClaimEntry(StrictModel):
@@ -186,8 +188,14 @@ def register_csv(papers: Sequence[PaperEntry]) -> str:
         who = paper.origin or "reproaudit"
         for one in paper.claims:
             counts = (one.certainty or "", one.yes, one.n)
-            rows.writerow((paper.slug, one.id, one.outcome, *counts, who, one.phrase))
+            row = (paper.slug, one.id, one.outcome, *counts, who, one.phrase)
+            rows.writerow(_as_text(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{clean(cell)}" if cell.lstrip()[:1] in _FORMULA else clean(cell)
 
 
 def _update(path: Path, text: str) -> None:
