@@ -259,7 +259,8 @@ def open_scorecard(
     if not isinstance(paper, Audit) and (Path(paper).is_dir() or Path(paper).suffix == ".json"):
         return PaperScorecard.of(read_scorecard(Path(paper)))
     chosen = None if tier is None else known_tier(tier)
-    entry, folder = _entry(paper, audits), report_folder(_path(reports), Path(store))
+    entry = _entry(paper, audits)
+    folder = report_folder(_path(reports), Path(store))
     card = scorecard_of_paper(entry, entry.audit(), Store(Path(store)), chosen, folder)
     if card is None:
         raise UsageError(
@@ -304,7 +305,8 @@ def run_paper(
         ConsentError: if the module is not shipped, and nobody has allowed it to run.
         UsageError: if there is no such paper, claim or tier, or torch is not installed.
     """
-    entry, chosen = _entry(paper, audits), known_tier(tier)
+    entry = _entry(paper, audits)
+    chosen = known_tier(tier)
     if find_spec("torch") is None and not isinstance(entry.module, CommandModule):
         raise UsageError(
             "torch is not installed, and running experiments needs it. Install it, "

@@ -44,7 +44,8 @@ def foreign_code(module: Module) -> ForeignCode | None:
     """
     if module.importable:
         return None
-    folder, file = module.file.resolve().parent, module.file
+    folder = module.file.resolve().parent
+    file = module.file
     try:
         if isinstance(module, CommandModule):
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -55,7 +56,8 @@ def foreign_code(module: Module) -> ForeignCode | None:
             for file in files:
                 content = hashlib.sha256(file.read_bytes()).hexdigest()
                 whole.update(f"{content}  {file.relative_to(folder).as_posix()}\n".encode())
-            digest, others = whole.hexdigest(), len(files) - 1
+            digest = whole.hexdigest()
+            others = len(files) - 1
             more = f" with {others} other Python file{'s'[: others > 1]} beside it" * (others > 0)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror}).") from error

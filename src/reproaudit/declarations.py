@@ -153,7 +153,8 @@ def misfit(
     if declaration.range is None or not found.size:
         return None
     low, high = declaration.range
-    least, most = float(found.min()), float(found.max())
+    least = float(found.min())
+    most = float(found.max())
     if low is not None and least < low - ROUNDING * max(1.0, abs(low)):
         return f"has {least:g} as '{name}'; the audit declares at least {low:g}"
     if high is not None and most > high + ROUNDING * max(1.0, abs(high)):

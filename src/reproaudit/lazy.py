@@ -36,4 +36,5 @@ if TYPE_CHECKING:
     import numpy as np
     import scipy
 else:
-    np, scipy = deferred("numpy"), deferred("scipy")
+    np = deferred("numpy")
+    scipy = deferred("scipy")

@@ -13,7 +13,9 @@ from reproaudit.report.numbers import of, setting_value
 from reproaudit.running.files import write_whole
 from reproaudit.verdict import AlternativeAnswer, ArmAnswer, ClaimAnswer, Scorecard
 
-CHANGES, UNFINISHED, LEAVES = "changes the answer", "unfinished", "leaves it"
+CHANGES = "changes the answer"
+UNFINISHED = "unfinished"
+LEAVES = "leaves it"
 """What becomes of an answer, in the order of the rows."""
 
 

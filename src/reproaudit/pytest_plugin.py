@@ -299,7 +299,8 @@ class ClaimItem(pytest.Item):
             _skip(_words(claim))
 
     def _lacking(self) -> str:
-        slug, state = self.path.stem, self._state
+        slug = self.path.stem
+        state = self._state
         if state.measurements:
             return f"no measurements of {slug} in {', '.join(map(str, state.measurements))}"
         tier = f" at the {state.tier} tier" if state.tier else ""

@@ -227,9 +227,11 @@ def differing(one: Record, other: Record) -> tuple[str, ...]:
     lines = []
     if one.status is not other.status:
         lines.append(f"status: {one.status.value}, then {other.status.value}")
-    before, after = _arrays(one.measurements), _arrays(other.measurements)
+    before = _arrays(one.measurements)
+    after = _arrays(other.measurements)
     for name in sorted(before.keys() | after.keys()):
-        a, b = before.get(name), after.get(name)
+        a = before.get(name)
+        b = after.get(name)
         if a is None or b is None or a.shape != b.shape:
             shapes = " then ".join("absent" if x is None else str(x.shape) for x in (a, b))
             lines.append(f"{name}: shape {shapes}")

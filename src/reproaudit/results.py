@@ -146,7 +146,8 @@ def history_of(
     """
     from reproaudit.judge import History  # here, since `check` reads logs and judges nothing
 
-    lines, now = logged_results(entry, store), _digest_of(judged)
+    lines = logged_results(entry, store)
+    now = _digest_of(judged)
     results = [one for one in lines if isinstance(one, Result)]
     bounds = {claim.id: bounds_of(claim) for claim in audit.claims}
     changed = {

@@ -91,7 +91,8 @@ def read_card(path: Path) -> Card:
             f"{path}: found no row of a reproducibility variable ({names} …), nor a title and a "
             "venue; expected a reproducibility card"
         )
-    results, remarks = {}, list(card.remarks)
+    results = {}
+    remarks = list(card.remarks)
     for name in VariableName:
         found = rows.get(name, [])
         known = {word for _, word in found if word in _words(name)}
@@ -140,7 +141,10 @@ def _ends_head(line: str) -> bool:
 
 def _head(lines: Sequence[str]) -> Card:
     """Title, authors, venue and year of the lines above the rows, with remarks."""
-    titles, authors, venue, year = [], list[str](), None, None
+    titles = []
+    authors = list[str]()
+    venue = None
+    year = None
     for line in lines:
         if (named := _AUTHORS.match(line)) is not None:
             authors += filter(None, _BETWEEN_AUTHORS.split(named[1].strip()))
@@ -210,12 +214,15 @@ def with_checklist(card: Card, path: Path) -> Card:
     text = _COMMENT.sub(r"\1", readable_text(path))
     answers: dict[VariableName, list[Mapping[str, str]]] = {}
     remarks: list[str] = []
-    seen, missing = set[str](), dict.fromkeys(CHECKLIST_QUESTIONS)
+    seen = set[str]()
+    missing = dict.fromkeys(CHECKLIST_QUESTIONS)
     titles = [one for one in _TITLE.finditer(text) if 0 < len(one[1].strip()) <= MOST_TITLE]
-    line, counted = 1, 0
+    line = 1
+    counted = 0
     for number, match in enumerate(titles, start=1):
         line += text.count("\n", counted, match.start())
-        counted, title = match.start(), " ".join(match[1].split())
+        counted = match.start()
+        title = " ".join(match[1].split())
         about = f"question {number} ({title})"
         end = titles[number].start() if number < len(titles) else len(text)
         body = _GUIDELINES.split(text[match.end() : end], maxsplit=1)[0]

@@ -125,7 +125,8 @@ class Catalog:
             UsageError: if the user's folder does not exist.
         """
         files = audits_in(shipped_audits())
-        folder, variable = self.folder, os.environ.get(VARIABLE)
+        folder = self.folder
+        variable = os.environ.get(VARIABLE)
         if folder is None and variable:
             folder = Path(variable)
         if folder is not None:
@@ -170,7 +171,8 @@ def entry_of(audit_file: Path) -> Entry:
 
     That is its run file in a user's folder, else its module: a package or a file.
     """
-    slug, folder = audit_file.stem, audit_file.parent
+    slug = audit_file.stem
+    folder = audit_file.parent
     shipped = folder.resolve() == shipped_audits().resolve()
     run_file = audit_file.with_suffix(RUN_FILE)
     if not shipped and run_file.is_file():

@@ -151,7 +151,8 @@ def _above(loc: Loc) -> list[Loc]:
 
 def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule as faults, each once, with the nearest known name as a remedy."""
-    compared, seen = 0, set()
+    compared = 0
+    seen = set()
     for one in found:
         if (one.rule, one.loc, one.remedy) in seen:
             continue
@@ -180,16 +181,19 @@ def _validate(model: type[_Model], data: Any) -> tuple[_Model | None, list[Viola
 
 def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violation]:
     """Yield an error with its place in the file; nothing if it only follows from others."""
-    steps, kind = list(error["loc"]), error["type"]
+    steps = list(error["loc"])
+    kind = error["type"]
     name = str(steps.pop()) if kind in ("missing", "extra_forbidden") else ""
     at_key = bool(steps) and steps[-1] == "[key]"
     loc: Loc = ()
-    value, members = data, [top]
+    value = data
+    members = [top]
     for step in steps[:-1] if at_key else steps:
         there = step in value if isinstance(value, dict) else isinstance(step, int)
         if there:  # else it is the tag of a union's member
             members = _below(members, value, step)
-            loc, value = (*loc, step), value[step]
+            loc = (*loc, step)
+            value = value[step]
     model = _meant(members, value)
     missing = kind == "missing" and isinstance(value, dict) and error["loc"] != VERSION
     if missing and closest(name, value.keys() - _fields(model).keys()):
@@ -198,7 +202,8 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
         yield _of_name(kind, name, loc, model)
         return
     if kind == "union_tag_invalid":
-        loc, value = (*loc, "kind"), value["kind"]
+        loc = (*loc, "kind")
+        value = value["kind"]
     context = error.get("ctx") or {}
     if kind == "too_short" and len(value) >= context["min_length"]:
         return  # its entries are refused, so that they do not count
@@ -242,7 +247,8 @@ def _fields(model: type[BaseModel] | None) -> dict[str, FieldInfo]:
 
 def _members(annotation: Any) -> list[Any]:
     """An annotation without Annotated, as the list of its union's members."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
     if origin is Annotated:
         return _members(arguments[0])
     if origin in (Union, types.UnionType):

@@ -149,7 +149,8 @@ def plan(
         if claims and claim.id not in claims:
             continue
         for arm in arms_of(audit, claim):
-            key, batch = arm.key(audit, tier), batch_of(audit, claim, arm, tier)
+            key = arm.key(audit, tier)
+            batch = batch_of(audit, claim, arm, tier)
             role, known = found.get(key, (arm.role, batch))
             seeds = tuple(dict.fromkeys((*known.seeds, *batch.seeds)))
             role = Role.OWN if arm.role is Role.OWN else role

@@ -145,7 +145,8 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
             if not one.startswith(f"{slug}."):
                 message = f"found '{one}'; expected an id that begins with '{slug}.'"
                 yield Violation("RA226", (field, i, "id"), message)
-    settings, claims = every_setting(audit), frozenset(ids)
+    settings = every_setting(audit)
+    claims = frozenset(ids)
     for i, finding in enumerate(audit.findings):
         for j, name in enumerate(finding.settings):
             yield from _unknown(("findings", i, "settings", j), "setting", name, settings)
@@ -197,7 +198,8 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
         for i, name in enumerate(one.measures or ()):
             yield from _unknown((*loc, "measures", i), "measurement", name, audit.measurements)
         for i, stage in enumerate(one.stages):
-            place, known = (*loc, "stages", i, "steps"), audit.settings_of(experiment)
+            place = (*loc, "stages", i, "steps")
+            known = audit.settings_of(experiment)
             yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
         yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
     for name, arm in audit.arms.items():
@@ -245,7 +247,8 @@ def _declaration(
     audit: Audit, loc: Loc, declaration: Declaration, users: Iterable[str]
 ) -> Iterator[Violation]:
     """Yield axes that do not fit the kind, are alike, or have no single source of coordinates."""
-    axes, kind = declaration.axes, declaration.kind
+    axes = declaration.axes
+    kind = declaration.kind
     yield from _again((*loc, "axes"), [axis.name for axis in axes], "name")
     if bool(axes) is (kind is MeasurementKind.SCALAR) and kind is not MeasurementKind.SERIES:
         found, expected = ("a scalar with", "none") if axes else ("an array without", "some")
@@ -335,7 +338,8 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
             name = arm.reads.get(quantity.measurement, quantity.measurement)
             declaration = audit.declaration(arm.experiment, name)
             if declaration is None:
-                known, of = audit.measurements_of(arm.experiment), f"'{arm.experiment}'"
+                known = audit.measurements_of(arm.experiment)
+                of = f"'{arm.experiment}'"
                 if quantity.measurement not in arm.reads:  # else the arm has the fault
                     yield from _unknown(by, "measurement", name, known, of)
                 continue
@@ -356,7 +360,8 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     """Yield unknown experiments, readings and arms, and arms of one name."""
     yield from _unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
     for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
-        place, settings = (*loc, "readings", j), audit.settings_of(claim.experiment)
+        place = (*loc, "readings", j)
+        settings = audit.settings_of(claim.experiment)
         read = [other for other, one in settings.items() if one.readings]
         yield from _unknown(place, "setting with readings", name, read, f"'{claim.experiment}'")
     written = list(claim.arms())
@@ -398,7 +403,8 @@ def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[V
     """Yield unknown names and wrong values in an arm, and an arm that runs as the claim does."""
     settings = audit.settings_of(arm.experiment)
     for name, value in arm.overrides.items():
-        place, of = (*loc, "settings", name), f"'{arm.experiment}'"
+        place = (*loc, "settings", name)
+        of = f"'{arm.experiment}'"
         yield from _unknown(place, "setting", name, settings, of)
         if name in settings:
             yield from _other_type(place, name, value, settings[name])
@@ -409,7 +415,8 @@ def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[V
             yield Violation("RA111", (*loc, "settings", name), f"{message}; expected another")
     for left, right in arm.reads.items():
         for name, where in ((left, own.experiment), (right, arm.experiment)):
-            place, known = (*loc, "reads", left), audit.measurements_of(where)
+            place = (*loc, "reads", left)
+            known = audit.measurements_of(where)
             yield from _unknown(place, "measurement", name, known, f"'{where}'")
 
 
@@ -433,7 +440,8 @@ def _coordinates(
 
 def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
     """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
-    unnamed, free = list(read.quantity.coordinates), {}
+    unnamed = list(read.quantity.coordinates)
+    free = {}
     graded = claim.grade.axis if claim.grade is not None else None
     for name, known in read.along.items():
         own = next((one for one in unnamed if one in known), None)
@@ -452,7 +460,8 @@ def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
     for read in reads:
         for name in read.fixed:
             own = name in read.quantity.at
-            of, check = (f"'{read.name}'" if own else "what it reads"), read.check_loc
+            of = f"'{read.name}'" if own else "what it reads"
+            check = read.check_loc
             known, loc = (read.along, read.loc) if own else (by_check[check], check)
             yield from _unknown((*loc, "at", name), "axis", name, known, of)
 
@@ -518,7 +527,8 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
     """Yield a grade along an unknown axis, and coordinates that it lacks."""
     if claim.grade is None:
         return
-    name, wanted = claim.grade.axis, claim.grade.easiest_first
+    name = claim.grade.axis
+    wanted = claim.grade.easiest_first
     headline = [one for one in reads if "headline" in one.loc and one.arm.role is Role.OWN]
     free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")

@@ -76,9 +76,11 @@ class Beats(Kind, Sourced):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
-        lower, upper = run.numbers(self.lower), run.numbers(self.upper)
+        lower = run.numbers(self.lower)
+        upper = run.numbers(self.upper)
         if self.difference:
-            zero, apart = Limit(Side.ABOVE, 0.0, self.origin), upper - lower
+            zero = Limit(Side.ABOVE, 0.0, self.origin)
+            apart = upper - lower
             return (self._condition(apart, zero, self.lower, self.numbers[0]),)
         limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
         signed = np.min(lower) <= 0 or np.min(upper) < 0

@@ -78,7 +78,8 @@ class Equals(Kind, Sourced):
             target = self.to
         elif self.relative:
             with np.errstate(divide="ignore", invalid="ignore"):
-                values, target = values / run.numbers(self.to), 1.0
+                values = values / run.numbers(self.to)
+                target = 1.0
         else:
             values = values - run.numbers(self.to)
         limit = Limit(

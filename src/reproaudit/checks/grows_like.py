@@ -99,7 +99,8 @@ class GrowsLike(Kind, Sourced):
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the growth, and the best rival's misfit over the law's."""
         steps, values = run.series(self.series)
-        course, limit = values[:, 0], Limit(Side.ABOVE, 1.0, self.origin)
+        course = values[:, 0]
+        limit = Limit(Side.ABOVE, 1.0, self.origin)
         ends = (float(course[0]), float(course[-1]))
         number, fit = self.numbers
         growth = self._condition(

@@ -91,11 +91,13 @@ class Reaches(OneBound):
         zero = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.relative_to is not None:
-                values, zero = values / run.numbers(self.relative_to), 1.0
+                values = values / run.numbers(self.relative_to)
+                zero = 1.0
             elif self.grown_from is not None:
                 values = values - run.numbers(self.grown_from)
             elif self.between is not None:
                 null, ceiling = map(run.numbers, self.between)
-                values, zero = (values - null) / (ceiling - null), 1.0
+                values = (values - null) / (ceiling - null)
+                zero = 1.0
         limit = self.limit(zero if self.zero is None else self.zero)
         return (self._condition(values, limit, self.value, self.numbers[0]),)

@@ -94,11 +94,15 @@ class ScalesLike(Kind):
             raise MeasurementMissingError(
                 f"a power law along '{self.axis}' needs at least {FEWEST_SIZES} positive sizes"
             )
-        values, slope, bend = run.numbers(self.value), [], []
+        values = run.numbers(self.value)
+        slope = []
+        bend = []
         if len(values) == len(sizes) and values.min() > 0:
-            x, y = np.log(sizes), np.log(values)
+            x = np.log(sizes)
+            y = np.log(values)
             line = np.polyfit(x, y, 1)
-            slope, bend = [line[0]], np.expm1(np.abs(y - np.polyval(line, x)))
+            slope = [line[0]]
+            bend = np.expm1(np.abs(y - np.polyval(line, x)))
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
         else:

@@ -110,7 +110,8 @@ class Stages(Kind):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""
-        early, late = _onset(run, self.earlier), _onset(run, self.later)
+        early = _onset(run, self.earlier)
+        late = _onset(run, self.later)
         ratio = late / early if early and late is not None else None
         ratios = () if ratio is None else (ratio,)
         order = self._condition(ratios, self.order.limit(), self.later.series, _ORDER)

@@ -30,8 +30,10 @@ _ClickException: Any = typer.BadParameter.__mro__[2]
 
 def main() -> NoReturn:
     """Run the program: every error that a user can mend is one line, never a traceback."""
-    output, errors = GuardedOutput(sys.stdout), GuardedOutput(sys.stderr)
-    sys.stdout, sys.stderr = cast(Any, output), cast(Any, errors)
+    output = GuardedOutput(sys.stdout)
+    errors = GuardedOutput(sys.stderr)
+    sys.stdout = cast(Any, output)
+    sys.stderr = cast(Any, errors)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     code = run_command(sys.argv[1:])

@@ -183,7 +183,8 @@ def verify(
     from reproaudit.running.inspect import experiment_folders, inspect_store
     from reproaudit.running.store import Store
 
-    catalog, kept = Catalog(audits), Store(store or Path("runs"))
+    catalog = Catalog(audits)
+    kept = Store(store or Path("runs"))
     papers = papers_in(kept, slugs or ())
     faults = list(inspect_store(kept, papers, repair=repair))
     if not faults:  # a damaged list of records is named already, and nothing else can be read

@@ -139,7 +139,8 @@ def prepare(
 
     Arguments as of `adopt`.
     """
-    store, code = how.store, closure_of(entry.module)
+    store = how.store
+    code = closure_of(entry.module)
     adoptions = read_adoptions(entry, store.root)
     records = [
         one
@@ -173,7 +174,8 @@ def adopt(
         UsageError: if there are no records, if the digest is unknown, or if other versions made
             all of the records.
     """
-    store, code = how.store, closure_of(entry.module)
+    store = how.store
+    code = closure_of(entry.module)
     adoptions = read_adoptions(entry, store.root)
     every = list(_every_record(entry, store, reports))
     records = list(_finished(every))
@@ -296,7 +298,8 @@ def _compare(drawn: Drawn, record: Record | None, found: Comparison) -> None:
     if record is None:
         found.left += 1
         return
-    reference, pair = drawn.reference, drawn.pair
+    reference = drawn.reference
+    pair = drawn.pair
     if record.status is CellStatus.FAILED:
         found.differs.append((drawn.cell, f"it fails under today's code: {record.error}"))
     elif record.data != reference.data:

@@ -53,7 +53,9 @@ class _Watcher:
     def __init__(
         self, bar: Progress, console: Console, verbose: bool, parts: dict[tuple[str, ...], str]
     ) -> None:
-        self._bar, self._console, self._verbose = bar, console, verbose
+        self._bar = bar
+        self._console = console
+        self._verbose = verbose
         self._parts = parts
         self._task = bar.add_task("", total=None, cells="")
         self._done: dict[tuple[str | int, ...], int] = {}
@@ -62,7 +64,8 @@ class _Watcher:
     def __call__(self, event: events.Event) -> None:
         match event:
             case events.PlanReady(total, done, steps):
-                self._cells, self._finished = total, done
+                self._cells = total
+                self._finished = done
                 self._bar.update(self._task, total=max(steps, 1))
                 cells = f"all {total} cells" if done == total else f"{total} cells, {done}"
                 self._say(f"{cells} have records already")

@@ -50,7 +50,8 @@ def measure_again(
                 continue
             cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
             device = record.environment.device.split(" ")[0]
-            form, again = record.environment.form, Store(folder)
+            form = record.environment.form
+            again = Store(folder)
             try:
                 known = {record.paper: read_adoptions(catalog[record.paper], store.root)}
                 (job,) = plan_jobs([cell], catalog.locate, again, device, form, adoptions=known)

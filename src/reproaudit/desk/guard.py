@@ -114,7 +114,8 @@ async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | N
     stated = headers.get("content-length", "0")
     if not stated.isdecimal() or len(stated) > 9 or int(stated) > LARGEST_BODY:
         return b"", too_long
-    body, more = b"", True
+    body = b""
+    more = True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -41,7 +41,8 @@ def application(session: DeskSession) -> Starlette:
         except ValueError:
             return PlainTextResponse("Expected a form of this page.\n", 400)
         request.state.typed = form.get("reason", "")
-        item, stamp = form.get("item", ""), form.get("stamp", "")
+        item = form.get("item", "")
+        stamp = form.get("stamp", "")
         try:
             if item == "undo":
                 session.undo(stamp)
@@ -83,7 +84,8 @@ def _act(
     who: str, item: str, form: dict[str, str]
 ) -> tuple[str, Callable[[Reviews, Audit], Reviews]]:
     """What a form does, in words, and the edit."""
-    today, reason = date.today(), form.get("reason", "")
+    today = date.today()
+    reason = form.get("reason", "")
     taken_back = form.get("act") == "withdraw"
     if item in set(VariableName):
         name = VariableName(item)
@@ -114,7 +116,9 @@ def _page(
     change: str = "",
     typed: dict[str, str] | None = None,
 ) -> Response:
-    audit, reviews, who = session.audit, read_version(session.file).reviews, session.reviewer
+    audit = session.audit
+    reviews = read_version(session.file).reviews
+    who = session.reviewer
     notice, session.notice = session.notice, ""
     typed = {"item": "", "decision": "", "reason": "", **(typed or {})}
     own = {edits.item_of(one): one.reason for one in reviews.disputes if one.reviewer == who}

@@ -38,7 +38,8 @@ def files_to_review(entry: Entry) -> tuple[Path, Path]:
     Raises:
         UsageError: if there is only the installed copy.
     """
-    file, here = entry.audit_file, Path.cwd()
+    file = entry.audit_file
+    here = Path.cwd()
     name = file.name
     if entry.code is not None and entry.code.importable:  # it comes with reproaudit
         folders = (folder / "audits" for folder in (here, *here.parents))
@@ -152,7 +153,8 @@ def review_audit(
         UsageError: if an order cannot be carried out.
         SpecError: if the audit or the review file has faults.
     """
-    audit, today = load_audit(audit_file), date.today()
+    audit = load_audit(audit_file)
+    today = date.today()
 
     def carried_out(reviews: Reviews) -> Reviews:
         for order in orders:

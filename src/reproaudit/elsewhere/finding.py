@@ -57,7 +57,8 @@ class _Finder:
         self._asked = asked
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
-        self._last, root = path.resolve().name, path
+        self._last = path.resolve().name
+        root = path
         if path.is_file() and path.suffix.lower() == ".zip":
             root = Path(tempfile.mkdtemp(dir=scratch))
         self._root = root.resolve()
@@ -90,7 +91,8 @@ class _Finder:
                 paths = sorted(folder.iterdir())
             except OSError as error:
                 raise LogError(self._name(folder), f"cannot be read ({error.strerror}).") from None
-            files, below = [], []
+            files = []
+            below = []
             for path in paths:
                 if path.is_symlink():
                     self._skip(path, "a link")
@@ -123,7 +125,8 @@ class _Finder:
                 yield from self._file(file)
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
-        source, suffix = self._source(file), file.suffix.lower()
+        source = self._source(file)
+        suffix = file.suffix.lower()
         if tensorboard.is_event_file(file.name):
             shown = source.name.rpartition("/")[0] or source.name
             yield from tensorboard.read_event_files(replace(source, name=shown), [file])
@@ -173,7 +176,9 @@ def _last_checkpoint(folder: Path) -> Path | None:
 
 def _unpack(file: Path, place: str, into: Path) -> list[str]:
     """Unpack an archive's regular files; return the names of the links in it."""
-    links, seen, size = list[str](), set[str](), 0
+    links = list[str]()
+    seen = set[str]()
+    size = 0
     try:
         with open_log(file, place) as handle, zipfile.ZipFile(handle) as archive:
             for one in archive.infolist():

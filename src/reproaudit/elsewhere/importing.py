@@ -161,7 +161,8 @@ def _role(
     that run alone would choose among the seeds.
     """
     settings = {**batch.settings(audit), **stated, **dict(batch.overrides)}
-    declared, wanted = audit.measurements_of(batch.experiment), scope.measurements[batch.experiment]
+    declared = audit.measurements_of(batch.experiment)
+    wanted = scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
     unused = {tag for one in runs.values() for tag in one.run.curves}

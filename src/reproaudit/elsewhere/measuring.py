@@ -169,7 +169,8 @@ def _refuse_unusable(curve: Curve, place: str) -> None:
     wrong = np.flatnonzero(np.diff(steps) <= 0)
     if not wrong.size:
         return
-    before, after = steps[wrong[0]], steps[wrong[0] + 1]
+    before = steps[wrong[0]]
+    after = steps[wrong[0] + 1]
     text = f"found step {after} after {before}; expected steps that increase."
     if before == after:
         text = f"found step {after} a second time; expected it once."

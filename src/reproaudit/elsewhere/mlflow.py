@@ -75,7 +75,8 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
     if source.path.parent.name == "models" and source.path.name.startswith("m-"):
         source.skipped[source.name] = "a model that MLflow keeps"
         return
-    name, files = source.name, [source.path / "meta.yaml"]
+    name = source.name
+    files = [source.path / "meta.yaml"]
     place = f"{name}/meta.yaml"
     meta = parse_yaml(read_log_text(files[0], place, MAX_YAML_BYTES), place)
     if not isinstance(meta, dict) or ("run_id" not in meta and "run_uuid" not in meta):

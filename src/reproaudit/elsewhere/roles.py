@@ -183,7 +183,8 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRu
             read[file] = _configuration(file, place)
         for name, value in read[file]:
             if name not in config:
-                config[name], stated[name] = value, file.name
+                config[name] = value
+                stated[name] = file.name
             elif not alike(config[name], value):
                 raise LogError(
                     place,
@@ -317,7 +318,8 @@ def place_runs(
         else:
             batch = _of_settings(rule.settings, batches, run)
         seed = seed_of(run) if rule.seed is None else rule.seed
-        one, role = PlacedRun(run, seed, rule.status == "diverged", stated, names), roles[batch]
+        one = PlacedRun(run, seed, rule.status == "diverged", stated, names)
+        role = roles[batch]
         if seed in role:
             raise LogError(
                 run.name,
@@ -469,9 +471,11 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for batch, runs in roles.items():
-        values, stated = batch.settings(audit), _most_stated(runs)
+        values = batch.settings(audit)
+        stated = _most_stated(runs)
         for name, setting in audit.settings_of(batch.experiment).items():
-            value, found = values[name], stated.get(name)
+            value = values[name]
+            found = stated.get(name)
             status = "absent" if found is None else "contradicting"
             status = "equal" if found is not None and same(found, value) else status
             row: dict[str, Any] = {
@@ -527,9 +531,11 @@ _OWN = re.compile(
 
 def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: MappingFile) -> None:
     """Refuse two runs of one role that differ in more than their seed."""
-    a, b = one.run.config, other.run.config
+    a = one.run.config
+    b = other.run.config
     for key in sorted({*a, *b}):
-        left, right = a.get(key, "nothing"), b.get(key, "nothing")
+        left = a.get(key, "nothing")
+        right = b.get(key, "nothing")
         own = key not in one.names | other.names and _OWN.search(normal(key))
         varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
         if not (own or varies or alike(left, right)):

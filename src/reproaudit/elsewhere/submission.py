@@ -315,7 +315,9 @@ class _Reader:
 
     def check_manifest(self) -> None:
         """Note what in the manifest's head does not fit the audit."""
-        audit, manifest, placed = self.audit, self.manifest, self.placed
+        audit = self.audit
+        manifest = self.manifest
+        placed = self.placed
         slug = audit.paper.slug
         if manifest.paper not in (None, slug):
             self.fault(placed("paper"), f"found '{manifest.paper}'; expected '{slug}' or nothing.")
@@ -400,7 +402,8 @@ class _Reader:
 
     def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
-        audit, tier = self.audit, self.manifest.tier
+        audit = self.audit
+        tier = self.manifest.tier
         every = [one for claim in audit.claims for one in claim_batches(audit, claim, tier)]
         for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
             if _key(audit, batch) not in found:
@@ -418,7 +421,8 @@ class _Reader:
 
     def record(self, run: Run, index: int, seed: int) -> Record:
         """Return one seed of a run with its measurements that fit."""
-        manifest, slug = self.manifest, self.audit.paper.slug
+        manifest = self.manifest
+        slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
         measured = self._measured(run, index, seed, settings)
@@ -522,7 +526,8 @@ class _Reader:
 
 def _undeclared(run: LoggedRun, names: Sequence[str], declared: Collection[str]) -> LogError:
     """The fault of a table with measurements that the experiment does not declare."""
-    called, more = on_one_line(names[0], 80), f", nor {len(names) - 1} more" * (len(names) > 1)
+    called = on_one_line(names[0], 80)
+    more = f", nor {len(names) - 1} more" * (len(names) > 1)
     text = f"found a measurement which the experiment does not declare{more}."
     return LogError(f"{run.files[0].name}: {called}", f"{text} {did_you_mean(called, declared)}")
 

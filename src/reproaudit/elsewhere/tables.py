@@ -80,7 +80,8 @@ class TableForm:
         def first(names: tuple[str, ...]) -> str | None:
             return next((lower[n] for n in names if n in lower and lower[n] not in axes), None)
 
-        value, tag = lower.get("value"), first(_TAG_COLUMNS)
+        value = lower.get("value")
+        tag = first(_TAG_COLUMNS)
         usual = next((lower[name] for name in STEP_NAMES if name in lower), None)
         return cls(
             step=usual if step is None else step if step in columns else None,
@@ -93,7 +94,8 @@ class TableForm:
 
 def read_table(source: LogSource) -> list[LoggedRun]:
     """Read CSV, TSV or JSON lines: a run, or one for each seed that a column tells."""
-    file, name = source.path, source.name
+    file = source.path
+    name = source.name
     text = read_log_text(file, name)
     if file.suffix.lower() == ".jsonl":
         columns, rows = _json_lines(text, name)
@@ -257,12 +259,14 @@ def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):
         raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")
-    builder, form = CurveBuilder(place), TableForm(source.step or "step")
+    builder = CurveBuilder(place)
+    form = TableForm(source.step or "step")
     for index, row in enumerate(history):
         if not isinstance(row, dict):
             raise LogError(f"{place}: log_history[{index}]", "found no object; expected one.")
         take_row(builder, form, f"{place}: log_history[{index}]", row)
-    reached, most = state.get("global_step"), state.get("max_steps")
+    reached = state.get("global_step")
+    most = state.get("max_steps")
     cut = isinstance(reached, int) and isinstance(most, int) and reached < most
     return source.run(
         "Hugging Face",

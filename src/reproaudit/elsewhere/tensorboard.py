@@ -26,7 +26,8 @@ from reproaudit.elsewhere.logged import (
 _MAX_RECORD_BYTES = 2**28
 MAX_SCALAR_BYTES = 2**16
 """An event beyond this size holds a picture, a graph or a histogram, and is passed over."""
-_VARINT, _BYTES = 0, 2
+_VARINT = 0
+_BYTES = 2
 _FIXED = {1: 8, 5: 4}
 
 
@@ -77,10 +78,12 @@ class _Message:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    at, end = 0, len(message)
+    at = 0
+    end = len(message)
     while at < end:
         key, at = _varint(message, at)
-        number, kind = key >> 3, key & 7
+        number = key >> 3
+        kind = key & 7
         if number == 0:
             raise ValueError("found field number 0")
         if kind == _VARINT:
@@ -210,7 +213,8 @@ class _EventReader:
 
         The metadata has plugin_data 1, with plugin_name 1.
         """
-        tag, plugin = value.text(1), value.message(9).message(1).text(1)
+        tag = value.text(1)
+        plugin = value.message(9).message(1).text(1)
         self.has_hyperparameters |= plugin == "hparams"
         if value.raw(2) is not None:
             self.builder.add(tag, step, value.real(2))

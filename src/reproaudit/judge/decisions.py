@@ -127,7 +127,8 @@ def beats_null(own: ArmAnswer, null: ArmAnswer) -> Decision | None:
     for mine, other in zip(own.estimates, null.estimates, strict=True):
         if mine.contrast:
             sizes = [(_size(mine, a), _size(other, b)) for a, b in pairs]
-            wins, losses = sum(a > b for a, b in sizes), sum(a < b for a, b in sizes)
+            wins = sum(a > b for a, b in sizes)
+            losses = sum(a < b for a, b in sizes)
             enough = wins + losses >= FEWEST_RUNS
             decisions.append(decide_count(wins, wins + losses) if enough else Decision.OPEN)
     return all_of(decisions) if decisions else None
@@ -163,8 +164,10 @@ def joined(parts: Sequence[ArmAnswer]) -> ArmAnswer:
 
 def scaled(answer: ArmAnswer, place: int, by: float, claim: Claim) -> Decision:
     """Decide again with the bound of one condition allowing a multiple of what it allows."""
-    estimates, one = list(answer.estimates), answer.estimates[place]
-    limit, runs = one.limit.scaled(by), list(answer.runs)
+    estimates = list(answer.estimates)
+    one = answer.estimates[place]
+    limit = one.limit.scaled(by)
+    runs = list(answer.runs)
     if one.mean is not None:
         decision = decide_mean(one.mean[1:], limit.accepted)
         estimates[place] = one.model_copy(update={"decision": decision})

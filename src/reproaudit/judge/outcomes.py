@@ -136,7 +136,8 @@ class Panel:
         readings = [one for one in self.having(Role.READING) if one != self.base]
         if self.base.varied is None:
             return readings
-        name, audit = self.base.varied[0], self.bundles.audit
+        name = self.base.varied[0]
+        audit = self.bundles.audit
         value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
         own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
         return [*own, *readings]
@@ -156,14 +157,16 @@ class Panel:
 
     def null(self, arm: PlannedArm) -> NullAnswer:
         """Put the headline to a null, and tell whether it is weak."""
-        own, answer = self.headline(self.base), self.headline(arm)
+        own = self.headline(self.base)
+        answer = self.headline(arm)
         undecided = answer.decision is Decision.OPEN and own.decision is not Decision.MISSED
         weak = undecided and beats_null(own, answer) is not Decision.MET
         return NullAnswer(**dict(answer), weak=weak)
 
     def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
         """Put the headline to an arm at each coordinate, and its contrasts against each null's."""
-        claim, found = self.bundles.claim, []
+        claim = self.bundles.claim
+        found = []
         for at in (None,) if claim.grade is None else claim.grade.easiest_first:
             answer, *theirs = (self.at(one, at) for one in (arm, *nulls))
             against = [beats_null(answer, one) for one in theirs]
@@ -176,7 +179,8 @@ class Panel:
     def alternatives(self, records: Records, tier: TierName) -> list[AlternativeAnswer]:
         """Put the headline to every alternative that has runs; none where own runs disagree."""
         panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
-        own, ran = panel.headline(panel.base), panel.bundles.recorded
+        own = panel.headline(panel.base)
+        ran = panel.bundles.recorded
         if own.decision is not self.headline(self.base).decision:
             return []
         arms = alternatives_of(self.bundles.audit, self.bundles.claim)

@@ -60,7 +60,8 @@ def relative_change(begin: Sequence[ArrayLike], end: Sequence[ArrayLike]) -> flo
     for before, after in pairs:
         if before.shape != after.shape:
             raise ValueError(f"a parameter of shape {before.shape} ends with {after.shape}")
-    change, start = _norm(b - a for a, b in pairs), _norm(a for a, _ in pairs)
+    change = _norm(b - a for a, b in pairs)
+    start = _norm(a for a, _ in pairs)
     if start > 0:
         return change / start
     return 1.0 if change > 0 else change  # a NaN stays one

@@ -142,7 +142,8 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
         store = unpack_records(file, folder)
         records = store.in_order(one for it in places for one in store.records(entry.slug, it))
         keys = {(one.tier, one.key) for one in records}
-        today, adoptions = todays_groups(entry.code), read_adoptions(entry, None)
+        today = todays_groups(entry.code)
+        adoptions = read_adoptions(entry, None)
         chosen = choose(records, keys, today, store.planned_data, None, adoptions)
         chosen = _of_todays_axes(audit, tier, chosen, store)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
@@ -160,7 +161,8 @@ def _judged(
     lower: Chosen,
     said: Made,
 ) -> Scorecard:
-    records, history = index_records(chosen.records.values()), History()
+    records = index_records(chosen.records.values())
+    history = History()
     quick = index_records(lower.records.values()) or None
     if tier == "paper":
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
@@ -184,7 +186,8 @@ def scorecard_of_submission(
     Raises:
         UsageError: if there is no such claim.
     """
-    audit, remarks = submission.audit, list(submission.remarks)
+    audit = submission.audit
+    remarks = list(submission.remarks)
     if claims:
         only = scope_of(audit, submission.tier, claims).claims
         rest = ", ".join(one.id for one in audit.claims if one not in only)

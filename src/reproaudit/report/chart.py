@@ -12,14 +12,20 @@ from reproaudit.report.claims import ClaimText
 from reproaudit.report.numbers import counted, number, with_power
 from reproaudit.verdict import ArmAnswer, Estimate, Figure, LineRole, Lines
 
-WIDTH, HEIGHT = 424.0, 230.0
-LEFT, RIGHT, TOP, BOTTOM = 52.0, 26.0, 20.0, 36.0
+WIDTH = 424.0
+HEIGHT = 230.0
+LEFT = 52.0
+RIGHT = 26.0
+TOP = 20.0
+BOTTOM = 36.0
 
 SMALL = (140.0, 48.0)
 FEW = 5
 """The most runs of an arm in a figure in small."""
 
-STRIP_WIDTH, ROW, EDGE = 170.0, 11.0, 5.0
+STRIP_WIDTH = 170.0
+ROW = 11.0
+EDGE = 5.0
 
 SAID: Mapping[LineRole, str] = {
     "run": "runs",
@@ -82,7 +88,8 @@ def chart_label(claim: ClaimText) -> str:
     said = []
     for one in found.lines:
         ends = [run[-1] for run in one.runs]
-        low, high = number(min(ends)), number(max(ends))
+        low = number(min(ends))
+        high = number(max(ends))
         where = f"at {low}" if low == high else f"from {low} to {high}"
         said.append(f"{_said_of(claim, one)} ({counted(len(ends), 'line')}) end {where}")
     return f"{claim.title} against {claim.x_title}: {'; '.join(said)}."
@@ -113,7 +120,8 @@ def _grid(x: _Axis, y: _Axis, found: Figure) -> list[Markup]:
 
 
 def _stages(x: _Axis, stages: Sequence[tuple[float, str]]) -> list[Markup]:
-    parts, start = [], x.low
+    parts = []
+    start = x.low
     for end, name in stages:
         at = x.place(min(end, x.high))
         parts.append(_segment("stage", at, TOP, at, HEIGHT - BOTTOM))
@@ -166,7 +174,8 @@ def _ends(estimate: Estimate) -> tuple[float, ...]:
 
 def _accepted(estimate: Estimate, at: Sequence[float], height: float) -> list[Markup]:
     """The accepted side as a shade, and each end of it as a line."""
-    left, right = at[0], at[-1]
+    left = at[0]
+    right = at[-1]
     if len(at) == 1:
         upper = estimate.limit.side in (Side.AT_MOST, Side.BELOW)
         left, right = (0.0, at[0]) if upper else (at[0], STRIP_WIDTH)
@@ -210,7 +219,8 @@ class _Axis:
         self.high = max(positive) if self.log else max(values)
         if self.low == self.high:
             self.high = self.low * 2 if self.log else self.low + 1.0
-        self._start, self._length = start, end - start
+        self._start = start
+        self._length = end - start
 
     def place(self, value: float) -> float:
         """Return where a number lies; below a logarithmic scale, at its start."""
@@ -228,13 +238,15 @@ class _Axis:
     def ticks(self) -> list[float]:
         """Return two to six round numbers on the axis."""
         if self.log:
-            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+            first = math.ceil(math.log10(self.low))
+            last = math.floor(math.log10(self.high))
             every = max(1, math.ceil((last - first) / 4))
             decades = [10.0**one for one in range(first, last + 1, every)]
             return decades if len(decades) > 1 else [self.low, self.high]
         size = 10 ** math.floor(math.log10((self.high - self.low) / 3))
         step = next(size * m for m in (1, 2, 5, 10) if (self.high - self.low) / (size * m) <= 4.5)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
         return [step * one for one in range(first, last + 1)]
 
 

@@ -18,7 +18,8 @@ from reproaudit.records import CellStatus
 from reproaudit.report.words import number_of
 from reproaudit.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
 
-MOST_POINTS, MOST_NULLS = 50, 2
+MOST_POINTS = 50
+MOST_NULLS = 2
 
 Course = tuple[LineRole, Sequence[float], Sequence[float]]
 """The role of a line, and its points: x, y."""
@@ -66,7 +67,8 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
 
 def _quantity(bundles: Bundles, drawing: Drawing) -> Quantity | None:
     """The quantity whose course is shown: the check's own, else the training loss."""
-    audit, claim = bundles.audit, bundles.claim
+    audit = bundles.audit
+    claim = bundles.claim
     own = drawing.quantity
     if own is not None:
         declared = audit.measurements_of(claim.experiment).get(own.measurement)
@@ -106,7 +108,8 @@ def _courses(
             least = limit.side in (Side.AT_LEAST, Side.ABOVE)
             worst = values.min(axis=1) if least else values.max(axis=1)
             if role == "built":  # put in place of training, so that its end alone says something
-                steps, worst = (steps[0], steps[-1]), np.repeat(worst[-1], 2)
+                steps = (steps[0], steps[-1])
+                worst = np.repeat(worst[-1], 2)
             yield role, *_thinned(steps, worst)
     except MeasurementMissingError:
         return
@@ -138,8 +141,10 @@ def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float]
 
 def _stages(bundles: Bundles, last: float) -> tuple[float, ...]:
     """Where each stage of training ends, as a step, if the figure shows all of them."""
-    audit, name = bundles.audit, bundles.claim.experiment
-    stages, values = audit.experiments[name].stages, audit.values_of(name, bundles.tier)
+    audit = bundles.audit
+    name = bundles.claim.experiment
+    stages = audit.experiments[name].stages
+    values = audit.values_of(name, bundles.tier)
     lengths: list[float] = []
     for place, stage in enumerate(stages):
         given = values.get(stage.steps)

@@ -54,7 +54,8 @@ class PageFormat:
         return f"scorecard.{self.name}"
 
 
-_html, _markdown = deferred("reproaudit.report.html"), deferred("reproaudit.report.markdown")
+_html = deferred("reproaudit.report.html")
+_markdown = deferred("reproaudit.report.markdown")
 
 
 def json_text(card: Scorecard) -> str:
@@ -114,7 +115,8 @@ def write_report(
     Raises:
         StoreError: if the folder cannot be written.
     """
-    folder, wanted = folder_of(card, out), set(formats)
+    folder = folder_of(card, out)
+    wanted = set(formats)
     if card.origin is not None:
         wanted.add("json")  # by which the same measurements are known again
     return tuple(

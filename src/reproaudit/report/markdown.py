@@ -36,7 +36,8 @@ from reproaudit.report.printable import clean
 from reproaudit.report.words import look
 from reproaudit.verdict import Scorecard
 
-MOST_LINES, MOST_WORDS = 250, 4000
+MOST_LINES = 250
+MOST_WORDS = 4000
 
 FEWER_FACTS = 5
 """Of each claim, where the page is still too long."""

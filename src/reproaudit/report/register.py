@@ -123,7 +123,8 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     ordered = sorted(found, key=lambda one: (found[one].paper.slug, len(one.parts)))
     for place in (one for one in ordered if found[one].origin is None):
         _update(place / "badge.svg", paper_badge(found[place]))
-        claims, badges = found[place].claims, place / "badges"
+        claims = found[place].claims
+        badges = place / "badges"
         for claim in claims:
             _update(badges / f"{claim.id}.svg", claim_badge(claim))
         for old in badges.glob(f"{found[place].paper.slug}.*.svg"):
@@ -239,7 +240,8 @@ def paper_badge(card: Scorecard) -> str:
 
 def _badge(label: str, pieces: Sequence[tuple[str, str]]) -> str:
     """A label and further pieces in a row, each a text with the name of its colour."""
-    drawn, at = [], 0
+    drawn = []
+    at = 0
     texts = [clean(text) for text in (label, *(text for text, _ in pieces))]
     for text, colour in zip(texts, (LABEL, *(COLOURS[one] for _, one in pieces)), strict=True):
         room = round(CHARACTER * len(text))

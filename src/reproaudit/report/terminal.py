@@ -187,7 +187,8 @@ def measurement_lines(records: Iterable[Record]) -> Iterator[str]:
         for name, value in measured.scalars.items():
             yield f"  {name}: {value:.4g}"
         for name, series in measured.series.items():
-            first, last = _numbers(series.values[0]), _numbers(series.values[-1])
+            first = _numbers(series.values[0])
+            last = _numbers(series.values[-1])
             yield f"  {name}: {first} → {last} at step {series.steps[-1]}"
         for name, array in measured.arrays.items():
             yield f"  {name}: {_numbers(array)}"

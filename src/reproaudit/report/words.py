@@ -171,7 +171,8 @@ def against(typical: str, one: Estimate, what: Number) -> str:
 
 def bound_of(one: Estimate, what: Number) -> str:
     """Return a condition's bound in words."""
-    limit, asked = one.limit, what.bound
+    limit = one.limit
+    asked = what.bound
     if limit.side is Side.WITHIN:
         if limit.relative:
             return f"within {percent(limit.at)} of {stated(limit.target)}"
@@ -198,9 +199,11 @@ def typical_words(
         return f"{called} {mean} on average{interval}"
     if one.median is None or one.worst is None:
         return what.never.format(noun=noun)
-    template, numbers = what.says, (one.median, one.worst)
+    template = what.says
+    numbers = (one.median, one.worst)
     if what.inverse is not None and 0 < min(numbers) <= max(numbers) < 1:
-        template, numbers = what.inverse, (1 / one.median, 1 / one.worst)
+        template = what.inverse
+        numbers = (1 / one.median, 1 / one.worst)
     typical, worst = (_written(one, what, value) for value in numbers)
     aside = f", worst run {worst}" if with_worst and typical != worst else ""
     return template.format(noun=called, typical=typical, worst=aside, reference=reference)
@@ -219,7 +222,8 @@ _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: "
 
 def _written(one: Estimate, what: Number, value: float) -> str:
     """A number in its form, with digits enough to differ from its bound."""
-    form, level = what.form, one.limit.level
+    form = what.form
+    level = one.limit.level
     if _in_percent(one, what):
         return percent(value)
     if form is Form.ROUNDED:

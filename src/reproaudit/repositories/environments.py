@@ -77,7 +77,8 @@ def copy_source(
     Raises:
         CommandError: if it cannot be had, or has submodules.
     """
-    address, revision = source.git, source.revision
+    address = source.git
+    revision = source.revision
     if not re.match(r"[a-z][a-z0-9+.-]*://|[^/]+:", address):
         address = str((beside / Path(address).expanduser()).resolve())
     store = _cache_of("git", address)
@@ -171,7 +172,8 @@ def _environment(
     wanted: PythonEnvironment, source: Path, home: Path, still_running: StillRunning
 ) -> Path:
     """The folder of an environment; it is made once for each content of its file."""
-    name, text = wanted.requirements, ""
+    name = wanted.requirements
+    text = ""
     if name is not None:
         try:
             text = (source / name).read_text("utf-8", errors="replace")

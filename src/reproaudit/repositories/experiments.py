@@ -78,7 +78,10 @@ class _Command:
     """One experiment of a run file, which lies in a folder, and its audit."""
 
     def __init__(self, run_file: RunFile, audit: Audit, name: str, folder: Path) -> None:
-        self.run_file, self.audit, self.name, self.folder = run_file, audit, name, folder
+        self.run_file = run_file
+        self.audit = audit
+        self.name = name
+        self.folder = folder
         self.said = run_file.experiments[name]
         self.declared = audit.measurements_of(name)
 
@@ -155,7 +158,9 @@ class _Command:
         self, values: Mapping[str, SettingValue], place: Path, still_running: StillRunning
     ) -> Call:
         """The call of the command in a fresh copy of the source and its environment."""
-        copy, home, environment = place / "source", place / "home", self.run_file.environment
+        copy = place / "source"
+        home = place / "home"
+        environment = self.run_file.environment
         copy.mkdir()
         home.mkdir()
         copy_source(self.run_file.source, self.folder, copy, still_running)

@@ -35,9 +35,12 @@ MOST_OUTPUT = 2**32
 """Bytes that a command may print; they lie in temporary files until it ends."""
 GRACE_SECONDS = 2.0
 """The seconds in which a process that gets SIGTERM may end by itself."""
-_TELL_SECONDS, _LOOK_SECONDS = 0.2, 0.05
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_WELL, _STOPPED = "ended well", "was ended from outside"
+_TELL_SECONDS = 0.2
+_LOOK_SECONDS = 0.05
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_WELL = "ended well"
+_STOPPED = "was ended from outside"
 
 StillRunning = Callable[[], None]
 """Called while something runs; what it raises ends it."""

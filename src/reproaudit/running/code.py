@@ -97,7 +97,8 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
     except OSError as error:
         raise SpecError(f"{file}: this module cannot be read ({error.strerror})") from error
     except (SyntaxError, ValueError, RecursionError) as error:  # a null byte; deep nesting
-        line, text = getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or error
+        line = getattr(error, "lineno", None) or 1
+        text = getattr(error, "msg", None) or error
         raise SpecError(f"{file}:{line}: this module is not valid Python ({text})") from error
 
 

@@ -83,7 +83,8 @@ class DaskCluster:
     """
 
     def __init__(self, address: str, device: str) -> None:
-        self._address, self._device = address, device
+        self._address = address
+        self._device = device
         self._topic = f"reproaudit-{uuid.uuid4().hex}"
         self._heard: queue.Queue[tuple[Any, ...]] = queue.Queue()
         self._running: dict[Any, tuple[Job, str]] = {}
@@ -209,7 +210,8 @@ class DaskCluster:
             outcome: JobOutcome | None = future.result()
         except Exception as raised:
             text = " ".join(str(raised).split())[:300]
-            outcome, error = None, f"lost on the cluster: {type(raised).__name__}: {text}"
+            outcome = None
+            error = f"lost on the cluster: {type(raised).__name__}: {text}"
         return outcome or lost(job, error, is_final=True)
 
 

@@ -150,7 +150,9 @@ class _Paper:
     """A paper's module and its code, looked at once for all of its cells."""
 
     def __init__(self, module: Module, device: str, form: RunForm) -> None:
-        self.module, self.device, self.form = module, device, form
+        self.module = module
+        self.device = device
+        self.form = form
         self.experiments = module.load()
         self.code = closure_of(module)
         self.versions = versions(device, self.code.packages, form)

@@ -79,7 +79,8 @@ class DamagedError(StoreError):
     """A file holds something other than what was written to it; the reason says how it shows."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        self.path, self.reason = path, reason
+        self.path = path
+        self.reason = reason
         super().__init__(
             f"{path}: {reason}. Run the paper again: the cell is measured anew and this file is "
             "moved aside. A file that stays is of other code or settings: 'reproaudit verify "

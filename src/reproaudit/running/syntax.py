@@ -69,7 +69,8 @@ class _Computing(ast.NodeTransformer):
         return node if node.names else None
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        call, (target, *others) = node.value, node.targets
+        call = node.value
+        (target, *others) = node.targets
         if isinstance(target, ast.Name) and not others and _makes_logger(call):
             self.loggers.add(target.id)
             return None

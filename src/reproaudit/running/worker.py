@@ -114,8 +114,12 @@ def compute(
     """
     folder = os.getcwd()
     session = JobSession(job, on_event)
-    status, error, trace, fault = CellStatus.FAILED, job.blocked, None, None
-    kept, is_final = Measurements(), job.blocked is not None
+    status = CellStatus.FAILED
+    error = job.blocked
+    trace = None
+    fault = None
+    kept = Measurements()
+    is_final = job.blocked is not None
     try:
         if job.blocked is None:
             measured = _measure(job, session)
@@ -126,7 +130,8 @@ def compute(
     except BaseException as raised:
         if is_ending():
             raise
-        status, kept = CellStatus.FAILED, Measurements()
+        status = CellStatus.FAILED
+        kept = Measurements()
         plain = isinstance(raised, AuditError)  # its text says all, on one line
         error = str(raised) if plain else one_line(raised, job.module.file.absolute().parent)
         trace = "".join(traceback.format_exception(raised))[-LONGEST_TRACE:]
@@ -184,7 +189,8 @@ def _record(
 
 def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
     """The status of what was measured, and why it is not completed."""
-    divergence, declared = _divergence(measured), job.declared
+    divergence = _divergence(measured)
+    declared = job.declared
     if declared is not None:
         missing = sorted(declared.keys() - measured.names) if divergence is None else []
         unknown = sorted(measured.names - declared.keys())
@@ -284,7 +290,9 @@ class JobSession:
 
     def __init__(self, job: Job, on_event: OnEvent) -> None:
         self._job = job
-        self.seeds, self.device, self.form = (job.cell.seed,), job.device, job.form
+        self.seeds = (job.cell.seed,)
+        self.device = job.device
+        self.form = job.form
         self._on_event = on_event
         self._partial = Partial(job.partial)
         self._earlier = self._partial.clock()

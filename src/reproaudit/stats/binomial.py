@@ -52,7 +52,8 @@ def share_interval(yes: int, runs: int, confidence: float = 0.9) -> tuple[float,
 
 def fewer_yes(few: int, of_few: int, many: int, of_many: int) -> float:
     """Compute the one-sided P value of Fisher's exact test that `few` of `of_few` is less."""
-    yes, ways = few + many, math.comb(of_few + of_many, few + many)
+    yes = few + many
+    ways = math.comb(of_few + of_many, few + many)
     least = max(0, yes - of_many)
     found = (math.comb(of_few, k) * math.comb(of_many, yes - k) for k in range(least, few + 1))
     return sum(found) / ways
@@ -68,7 +69,8 @@ def _at_least(count: int, runs: int, share: float) -> float:
 
 def _root(rising: Callable[[float], float]) -> float:
     """The root of a rising function on [0, 1], by bisection to the last bit that matters."""
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) > 0 else (middle, high)

@@ -35,7 +35,8 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
 
 def decide_mean(interval: tuple[float, float], accepted: tuple[float, float]) -> Decision:
     """Decide by an interval: met inside the accepted range, missed outside of it, else open."""
-    (low, high), (least, most) = interval, accepted
+    low, high = interval
+    least, most = accepted
     if least <= low and high <= most:
         return Decision.MET
     if high < least or low > most:
@@ -45,7 +46,8 @@ def decide_mean(interval: tuple[float, float], accepted: tuple[float, float]) ->
 
 def quantile_t(probability: float, freedom: int) -> float:
     """Compute the quantile of Student's t at a probability of at least one half, by bisection."""
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while _cumulative_t(high, freedom) < probability:
         high *= 2
     for _ in range(80):
@@ -62,7 +64,8 @@ def _cumulative_t(t: float, freedom: int) -> float:
     Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
     """
     angle = math.atan(t / math.sqrt(freedom))
-    cosine, total = math.cos(angle), 0.0
+    cosine = math.cos(angle)
+    total = 0.0
     odd = freedom % 2
     term = cosine if odd else 1.0
     for k in range(freedom // 2):

@@ -85,7 +85,8 @@ class Spectrum:
         b = c = torch.ones_like(self.eigenvalues)
         for a, beta in zip(scalars[:layers], [*scalars[layers:], 0.0], strict=True):
             move = a * c**2 * self.eigenvalues
-            b, c = b * (1.0 - move), c * (1.0 - beta * move)
+            b = b * (1.0 - move)
+            c = c * (1.0 - beta * move)
         return self._expected(b)
 
     def _expected(self, values: Float[Tensor, "batch d"]) -> Float[Tensor, ""]:
@@ -182,8 +183,10 @@ def fair_losses(test: Prompts, validation: Prompts, steps: int) -> list[float]:
 
     Without and with preconditioner; each with one step size, then with one for each step.
     """
-    sigma, inverse = test.covariance.matrix, test.covariance.inverse
-    whiten, S = np.linalg.inv(np.linalg.cholesky(sigma)), np.asarray(validation.moment, np.float64)
+    sigma = test.covariance.matrix
+    inverse = test.covariance.inverse
+    whiten = np.linalg.inv(np.linalg.cholesky(sigma))
+    S = np.asarray(validation.moment, np.float64)
     plain = Spectrum.of(S, sigma)
     whitened = Spectrum.of(whiten @ S @ whiten.T, np.eye(len(sigma)))
     losses = []
@@ -204,7 +207,8 @@ def descent_loss(
 
     S are the second moments of the pairs that it uses; no preconditioner stands for I.
     """
-    S64, b = np.asarray(S, np.float64), np.asarray(w, np.float64)
+    S64 = np.asarray(S, np.float64)
+    b = np.asarray(w, np.float64)
     for step in steps:
         gradient = (S64 @ b[:, :, None])[:, :, 0]
         b = b - step * (gradient if preconditioner is None else gradient @ preconditioner.T)

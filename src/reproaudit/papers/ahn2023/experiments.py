@@ -68,7 +68,8 @@ def measure_demonstration(settings: Demonstration, session: Session) -> Measurem
 
 def _observe_layers(task: RunTask, A: Array, B: Array) -> Mapping[str, Array]:
     """Distances, norms, and a_l b_l of the nearest multiples; the last B reaches no output."""
-    whitened, inner = task.covariance.whitened(A), B[:-1]
+    whitened = task.covariance.whitened(A)
+    inner = B[:-1]
     a, b = (np.trace(one, axis1=1, axis2=2) / task.covariance.dim for one in (whitened, inner))
     return {
         **task.distances(A),
@@ -89,8 +90,10 @@ def measure_one_layer(settings: OneLayer, session: Session) -> Measurements:
 
 def _observe_one_layer(task: RunTask, A: Array, _B: Array) -> Mapping[str, float | Array]:
     """The c of the multiple −c Σ⁻¹ nearest to A in whitened coordinates, and more."""
-    whitened, sigma = task.covariance.whitened(A)[0], task.covariance.matrix
-    loss, identity = constructed.one_layer_loss, np.eye(task.covariance.dim)
+    whitened = task.covariance.whitened(A)[0]
+    sigma = task.covariance.matrix
+    loss = constructed.one_layer_loss
+    identity = np.eye(task.covariance.dim)
     printed = constructed.printed_optimum(sigma, task.pairs)[0]
     least = loss(printed, sigma, task.pairs, identity)
     return {
@@ -105,7 +108,8 @@ def _observe_one_layer(task: RunTask, A: Array, _B: Array) -> Mapping[str, float
 def measure_depth(settings: Depth, session: Session) -> Measurements:
     """Models of each depth, and the baselines with as many steps on the same test prompts."""
     task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
-    test, validation = task.test_prompts(), task.validation_prompts()
+    test = task.test_prompts()
+    validation = task.validation_prompts()
     models = [train_model(session, f"{layers} layers", task, layers) for layers in settings.depths]
     chosen = [training.chosen_loss(task, model.saved) for model in models]
     rows = [constructed.fair_losses(test, validation, steps) for steps in settings.depths]
@@ -114,7 +118,9 @@ def measure_depth(settings: Depth, session: Session) -> Measurements:
 
 def measure_context_length(settings: ContextLength, session: Session) -> Measurements:
     """A model for each number of pairs, and the baselines on the same test prompts."""
-    models, chosen, rows = [], [], []
+    models = []
+    chosen = []
+    rows = []
     for pairs in settings.lengths:
         short = pairs < settings.short_below
         rate = settings.short_learning_rate if short else settings.learning_rate
@@ -152,7 +158,8 @@ def _experiment(
     """
 
     def measured(settings: Any, session: Session) -> Mapping[int, Measurements]:
-        (seed,), threads = session.seeds, torch.get_num_threads()
+        (seed,) = session.seeds
+        threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
             with lab.one_thread():

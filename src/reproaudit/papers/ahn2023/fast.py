@@ -75,7 +75,8 @@ class Minibatch:
         The offset is (w' − w)·x_{n+1} where the labels are of weights w and the target is of other
         weights w', None for 0.
         """
-        batch, d = len(S), S.shape[-1]
+        batch = len(S)
+        d = S.shape[-1]
         offsets = np.zeros(batch) if offset is None else offset
         rows = np.concatenate([S.reshape(batch, -1), query, offsets[:, None], w], axis=1)
         padded = np.zeros((-(-batch // LANES), LANES, rows.shape[1]), S.dtype)
@@ -85,7 +86,8 @@ class Minibatch:
     @classmethod
     def of_prompts(cls, prompts: Prompts) -> Minibatch:
         """The same prompts, of which every input was drawn."""
-        labels, query = prompts.label_weights, prompts.query
+        labels = prompts.label_weights
+        query = prompts.query
         return cls.of(prompts.moment, labels, query, ((prompts.w - labels) * query).sum(axis=1))
 
 
@@ -103,7 +105,8 @@ def draw_minibatch(
     If shuffled, the labels in a prompt are of the weights of another of its group, while the target
     stays its own: there is then nothing to be learned in context.
     """
-    d, groups = covariance.dim, -(-batch // LANES)
+    d = covariance.dim
+    groups = -(-batch // LANES)
     data = np.zeros((groups, d * d + 2 * d + 1, LANES), dtype)
     roots = np.stack([covariance.root, covariance.weight_root])
     for first in range(0, groups, GROUPS_AT_A_TIME):
@@ -118,7 +121,8 @@ def draw_minibatch(
         vectors = roots @ rng.standard_normal((2, d, len(part) * LANES))
         query, w = vectors.reshape(2, d, -1, LANES).swapaxes(1, 2)
         labels = np.roll(w, 1, axis=2) if shuffled else w
-        part[:, d * d : -d - 1], part[:, -d:] = query, labels
+        part[:, d * d : -d - 1] = query
+        part[:, -d:] = labels
         part[:, -d - 1] = ((w - labels) * query).sum(axis=1)
     data[-1, :, batch - groups * LANES + LANES :] = 0.0
     return Minibatch(data.reshape(groups, -1), batch, d)
@@ -168,7 +172,8 @@ side. A product of two vectors alone would be a loop too short to become vector 
 @cache
 def layer_of(d: int) -> tuple[Any, int]:
     """Returns the blocks of a layer's stretch, and the stretch's length in numbers."""
-    blocks, place = {}, 0
+    blocks = {}
+    place = 0
     for name, shape in _SHAPES.items():
         rows, columns = (d if side == "d" else 1 for side in shape)
         blocks[name] = Rows(place, columns * LANES, LANES, rows, columns)
@@ -192,7 +197,8 @@ def _multiply(work: Array, out: Rows, a: Rows, b: Rows) -> None:
     """Sets out = a b. Entries of a row of out share what they need of a in the vector registers."""
     for i in range(out.rows):
         for lane in range(LANES):
-            left, to = a.start + i * a.down + lane, out.start + i * out.down + lane
+            left = a.start + i * a.down + lane
+            to = out.start + i * out.down + lane
             for j in range(out.columns):
                 right = b.start + j * b.across + lane
                 total = work[left] * work[right]
@@ -206,7 +212,8 @@ def _add_product(work: Array, out: Rows, base: Rows, a: Rows, b: Rows) -> None:
     """Sets out = base + a b; out may be base, but neither a nor b."""
     for i in range(out.rows):
         for lane in range(LANES):
-            left, to = a.start + i * a.down + lane, out.start + i * out.down + lane
+            left = a.start + i * a.down + lane
+            to = out.start + i * out.down + lane
             for j in range(out.columns):
                 right = b.start + j * b.across + lane
                 total = work[base.start + i * base.down + j * base.across + lane]
@@ -352,9 +359,13 @@ def loss_and_gradient(
     Where B is None, B_l = 0, and C stays I and is never formed, which is several times cheaper. The
     gradient is summed in float64; in a B that reaches no output, as in the last, it is zero.
     """
-    layers, d, dtype = len(A), minibatch.dim, minibatch.data.dtype
-    free_b, B = B is not None and layers > 1, np.zeros_like(A) if B is None else B
-    (at, size), square = layer_of(d), d * d * LANES
+    layers = len(A)
+    d = minibatch.dim
+    dtype = minibatch.data.dtype
+    free_b = B is not None and layers > 1
+    B = np.zeros_like(A) if B is None else B
+    at, size = layer_of(d)
+    square = d * d * LANES
     raw = np.zeros((layers + 1) * size + LANES, dtype)
     start = -raw.ctypes.data % 64 // raw.itemsize  # a load across cache lines takes twice as long
     work = raw[start : len(raw) - LANES + start]
@@ -365,9 +376,11 @@ def loss_and_gradient(
     sums = stretches[:, at.dA.start : at.dA.start + 2 * square]  # dB follows dA
     errors = stretches[-1, at.loss.start :][:LANES]
     add_groups = _code(d, free_b)
-    loss, gradient = 0.0, np.zeros((layers, 2, d, d))
+    loss = 0.0
+    gradient = np.zeros((layers, 2, d, d))
     for first in range(0, len(minibatch.data), GROUPS_AT_A_TIME):
-        sums[:], errors[:] = 0.0, 0.0
+        sums[:] = 0.0
+        errors[:] = 0.0
         add_groups(minibatch.data[first : first + GROUPS_AT_A_TIME], work, layers)
         gradient += sums.reshape(layers, 2, d, d, LANES).sum(axis=4, dtype=np.float64)
         loss += float(errors.sum(dtype=np.float64))

@@ -70,7 +70,8 @@ class Learner:
             parameter.requires_grad_()
         betas = settings.betas[0], settings.betas[1]
         self._optimiser = torch.optim.Adam(self._trained, betas=betas, eps=settings.epsilon)
-        self._draw, self._settings = draw, settings
+        self._draw = draw
+        self._settings = settings
         self._drawn: tuple[int, Any] | None = None
 
     @property

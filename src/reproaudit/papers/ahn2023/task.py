@@ -60,9 +60,12 @@ class Covariance:
         self, root: Float[Array, "d d"], weight_root: Float[Array, "d d"] | None = None
     ) -> None:
         inverse_root = np.linalg.inv(root).T
-        self.root, self.dim, self.other_weights = root, len(root), weight_root is not None
+        self.root = root
+        self.dim = len(root)
+        self.other_weights = weight_root is not None
         self.weight_root = inverse_root if weight_root is None else weight_root
-        self.matrix, self.inverse = root @ root.T, inverse_root @ inverse_root.T
+        self.matrix = root @ root.T
+        self.inverse = inverse_root @ inverse_root.T
         values, vectors = np.linalg.eigh(self.matrix)
         self.symmetric_root = (vectors * np.sqrt(values)) @ vectors.T
 

@@ -37,7 +37,8 @@ def turned(prompts: Prompts) -> Prompts:
     d = prompts.covariance.dim
     signs = np.array(list(itertools.product((1.0, -1.0), repeat=d)))
     turns = [sign[:, None] * np.roll(np.eye(d), k, axis=0) for sign in signs for k in range(d)]
-    root, weight_root = prompts.covariance.root, prompts.covariance.weight_root
+    root = prompts.covariance.root
+    weight_root = prompts.covariance.weight_root
     parts = []
     for rows, base in ((prompts.x, root), (prompts.w, weight_root), (prompts.query, root)):
         white = rows @ np.linalg.inv(base).T
@@ -49,10 +50,12 @@ def measure_family(settings: Family, session: Session) -> Measurements:
     """At drawn scalars, what the gradient has off the family, and what two lemmas say."""
     task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
     rng = generator(task.seed, "points of the family")
-    prompts, found = task.prompts("turned", settings.prompts), []
+    prompts = task.prompts("turned", settings.prompts)
+    found = []
     every = turned(prompts)
     for _ in range(settings.points):
-        a, b = rng.uniform(0.2, 1.2, settings.layers), rng.uniform(0.1, 0.5, settings.layers)
+        a = rng.uniform(0.2, 1.2, settings.layers)
+        b = rng.uniform(0.1, 0.5, settings.layers)
         A = -a[:, None, None] * _preconditioner(task, rng)
         B = b[:, None, None] * np.eye(settings.dimension)
         gradients = [off_family(task, every, (A, one)) for one in (0.0 * B, B)]
@@ -64,7 +67,8 @@ def measure_family(settings: Family, session: Session) -> Measurements:
 
 
 def _preconditioner(task: RunTask, rng: np.random.Generator) -> Array:
-    settings, inverse = task.settings, task.covariance.inverse
+    settings = task.settings
+    inverse = task.covariance.inverse
     assert isinstance(settings, Family)
     if settings.preconditioner == "inverse":
         return inverse
@@ -78,7 +82,8 @@ def off_family(task: RunTask, prompts: Prompts, matrices: Matrices) -> float:
     A, B = (torch.tensor(one, requires_grad=bool(one.any())) for one in matrices)
     form: Any = plain if task.form == "plain" else fast
     gradients = form.gradients(task.for_form(prompts), A, B)
-    root, inverse = task.covariance.root, np.linalg.inv(task.covariance.root)
+    root = task.covariance.root
+    inverse = np.linalg.inv(task.covariance.root)
     lefts = inverse, root.T  # A = R⁻ᵀ Ã R⁻¹ and B = R B̃ R⁻¹
     pairs = zip(lefts[: len(gradients)], gradients, strict=True)
     whole = np.stack([left @ gradient.numpy() @ inverse.T for left, gradient in pairs])

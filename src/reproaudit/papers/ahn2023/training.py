@@ -103,7 +103,8 @@ class RunTask:
             drawn = self.prompts(f"minibatch {index}", self.settings.prompts)
             return replace(drawn, shuffled=shuffled)
         rng = generator(self.seed, f"minibatch of {self.pairs} pairs", index)
-        law, dtype = (self.covariance, self.settings.prompts, self.pairs), self.settings.precision
+        law = (self.covariance, self.settings.prompts, self.pairs)
+        dtype = self.settings.precision
         return draw_minibatch(*law, rng, dtype=dtype, shuffled=shuffled)
 
     def prompts(self, purpose: str, count: int) -> Prompts:
@@ -149,7 +150,8 @@ class RunTask:
         if self.covariance.other_weights:
             A = constructed.printed_optimum(sigma, self.pairs)
             return A, np.zeros_like(A)
-        rng, d = generator(self.seed, f"law of {self.pairs} pairs"), self.settings.dimension
+        rng = generator(self.seed, f"law of {self.pairs} pairs")
+        d = self.settings.dimension
         law = constructed.law_of_moments(rng, LAW_POINTS, self.pairs, d, layers)
         if self.settings.b_matrices == "free":
             return constructed.matrices_of(sigma, *constructed.best_corrected_descent(law, layers))
@@ -182,9 +184,11 @@ def train_model(
     """Trains a model of L layers under a phase's name, and observes its test loss and more."""
     settings = task.settings
     assert isinstance(settings, TrainingSettings)
-    every, kept = max(settings.steps, 1), 0
+    every = max(settings.steps, 1)
+    kept = 0
     if isinstance(settings, Choosing):
-        every, kept = settings.checkpoint_every, settings.checkpoints_kept
+        every = settings.checkpoint_every
+        kept = settings.checkpoints_kept
     learner = _start_learner(task, settings, phase, layers)
     test = task.for_form(task.test_prompts())
     saved = np.zeros((kept, 2, *learner.matrices()[0].shape))
@@ -207,7 +211,8 @@ def train_model(
         return {"loss": task.loss(test, now), **observe(task, *now)}
 
     state: dict[str, Stateful] = {**learner.state, **({"saved": saved} if kept else {})}
-    points, steps = OBSERVATION_POINTS, settings.steps
+    points = OBSERVATION_POINTS
+    steps = settings.steps
     at = lab.observation_steps(steps, even=points, geometric=points)
     train = partial(lab.train, session, phase, steps=steps, state=state)
     series = train(advance=advance, observe=observed, observe_at=at)

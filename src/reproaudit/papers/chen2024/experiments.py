@@ -56,7 +56,8 @@ def prepared(s: Settings, sequences: Sequences, session: Session) -> LossForm:
     """Sequences in the session's form; a card always computes the plain one."""
     if session.form == "fast" and session.device == "cpu":
         return Windows.of(sequences, s.architecture, s.vocabulary)
-    x, y = sequences.tokens, sequences.targets
+    x = sequences.tokens
+    y = sequences.targets
     return Positions.of(x, y, s.architecture, s.vocabulary, s.dtype, session.device)
 
 
@@ -151,7 +152,8 @@ def _jump(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], No
 
 def measure_training(s: InPhases, session: Session) -> Mapping[int, Measurements]:
     """Trains the phases in turn, and takes the model to other sequences where they are named."""
-    on, at = seed_data(s, session), initial_parameters(s)
+    on = seed_data(s, session)
+    at = initial_parameters(s)
     proper = on
     if s.training_data != "own_chain" and s.data_from_phase > 1:
         proper = seed_data(replace(s, training_data="own_chain"), session)
@@ -193,7 +195,8 @@ def _transferred(s: Transferred, session: Session, at: Parameters) -> dict[str, 
 
 def measure_first_gradient(s: Settings, session: Session) -> Mapping[int, Measurements]:
     """Computes the first gradient on c_S and takes no step."""
-    (seed,), on = session.seeds, seed_data(s, session)
+    (seed,) = session.seeds
+    on = seed_data(s, session)
     implied, cosine, slope = measures.first_gradient(initial_parameters(s), on)
     return {
         seed: Measurements(

@@ -117,7 +117,8 @@ class Windows:
         Raises:
             ValueError: if a sequence is shorter than the longest lag.
         """
-        span, count = architecture.longest_lag, sequences.count
+        span = architecture.longest_lag
+        count = sequences.count
         if sequences.tokens.shape[1] < span:
             raise ValueError(f"a sequence needs at least {span} tokens, the longest lag")
         names = _names_by_recency(sequences.tokens, vocabulary)
@@ -128,7 +129,8 @@ class Windows:
             codes[:, -1:] * windows + codes[:, :-1], return_inverse=True, return_counts=True
         )
         order = np.argsort(-often, kind="stable")  # frequent pairs stand together in memory
-        pairs, pair = pairs[order], np.argsort(order)[pair]
+        pairs = pairs[order]
+        pair = np.argsort(order)[pair]
         row = (tokens * count + np.arange(count)[:, None]).ravel()
         query, key = (
             _seen_by_heads(part, architecture.lags, vocabulary)
@@ -224,8 +226,10 @@ class Windows:
         """
         vectors, lengths = self._features(at.lag_weights)
         similar = self._similarities(vectors)
-        terms, shares = _products(similar, self.subsets), subset_shares(at.coefficients)
-        kernel, a = _weighted(shares, terms), float(at.sharpness[0])
+        terms = _products(similar, self.subsets)
+        shares = subset_shares(at.coefficients)
+        kernel = _weighted(shares, terms)
+        a = float(at.sharpness[0])
         weight = np.exp(a * (kernel - 1.0))
         predicted, total = self._votes(weight)
         loss, slope = _loss_and_slope(predicted, self.targets, reading, epsilon)

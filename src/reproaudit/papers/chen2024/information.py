@@ -67,7 +67,8 @@ def modified_information(
             axis for axis in range(1, joint.ndim - 1) if joint.ndim - 1 - axis not in subset
         )
         with_next = joint.sum(axis=away).reshape(len(tables), -1, tables.shape[2])
-        alone, following = with_next.sum(axis=2), with_next.sum(axis=1)
+        alone = with_next.sum(axis=2)
+        following = with_next.sum(axis=1)
         shares = np.zeros_like(with_next)  # a token that never comes adds nothing
         law = np.broadcast_to(following[:, None, :], with_next.shape)
         np.divide(with_next**2, law, out=shares, where=law > 0)

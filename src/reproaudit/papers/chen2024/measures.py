@@ -118,7 +118,8 @@ def first_gradient(at: Parameters, on: SeedData) -> tuple[Float[Array, " subset"
         The implied information, its cosine with the information from the law of the chains, and
         its slope on that: both are 1 where the gradient says exactly what the law says.
     """
-    s, c = on.settings, at.coefficients.astype(np.float64)
+    s = on.settings
+    c = at.coefficients.astype(np.float64)
     _, slopes = on.training.loss_and_gradient(at, (GROUPS["c"],), s.cross_entropy, s.epsilon)
     implied = -slopes["coefficients"] * (c @ c) / (2.0 * float(at.sharpness[0]) * c)
     known = on.information - on.information.mean()

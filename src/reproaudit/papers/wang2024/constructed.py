@@ -73,12 +73,14 @@ def identity_blocks(
     scores: Float64[Array, "rows positions+1"], alpha: float, s: Selection
 ) -> IdentityBlocks:
     """Find the best v for an α, and what the two reach on scores as `overlaps` gives them."""
-    q, d = s.selected, s.token_dimension
+    q = s.selected
+    d = s.token_dimension
     seen = scores if s.attend_query else scores[:, :-1]
     weights = np.exp(alpha * (seen - seen.max(axis=1, keepdims=True)))
     weights /= weights.sum(axis=1, keepdims=True)
     tokens = weights[:, : scores.shape[1] - 1]
-    selected, whole = tokens[:, :q].sum(axis=1), tokens.sum(axis=1)
+    selected = tokens[:, :q].sum(axis=1)
+    whole = tokens.sum(axis=1)
     mass = float(selected.mean())
     square = float((tokens**2).sum(axis=1).mean())
     v = mass / (q * square) if square > 0 else 0.0  # all attention on the query's empty token

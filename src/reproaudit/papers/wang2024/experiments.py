@@ -57,13 +57,15 @@ def measure_selection(s: Selection, session: Session) -> Mapping[int, Measuremen
     fixed, other = (draw_codes(root(seed, purpose), s, s.tokens) for purpose in purposes)
     first = other if s.codes == "fixed" else None
     layer = untrained_layer(seed, s, session, first, best=bests[0])
-    own, stochastic = points_by_length(seed, s, first), points_by_length(seed, s, None)
+    own = points_by_length(seed, s, first)
+    stochastic = points_by_length(seed, s, None)
     reached = [replace(layer, parameters=best) for best in bests]
     reachable = np.array([m.loss(points) for m, points in zip(reached, stochastic, strict=True)])
     weights = Weights(*layer.parameters)
 
     def observe() -> dict[str, float | Array]:
-        losses, mass = _by_length(layer, own), layer.measure(own[0])[1]
+        losses = _by_length(layer, own)
+        mass = layer.measure(own[0])[1]
         observed = {"loss": losses[0], "mass": mass, "length_loss": losses}
         return {**observed, **directions(weights)}
 
@@ -91,7 +93,8 @@ def _train_with_fixed_codes(
     seed: int, s: Selection, session: Session, codes: Codes, steps: tuple[int, ...]
 ) -> Series:
     """Train a layer with fixed codes, unless it keeps its start; return its losses by length."""
-    layer, points = untrained_layer(seed, s, session, codes), points_by_length(seed, s, codes)
+    layer = untrained_layer(seed, s, session, codes)
+    points = points_by_length(seed, s, codes)
     if s.companions == "untrained":
         return Series(steps=steps, values=np.tile(_by_length(layer, points), (len(steps), 1)))
     found = train_model(
@@ -103,19 +106,20 @@ def _train_with_fixed_codes(
 def measure_dimensions(s: CodeDimensions, session: Session) -> Mapping[int, Measurements]:
     """Measure selection, and train a layer for each other code dimension."""
     ((seed, found),) = measure_selection(s, session).items()
-    losses, bests = [], []
+    losses = []
+    bests = []
     for d_e in s.dimensions:
-        loss, best = found.series["loss"].values[-1], found.scalars["reachable_loss"]
+        loss = found.series["loss"].values[-1]
+        best = found.scalars["reachable_loss"]
         if d_e != s.code_dimension:
             own = replace(s, code_dimension=d_e)
-            blocks, tests = (
-                best_weights(seed, own, s.tokens),
-                draw_test_set(seed, own, None, s.tokens),
-            )
+            blocks = best_weights(seed, own, s.tokens)
+            tests = draw_test_set(seed, own, None, s.tokens)
             still = s.companions != "trained"
             layer = untrained_layer(seed, own, session, best=blocks, still=still)
             train_model(layer, session, f"dimension_{d_e}")
-            loss, best = layer.loss(tests), replace(layer, parameters=blocks).loss(tests)
+            loss = layer.loss(tests)
+            best = replace(layer, parameters=blocks).loss(tests)
         losses.append(loss)
         bests.append(best)
     exponents = {
@@ -141,7 +145,8 @@ def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int,
     At every observation the best of them counts.
     """
     (seed,) = session.seeds
-    nets, tests = untrained_nets(seed, s, session), draw_test_set(seed, s, None, s.tokens)
+    nets = untrained_nets(seed, s, session)
+    tests = draw_test_set(seed, s, None, s.tokens)
     layer = untrained_layer(seed, s, session)
     best = replace(layer, parameters=best_weights(seed, s, s.tokens)).loss(tests)
     series = train_model(

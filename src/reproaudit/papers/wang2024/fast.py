@@ -59,17 +59,23 @@ def _attend(X: Array, U: Array, V_x: Array, targets: Array, attention: Array) ->
     """
     samples, d, n = X.shape
     zero = attention.dtype.type(0)
-    means, residuals = np.empty_like(targets), np.empty_like(targets)
-    pushed, along = np.zeros_like(attention), np.empty_like(targets)
+    means = np.empty_like(targets)
+    residuals = np.empty_like(targets)
+    pushed = np.zeros_like(attention)
+    along = np.empty_like(targets)
     for b in range(samples):
-        a, p, r, u = attention[b], pushed[b], residuals[b], U[b % len(U)]
+        a = attention[b]
+        p = pushed[b]
+        r = residuals[b]
+        u = U[b % len(U)]
         total = zero
         for i in range(n):
             total += a[i]
         for i in range(n):
             a[i] /= total
         for k in range(d):
-            of_tokens, of_codes = zero, zero
+            of_tokens = zero
+            of_codes = zero
             for i in range(n):
                 of_tokens += a[i] * X[b, k, i]
                 of_codes += a[i] * u[k, i]
@@ -79,7 +85,8 @@ def _attend(X: Array, U: Array, V_x: Array, targets: Array, attention: Array) ->
             for m in range(d):
                 r[k] += V_x[k, m] * means[b, m]
         for k in range(d):
-            pull, step = zero, r[k]
+            pull = zero
+            step = r[k]
             for m in range(d):
                 pull += V_x[m, k] * r[m]
             for i in range(n):
@@ -118,7 +125,8 @@ def _respond(weights: Weights, batch: TokenBatch, s: Selection) -> tuple[Array, 
     """Return E, the sums s of queried codes, the attention, and what `_attend` returns."""
     kind = weights.value.dtype
     B, D, V_x, V_e = weights.blocks
-    X, E = batch.X.astype(kind, copy=False), batch.E.astype(kind, copy=False)
+    X = batch.X.astype(kind, copy=False)
+    E = batch.E.astype(kind, copy=False)
     rows = np.arange(len(X))[:, None] % len(E)
     asked = E[rows, batch.queried].sum(axis=1)
     keys = asked @ D.T
@@ -164,8 +172,10 @@ def gradient(weights: Sequence[Array], batch: TokenBatch, s: Selection) -> Weigh
         by_value += (residuals * attention[:, T:]).T @ asked
     slopes = Weights(*(np.zeros_like(matrix) for matrix in weights))
     B, D, V_x, V_e = slopes.blocks
-    B[...], D[...] = along.T @ asked, keys.T @ asked
-    V_x[...], V_e[...] = residuals.T @ means, by_value
+    B[...] = along.T @ asked
+    D[...] = keys.T @ asked
+    V_x[...] = residuals.T @ means
+    V_e[...] = by_value
     step = asked.dtype.type(2 * s.loss_factor / len(asked))
     for matrix in slopes:
         matrix *= step

@@ -29,8 +29,10 @@ def directions(weights: Weights) -> dict[str, Float[Array, " matrix"]]:
 
 def _direction(whole: Array, block: Array) -> tuple[float, float, float]:
     """Cosine with the identity in the block, share of the norm outside it, its mean diagonal."""
-    norm, inside = float(np.linalg.norm(whole)), float(np.linalg.norm(block))
-    trace, size = float(np.trace(block)), len(block)
+    norm = float(np.linalg.norm(whole))
+    inside = float(np.linalg.norm(block))
+    trace = float(np.trace(block))
+    size = len(block)
     if norm == 0:
         return 0.0, 0.0, 0.0
     outside = max(0.0, norm**2 - inside**2) ** 0.5 / norm
@@ -50,7 +52,8 @@ def power_law_exponent(
 def drift(series: Series) -> Array:
     """Divide the mean over the last 15 % of training by that over its second quarter."""
     passed = np.array(series.steps) / series.steps[-1]
-    early, late = (passed >= 0.25) & (passed <= 0.5), passed >= 0.85
+    early = (passed >= 0.25) & (passed <= 0.5)
+    late = passed >= 0.85
     return np.asarray(series.values[late].mean(axis=0) / series.values[early].mean(axis=0))
 
 

@@ -32,14 +32,16 @@ class Weights(NamedTuple):
     @staticmethod
     def draw(rng: np.random.Generator, s: Selection) -> Weights:
         """Draw independent normal entries of the settings' standard deviation; zeros for 0."""
-        d, z = s.token_dimension, s.token_dimension + s.code_dimension
+        d = s.token_dimension
+        z = s.token_dimension + s.code_dimension
         entries = (s.initial_scale * rng.standard_normal(shape) for shape in ((z, z), (d, z)))
         return Weights(*(matrix.astype(s.dtype) for matrix in entries))
 
     @staticmethod
     def identity(s: Selection, alpha: float, v: float) -> Weights:
         """Make the ground truth: W_KQ = α I on the codes, W_V = v I on the tokens, else 0."""
-        d, d_e = s.token_dimension, s.code_dimension
+        d = s.token_dimension
+        d_e = s.code_dimension
         key_query = np.diag([0.0] * d + [alpha] * d_e)
         return Weights(key_query.astype(s.dtype), (v * np.eye(d, d + d_e)).astype(s.dtype))
 

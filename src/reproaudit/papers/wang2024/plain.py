@@ -43,7 +43,8 @@ def _embedded(
     batch: TokenBatch, like: Tensor
 ) -> tuple[Float[Tensor, "batch z T"], Float[Tensor, "batch z"]]:
     """Build Z and z_query of every sample, in the precision and on the device of a tensor."""
-    X, E = torch.from_numpy(batch.X).to(like), torch.from_numpy(batch.E).to(like)
+    X = torch.from_numpy(batch.X).to(like)
+    E = torch.from_numpy(batch.E).to(like)
     E = E.expand(len(X), -1, -1)
     queried = torch.from_numpy(batch.queried).to(like.device)
     return model.embed(X, E), model.query(E, queried, X.shape[1])
@@ -90,7 +91,8 @@ def net_outputs(
 
 def net_inputs(batch: TokenBatch, s: FullyConnected, like: Tensor) -> Float[Tensor, "batch inputs"]:
     """Make rows (x_1 … x_T, y): the tokens coordinate by coordinate, then the subset."""
-    X, queried = torch.from_numpy(batch.X), torch.from_numpy(batch.queried)
+    X = torch.from_numpy(batch.X)
+    queried = torch.from_numpy(batch.queried)
     if s.subset_input == "multi_hot":
         subset = torch.nn.functional.one_hot(queried, X.shape[2]).sum(dim=1)
     else:
@@ -112,7 +114,8 @@ def net_gradient(
 ) -> list[Array]:
     """Compute the gradient of each net's loss c · mean ‖output − target‖² times its rate."""
     tensors = _tensors(nets, device)
-    inputs, targets = net_inputs(batch, s, tensors[0]), _targets(batch, tensors[0])
+    inputs = net_inputs(batch, s, tensors[0])
+    targets = _targets(batch, tensors[0])
     slopes = []
     for rate, net in zip(s.net_rates, split_nets(tensors, s), strict=True):
         loss = model.selection_loss(net_outputs(net, inputs), targets, s.loss_factor)

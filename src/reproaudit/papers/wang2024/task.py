@@ -16,7 +16,11 @@ from reproaudit.lab import Array
 from reproaudit.papers.wang2024.sampling import child, normals, root, subsets
 from reproaudit.papers.wang2024.settings import Selection
 
-TOKENS, SUBSETS, CODES, OTHER_SUBSETS, FURTHER_CODES = 1, 2, 3, 4, 5
+TOKENS = 1
+SUBSETS = 2
+CODES = 3
+OTHER_SUBSETS = 4
+FURTHER_CODES = 5
 """Parts of a batch; each has its own stream under the batch's key."""
 
 
@@ -72,12 +76,15 @@ def draw_batch(
         positions: how many; T if not given.
         training: whether controls that disturb training disturb this batch, too.
     """
-    samples, T = s.batch, positions or s.tokens
-    d, q = s.token_dimension, s.selected
+    samples = s.batch
+    T = positions or s.tokens
+    d = s.token_dimension
+    q = s.selected
     selected = subsets(child(key, SUBSETS), samples, T, q)
     if s.subsets == "constant":
         selected[:] = subsets(child(root(seed, "subset"), SUBSETS), 1, T, q)
-    queried, coordinates = selected, np.arange(d)
+    queried = selected
+    coordinates = np.arange(d)
     if training and s.query == "independent":
         queried = subsets(child(key, OTHER_SUBSETS), samples, T, q)
     if training and s.targets == "turned":

@@ -80,7 +80,8 @@ class Model:
             for block, placed in zip(self.parameters, self.placed, strict=True):
                 block[...] = placed
             return
-        key, s = root(self.seed, "train"), self.settings
+        key = root(self.seed, "train")
+        s = self.settings
         with _one_thread():
             for step in range(start, stop):
                 batch = draw_batch(child(key, step), s, self.seed, self.codes, training=True)
@@ -123,7 +124,8 @@ def untrained_layer(
     begin = draw or Weights.draw(generator(seed, "init"), s)
     losses, gradient = _on(session.device, plain.losses, plain.gradient)
     if session.form == "fast" and session.device == "cpu":
-        losses, gradient = fast.losses, fast.gradient
+        losses = fast.losses
+        gradient = fast.gradient
     placed = best if s.weights == "constructed" else begin if still else None
     weights = Weights(*(block.copy() for block in begin))
     return Model(seed, s, losses, gradient, begin, weights, codes, placed)
@@ -135,7 +137,8 @@ def untrained_nets(seed: int, s: FullyConnected, session: Session) -> Model:
     There is one for each rate, with the same start. They see no codes, and the batches of the layer
     without what disturbs them in a control.
     """
-    rng, net = generator(seed, "net"), []
+    rng = generator(seed, "net")
+    net = []
     for before, after in pairwise(s.net_sizes):
         for shape in ((after, before), (after,)):
             if s.net_init == "uniform":
@@ -152,7 +155,8 @@ def untrained_nets(seed: int, s: FullyConnected, session: Session) -> Model:
 
 def best_net(nets: Model, tests: Sequence[TokenBatch]) -> Model:
     """Return the net that has the smallest loss, alone."""
-    s, losses = nets.settings, np.array(nets.measure(tests))
+    s = nets.settings
+    losses = np.array(nets.measure(tests))
     assert isinstance(s, FullyConnected), "nets have no other settings"
     chosen = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
     both = (plain.split_nets(blocks, s)[chosen] for blocks in (nets.begin, nets.parameters))

@@ -75,9 +75,11 @@ def without_attention(
         bias: b.
         gated: whether identifiers switch the neurons of other classes off; without, M = 0.
     """
-    classes, vectors = population.classes, population.vectors
+    classes = population.classes
+    vectors = population.vectors
     length = classes + 1
-    identifiers, signals = vectors[:classes], vectors[classes:]
+    identifiers = vectors[:classes]
+    signals = vectors[classes:]
     strength = MARGIN * length / 2
     gate = strength + bias * length if gated else 0.0
     gates = gate * (2 * np.eye(classes) - 1) @ identifiers

@@ -50,8 +50,10 @@ def _measured(
     settings: Simultaneous, session: Session, task: Population
 ) -> Mapping[int, Measurements]:
     """Trains; constructed neurons come early in place of training, their attention at half time."""
-    (seed,), run = session.seeds, Training.of(settings, session, task)
-    begin, steps = run.moment(), settings.trained_steps
+    (seed,) = session.seeds
+    run = Training.of(settings, session, task)
+    begin = run.moment()
+    steps = settings.trained_steps
     put = run.construction(steps / 100, steps / 2)
     series = run.train("training", steps, settings.rates, put)
     return {
@@ -75,13 +77,18 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     A control's labels and frozen attention concern Algorithm 1 alone, so that what it is held
     against stays the paper's.
     """
-    (seed,), classes = session.seeds, len(settings.classes)
+    (seed,) = session.seeds
+    classes = len(settings.classes)
     staged = Training.of(settings, session, mixture(classes, settings.labels))
     together = Training.of(settings, session, mixture(classes))
     another = Training.of(settings, session, mixture(classes), another_seed(seed))
     other_start = another.model.copy()
-    start, begin, rates = staged.model.copy(), staged.moment(), settings.rates
-    series, ends, neurons = [], [], rates._replace(attention=0.0)
+    start = staged.model.copy()
+    begin = staged.moment()
+    rates = settings.rates
+    series = []
+    ends = []
+    neurons = rates._replace(attention=0.0)
     kinds = (neurons, Rates(rates.attention, 0.0, 0.0), neurons)
     puts = ((0.5, np.inf), (np.inf, 0.5), (np.inf, np.inf))  # neurons, then attention, halfway
     for name, steps, kind, put in zip(STAGES, settings.trained_stages, kinds, puts, strict=True):
@@ -119,7 +126,8 @@ def _agreement(
         before, after = (measures.class_scores(one, population) for one in (begin, end))
         return np.asarray(after - before)
 
-    (start, together), ours = own, moved(*own)
+    start, together = own
+    ours = moved(*own)
     return {
         "attention_agreement": measures.cosine(moved(start, staged), ours),
         "seeds_agreement": measures.cosine(moved(*other), ours),
@@ -137,7 +145,8 @@ def measure_constructed(settings: Constructed, session: Session) -> Mapping[int,
 
     The vectors are a random orthonormal basis of each seed.
     """
-    (seed,), counts = session.seeds, settings.class_counts
+    (seed,) = session.seeds
+    counts = settings.class_counts
     built = np.array([_worst_margins(settings, seed, count) for count in counts]).T
     stated = np.array([[constructed.attention_margin(k), constructed.MARGIN] for k in counts]).T
     return {seed: Measurements(arrays={"worst_margin": built, "stated_margin": stated})}

@@ -186,7 +186,8 @@ def _forward(samples: _Samples, parts: Parts) -> tuple[Array, Array, Array, Arra
     weight = np.empty((count, 2, length))
     before = np.empty((count, 2, rows))
     for i in range(count):
-        tokens, signs = samples.tokens[i], samples.signs[i]
+        tokens = samples.tokens[i]
+        signs = samples.signs[i]
         for head in range(2):
             _attend(tokens, signs, parts.scores[head], attention[i, head], weight[i, head])
             for row in range(rows):
@@ -214,7 +215,8 @@ def _gradients(samples: _Samples, parts: Parts, output_scale: float) -> Parts:
     value = np.empty(length)
     f, attention, weight, before = _forward(samples, parts)
     for i in range(count):
-        tokens, signs = samples.tokens[i], samples.signs[i]
+        tokens = samples.tokens[i]
+        signs = samples.signs[i]
         probability = 1.0 / (1.0 + np.exp(-output_scale * f[i]))
         for head in range(2):
             slope = (probability - samples.positive[i]) * samples.shares[i] * (1.0 - 2.0 * head)
@@ -259,7 +261,8 @@ def _descend(
             model.responses[head] -= rates.neurons * _product(by.responses[head], gram)
             model.biases[head] -= rates.biases * by.biases[head]
             if rates.attention > 0.0:
-                keys, queries = model.keys[head], model.queries[head]
+                keys = model.keys[head]
+                queries = model.queries[head]
                 step = rates.attention * by.scores[head]
                 by_queries = _product(keys, _product(step, gram))
                 keys -= _product(queries, _product(step.T, gram))

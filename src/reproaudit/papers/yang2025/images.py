@@ -165,7 +165,8 @@ def _found(split: Split) -> tuple[Path, Path] | None:
 
 @cache
 def _mnist(split: Split, pixel_file: Path, label_file: Path) -> Pictures:
-    (pixels, pixel_sum), (labels, label_sum) = _read_idx(pixel_file), _read_idx(label_file)
+    pixels, pixel_sum = _read_idx(pixel_file)
+    labels, label_sum = _read_idx(label_file)
     if pixels.ndim != 3 or labels.ndim != 1 or len(pixels) != len(labels):
         raise TechnicalError(
             f"{pixel_file} and {label_file} do not belong together: they hold arrays of shape "

@@ -26,8 +26,10 @@ def observed(
     """
     margin = population.labels * f
     uniform = population.labels * without_attention
-    easy, hard = population.easy, population.hard
-    scores, is_own = class_scores(model, population), np.eye(population.classes, dtype=np.bool_)
+    easy = population.easy
+    hard = population.hard
+    scores = class_scores(model, population)
+    is_own = np.eye(population.classes, dtype=np.bool_)
     nearest = np.where(is_own, -np.inf, scores).max(axis=1)  # the highest of the others
     shares = identifier_shares(model, population)
     return {
@@ -53,7 +55,8 @@ def population_loss(
 
     ``positive`` is P(label = +1) of each sample.
     """
-    right, wrong = np.logaddexp(0.0, -f), np.logaddexp(0.0, f)
+    right = np.logaddexp(0.0, -f)
+    wrong = np.logaddexp(0.0, f)
     return float(np.average(positive * right + (1.0 - positive) * wrong, weights=shares))
 
 

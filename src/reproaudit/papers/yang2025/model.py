@@ -72,7 +72,8 @@ def outputs(
     """
     total = x.new_zeros(x.shape[0])
     for head, sign in enumerate(HEADS):
-        keys, queries = weights.keys[head] @ x, weights.queries[head] @ x
+        keys = weights.keys[head] @ x
+        queries = weights.queries[head] @ x
         attention = torch.softmax(keys.transpose(1, 2) @ queries, dim=1)  # over the keys
         averaged = (x @ attention).mean(dim=2)  # over the queries, before the ReLU
         before = averaged @ weights.neurons[head].T + weights.biases[head]

@@ -41,10 +41,12 @@ def initial_weights(
     W_K, W_Q ~ N(0, ω²/m) with m the width, or the built attention where a control asks for it;
     w(0) = 0, or N(0, scale²) where a scale is set.
     """
-    draw, dimension = generator(seed, "initial attention"), population.vectors.shape[1]
+    draw = generator(seed, "initial attention")
+    dimension = population.vectors.shape[1]
     shape = (2, settings.key_width, dimension)
     spread = settings.attention_scale / np.sqrt(settings.key_width)
-    keys, queries = spread * draw.standard_normal(shape), spread * draw.standard_normal(shape)
+    keys = spread * draw.standard_normal(shape)
+    queries = spread * draw.standard_normal(shape)
     if settings.attention_start == "constructed":
         keys, queries, _ = constructed.with_attention(population)
     neurons = generator(seed, "initial neurons").standard_normal((2, settings.neurons, dimension))
@@ -142,7 +144,8 @@ class Training:
 
     def observe(self) -> dict[str, float]:
         """Observes the model as it is now."""
-        f, without = self.outputs(), self.outputs(attends=False)
+        f = self.outputs()
+        without = self.outputs(attends=False)
         return measures.observed(self.model, self.population, f, without)
 
     def moment(self) -> tuple[list[Array], float]:
@@ -157,7 +160,8 @@ class Training:
 
     def moved(self, since: tuple[list[Array], float]) -> dict[str, float]:
         """The movement in training since an earlier `moment`."""
-        (begin, first), (end, last) = since, self.moment()
+        begin, first = since
+        end, last = self.moment()
         with one_thread():  # a norm's last bit depends on the number of threads
             return measure_movement(begin, end, [first], [last])
 

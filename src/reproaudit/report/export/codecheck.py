@@ -51,7 +51,8 @@ def _people(signed: ExportRequest) -> list[dict[str, str]]:
             f"--orcid: found {len(signed.orcids)} for {len(names)} codecheckers; expected one for "
             "each, in their order."
         )
-    number, report = signed.certificate, signed.report
+    number = signed.certificate
+    report = signed.report
     if number is not None and not re.fullmatch(r"\d{4}-\d{3,}", number, re.ASCII):
         raise UsageError(
             f"--certificate: found '{number}'; expected the register's number, such as 2026-001."
