@@ -459,8 +459,9 @@ def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
         number = number_of(value)
         if number is None or not math.isfinite(number):
             return None
-        whole = number.is_integer() and abs(number) < 2**53
-        return number if isinstance(model, float) else int(number) if whole else None
+        if isinstance(model, float):
+            return number
+        return int(number) if number.is_integer() and abs(number) < 2**53 else None
     return None if isinstance(value, tuple) else str(value)
 
 

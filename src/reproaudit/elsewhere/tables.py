@@ -83,8 +83,9 @@ class TableForm:
         value = lower.get("value")
         tag = first(_TAG_COLUMNS)
         usual = next((lower[name] for name in STEP_NAMES if name in lower), None)
+        given = step if step in columns else None
         return cls(
-            step=usual if step is None else step if step in columns else None,
+            step=usual if step is None else given,
             seed=first(_SEED_COLUMNS),
             axes=axes & set(columns),
             long=(tag, value) if tag is not None and value is not None else None,

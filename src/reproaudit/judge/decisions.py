@@ -98,9 +98,9 @@ def decide(
     yes = sum(one.status is Status.YES for one in runs)
     n = sum(one.status in (Status.YES, Status.NO, Status.FAILED) for one in runs)
     means = [one.decision for one in estimates if one.decision is not None]
-    if exact:
-        return Decision.OPEN if not n else Decision.MET if yes == n else Decision.MISSED
-    if n < FEWEST_RUNS:
+    if exact and n:
+        return Decision.MET if yes == n else Decision.MISSED
+    if exact or n < FEWEST_RUNS:
         return Decision.OPEN
     if means and len(means) == len(estimates):
         return all_of(means)

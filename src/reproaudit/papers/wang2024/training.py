@@ -126,7 +126,8 @@ def untrained_layer(
     if session.form == "fast" and session.device == "cpu":
         losses = fast.losses
         gradient = fast.gradient
-    placed = best if s.weights == "constructed" else begin if still else None
+    kept = begin if still else None
+    placed = best if s.weights == "constructed" else kept
     weights = Weights(*(block.copy() for block in begin))
     return Model(seed, s, losses, gradient, begin, weights, codes, placed)
 
