@@ -197,8 +197,8 @@ class NullAnswer(ArmAnswer):
     """What the runs of a null say."""
 
     weak: bool = False
-    """Whether it neither misses the headline nor is beaten by the claim's contrasts, seed by seed:
-    a contrast with nothing in it is a coin."""
+    """Whether it neither misses the headline nor has smaller contrasts than the claim, by seed.
+    Where nothing is learned, chance meets a contrast in half of the runs."""
 
 
 class AblationAnswer(ArmAnswer):

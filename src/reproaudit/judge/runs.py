@@ -90,7 +90,7 @@ class Bundles:
 
 
 def _same(record: Record) -> Hashable:
-    """What two records have in common that are the same run; crashes are no runs."""
+    """A key that two records of the same run share; a crashed record shares its key with none."""
     if record.status is CellStatus.FAILED:
         return record.seed
     measured = record.measurements

@@ -309,12 +309,12 @@ class _Worker:
 
 @contextmanager
 def _for_children() -> Iterator[None]:
-    """While a worker starts: its libraries' threads, and no signal before it can take one.
+    """Sets up what a worker starts with: the threads of its libraries, and no signals at first.
 
-    The process that forks the workers takes none at all: it ends with this one. It imports what
-    this one would, wherever that lies. The one that removes what killed workers leave need not warn
-    of that. Nor does a worker import the program's own script, as it would by default: a script
-    that runs papers would run them again there.
+    The server that forks the workers handles no signals, since it ends with this process. It finds
+    modules where this process finds them. The tracker, which removes what killed workers leave,
+    prints no warnings. A worker does not import the program's own script, which Python would import
+    by default: a script that runs papers would run them again there.
     """
     with _environment({"PYTHONWARNINGS": "ignore"}):
         resource_tracker.ensure_running()  # which unblocks signals

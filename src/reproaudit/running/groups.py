@@ -1,10 +1,10 @@
 """Groups of records that one state of code, versions, device, form and data made.
 
-States of code that were seen to give the same bits (`adoptions`) are one. Records of different
-groups are never mixed. A run judges the records of its own plan. A report
-judges today's group; if that has no record, the group with most of the planned cells, of equally
-full ones the one written last; or the group that the user names (``--group``). Records of the plain
-form are judged where there are no others, or where the user asks for their group.
+States of code that were seen to give the same bits (`adoptions`) count as the same. Records of
+different groups are never mixed. A run judges the records of its own plan. A report judges today's
+group. If that has no records, it judges the group with most of the planned cells, and of equally
+full groups the one that was written last. With ``--group`` the user names a group. Records of the
+plain form are judged where there are no others, or where the user names their group.
 
 Within a group, the cells of an experiment and its settings are judged on one state of their data:
 the one with which a run planned them last. A report cannot ask the experiment, whose code it does

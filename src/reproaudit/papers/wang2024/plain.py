@@ -26,7 +26,7 @@ def _targets(batch: TokenBatch, like: Tensor) -> Float[Tensor, "batch d"]:
 
 
 def _tensors(parameters: Sequence[Array], device: str) -> list[Tensor]:
-    """Copies to differentiate by, in memory of torch's alignment, on which a sum's bits depend."""
+    """Copies that require gradients, in memory that torch aligns: the bits of a sum depend on it."""
     return [torch.tensor(one, device=device, requires_grad=True) for one in parameters]
 
 
@@ -53,9 +53,9 @@ def _embedded(
 def losses(
     weights: Sequence[Array], batch: TokenBatch, s: Selection, *, device: str = "cpu"
 ) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
-    """Compute each sample's ½‖output − target‖² and its selected tokens' share of attention.
+    """Compute each sample's ½‖output − target‖² and the share of attention on its selected tokens.
 
-    The share is of the attention on tokens, without the query's own where it is attended.
+    It is a share of the attention on all tokens; attention on the query is left out.
     """
     W_KQ, W_V = _tensors(weights, device)
     Z, z_query = _embedded(batch, W_V)
@@ -124,6 +124,6 @@ def net_gradient(
 
 
 def split_nets(blocks: Sequence[Any], s: FullyConnected) -> list[Sequence[Any]]:
-    """Split the parameters of all nets into those of each rate's net."""
+    """Split the parameters of all nets: one net for each rate."""
     size = len(blocks) // len(s.net_rates)
     return [blocks[first : first + size] for first in range(0, len(blocks), size)]
