@@ -26,7 +26,7 @@ def _targets(batch: TokenBatch, like: Tensor) -> Float[Tensor, "batch d"]:
 
 
 def _tensors(parameters: Sequence[Array], device: str) -> list[Tensor]:
-    """Copies that require gradients, in memory that torch aligns: the bits of a sum depend on it."""
+    """Copies that require gradients, in memory that torch aligns: a sum's bits depend on it."""
     return [torch.tensor(one, device=device, requires_grad=True) for one in parameters]
 
 
