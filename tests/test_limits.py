@@ -242,8 +242,10 @@ SQUARES: dict[str, Callable[[Path], object]] = {
     "seeds by files": lambda at: judge(
         at, "accuracy\n1\n", seeds=[*range(10_000)], files=[f"f{i}.csv" for i in range(1_000)]
     ),
-    "blanks in requirements": lambda _: _has_pins("r.txt", f"a==1{' ' * 50_000}x"),
-    "hashes in requirements": lambda _: _has_pins("r.txt", f"a==1;{' --hash=sha256:a' * 15_000}#"),
+    "blanks in requirements": lambda _: _has_pins("r.txt", f"a==1{' ' * 50_000}x", False),
+    "hashes in requirements": lambda _: _has_pins(
+        "r.txt", f"a==1;{' --hash=sha256:a' * 15_000}#", False
+    ),
     "names that are alike": lambda _: did_you_mean(HANZI, [HANZI[::-1], HANZI[1:]]),
 }
 

@@ -103,14 +103,15 @@ def test_what_a_page_quotes_is_no_markup() -> None:
 
 @pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t=", "\uff1d"])
 def test_no_cell_of_the_register_is_a_formula(begins: str) -> None:
-    origin = {"who": f"{begins}HYPERLINK(1)", "source": "a table", "made": "2026-01-02"}
-    card = make_scorecard()
-    claim = card.claims[0].model_copy(update={"phrase": f"{begins}1+1"})
-    card = card.model_copy(update={"origin": origin, "claims": (claim,)})
-    found = register_csv([entry(card, Path("paper/mini"), Path("paper"))])
+    who = f"{begins}HYPERLINK(1)"
+    origin = Origin(who=who, source="a table", framework="f", made=date(2026, 1, 2))
+    card = make_scorecard().model_copy(update={"origin": origin})
+    paper = entry(card, Path("paper/mini"), Path("paper"))
+    claim = paper.claims[0].model_copy(update={"phrase": f"{begins}1+1"})
+    found = register_csv([paper.model_copy(update={"claims": (claim,)})])
     (_, row) = csv.reader(io.StringIO(found))
     assert [cell[:1] for cell in row[-2:]] == ["'", "'"]
-    assert row[4:6] == [str(claim.runs.yes), str(claim.runs.n)]
+    assert row[4:6] == [str(claim.yes), str(claim.n)]
 
 
 @pytest.mark.parametrize("slug", PAPERS)

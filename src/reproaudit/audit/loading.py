@@ -27,7 +27,7 @@ from pydantic.fields import FieldInfo
 from reproaudit.audit.document import Document, read_file, read_yaml
 from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation, quoted, shown
 from reproaudit.audit.model import Audit, Reviews
-from reproaudit.audit.rules import UNFINISHED, broken_rules, of_reviews, unfinished
+from reproaudit.audit.rules import UNFINISHED_WORDS, broken_rules, of_reviews, unfinished
 from reproaudit.errors import SpecError, closest, did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -213,7 +213,7 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
     else:
         rule, message = _of_value(kind, value, found, error["msg"])
         one = Violation(rule, loc, message, about=str(loc[-1]) if at_key else "")
-    todo = isinstance(value, str) and not at_key and UNFINISHED.search(value)
+    todo = isinstance(value, str) and not at_key and UNFINISHED_WORDS.search(value)
     yield one._replace(rule="RA058", remedy="") if todo else one
 
 

@@ -39,7 +39,7 @@ from reproaudit.stats.binomial import FEWEST_RUNS
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""
 
-UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
+UNFINISHED_WORDS = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 """Marks of a text that is still to be written."""
 
 MOST_WORK = 1_000_000
@@ -568,6 +568,6 @@ def unfinished(data: Any, loc: Loc = ()) -> Iterator[Violation]:
     if isinstance(data, dict | list):
         for step, below in data.items() if isinstance(data, dict) else enumerate(data):
             yield from unfinished(below, (*loc, step))
-    elif isinstance(data, str) and (mark := UNFINISHED.search(data)) is not None:
+    elif isinstance(data, str) and (mark := UNFINISHED_WORDS.search(data)) is not None:
         message = f"found '{mark.group()}' in the text; expected finished text"
         yield Violation("RA153", loc, message)

@@ -156,7 +156,7 @@ def adopt(
         prepared = adopting.prepare(entry, entry.audit(), how, reports, budget)
         present(prepared.data, prepared.lines, as_json)
         return 0
-    found = adopting.adopt(entry, entry.audit(), how, reports, budget, old)
+    found = adopting.adopt_code(entry, entry.audit(), how, reports, budget, old)
     present(found.data, found.lines, as_json)
     return 0
 

@@ -47,7 +47,7 @@ class Drawn:
 
 
 @dataclass
-class Comparison:
+class CodeComparison:
     """What an adoption found.
 
     Attributes:
@@ -137,7 +137,7 @@ def prepare(
 ) -> Preparation:
     """Measure a drawn cell of every pair with today's code, for an adoption of later code.
 
-    Arguments as of `adopt`.
+    Arguments as of `adopt_code`.
     """
     store = how.store
     code = closure_of(entry.module)
@@ -152,14 +152,14 @@ def prepare(
     return Preparation(entry.slug, code.digest, len(measured), len(drawn))
 
 
-def adopt(
+def adopt_code(
     entry: Entry,
     audit: Audit,
     how: How,
     reports: Path,
     budget: float | None = None,
     wanted: str | None = None,
-) -> Comparison:
+) -> CodeComparison:
     """Compare today's code with the code of a paper's records, and note where they agree.
 
     Args:
@@ -187,7 +187,7 @@ def adopt(
     others = [one for one in records if adoptions.counting_as(one) != code.digest]
     old = _old_code([one.code for one in records], [one.code for one in others], wanted)
     if old is None or old == code.digest:
-        return Comparison(entry.slug, None, code.digest)
+        return CodeComparison(entry.slug, None, code.digest)
     mine = [one for one in others if old in _alike(adoptions, one)]
     here = versions(how.chosen_device(), code.packages)
     fitting = [one for one in mine if versions_of(one.environment) == here]
@@ -201,7 +201,7 @@ def adopt(
         and versions_of(one.environment) == here
     ]
     drawn = list(_drawn(fitting, references, old, code.digest))
-    found = Comparison(entry.slug, old, code.digest, len(fitting), len(drawn))
+    found = CodeComparison(entry.slug, old, code.digest, len(fitting), len(drawn))
     measured = _measured(entry, audit, how, drawn, budget)
     for one in drawn:
         _compare(one, measured.get(one.pair), found)
@@ -293,7 +293,7 @@ def _measured(
     }
 
 
-def _compare(drawn: Drawn, record: Record | None, found: Comparison) -> None:
+def _compare(drawn: Drawn, record: Record | None, found: CodeComparison) -> None:
     """Add what a pair's drawn cell shows."""
     if record is None:
         found.left += 1
@@ -318,7 +318,7 @@ def _compare(drawn: Drawn, record: Record | None, found: Comparison) -> None:
         found.same.append(ComparedCell(**pair._asdict(), seed=record.seed, measured=measured))
 
 
-def _note(entry: Entry, store: Store, found: Comparison, here: dict[str, str]) -> None:
+def _note(entry: Entry, store: Store, found: CodeComparison, here: dict[str, str]) -> None:
     """Add a line on the pairs that agree."""
     assert found.old is not None, "compared"
     line = Adoption(

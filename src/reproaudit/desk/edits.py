@@ -57,7 +57,7 @@ def item_of(one: Dispute) -> str:
     return next(f"{kind} {name}" for kind in DISPUTABLE if (name := getattr(one, kind)))
 
 
-def stated(audit: Audit, item: str) -> list[StrictModel]:
+def audited(audit: Audit, item: str) -> list[StrictModel]:
     """Return what the audit states of an item of the desk's page; nothing if it has no such item.
 
     Args:
@@ -76,7 +76,7 @@ def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[St
 
     Args:
         reviews: what the file says.
-        item: as of `stated`.
+        item: as of `audited`.
         reviewer: who reviews.
         blind: whether others' decisions are hidden until the reviewer's own.
     """

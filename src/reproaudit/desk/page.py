@@ -122,8 +122,8 @@ def _page(
     notice, session.notice = session.notice, ""
     typed = {"item": "", "decision": "", "reason": "", **(typed or {})}
     own = {edits.item_of(one): one.reason for one in reviews.disputes if one.reviewer == who}
-    gone = [item for item in own if not edits.stated(audit, item)]
-    has_form = bool(edits.stated(audit, typed["item"]))
+    gone = [item for item in own if not edits.audited(audit, item)]
+    has_form = bool(edits.audited(audit, typed["item"]))
 
     def others(item: str) -> list[Dispute]:
         disputes = [one for one in reviews.disputes if edits.item_of(one) == item]

@@ -16,7 +16,7 @@ import yaml
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit, Reviews
 from reproaudit.declarations import StrictModel
-from reproaudit.desk.edits import said, stated
+from reproaudit.desk.edits import audited, said
 from reproaudit.desk.saving import Version, save, written
 
 STALE = "Not saved: what this form is about has changed since you opened the page."
@@ -84,9 +84,9 @@ class DeskSession:
         return self._steps[-1] if self._steps else None
 
     def stamp(self, audit: Audit, reviews: Reviews, item: str) -> str:
-        """Return the stamp of what a form shows and changes; see `reproaudit.desk.edits.stated`."""
+        """Return the stamp of what a form shows and changes; see `audited`."""
         found = {
-            "audit": _as_data(stated(audit, item)),
+            "audit": _as_data(audited(audit, item)),
             "reviews": _as_data(said(reviews, item, self.reviewer, self.blind)),
         }
         stamp = hashlib.sha256(json.dumps(found).encode()).hexdigest()[:24]

@@ -17,7 +17,7 @@ from reproaudit.report.words import (
     against,
     figure_of,
     leading,
-    number_of,
+    number_asked,
     typical_words,
     words,
 )
@@ -134,12 +134,12 @@ class ClaimText(Context):
         graded = self.claim.grade is not None
         primary = [one for one in self.answer.grades if graded and self.is_primary(one)]
         estimates = [one.estimates[0] for one in primary if one.estimates]
-        what = self.number_of(shown)
+        what = self.number_asked(shown)
         if len(primary) < 2 or any(one.median is None for one in estimates):
             typical = typical_words(shown, what, noun, held, with_worst=with_worst)
             return against(typical, shown, what)
         ends = [
-            f"{figure_of(one, self.number_of(one))} at {where}{at_words(part.at or 0)}"
+            f"{figure_of(one, self.number_asked(one))} at {where}{at_words(part.at or 0)}"
             f"{f', worst run {number(one.worst or 0.0)}' if with_worst else ''}"
             for where, part, one in (
                 (f"{self.symbol} = ", primary[0], estimates[0]),
@@ -155,12 +155,12 @@ class ClaimText(Context):
     def said(self, one: Estimate) -> str:
         """Return a condition of the headline, its number against its bound."""
         named = self._noun(one, self.claim.headline[one.check], self.claim.headline)
-        what = self.number_of(one)
+        what = self.number_asked(one)
         return against(typical_words(one, what, *named), one, what)
 
-    def number_of(self, one: Estimate) -> Number:
+    def number_asked(self, one: Estimate) -> Number:
         """Return which of its kind's numbers a condition of the headline is on."""
-        return number_of(one, self.claim.headline[one.check])
+        return number_asked(one, self.claim.headline[one.check])
 
     def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
         """What a condition's number is of, and what it is held against.
@@ -210,7 +210,7 @@ class ClaimText(Context):
     ) -> Iterator[tuple[str, ArmAnswer]]:
         for check, one in zip(checks, found, strict=True):
             each = [
-                typical_words(e, number_of(e, check), *self._noun(e, check, checks))
+                typical_words(e, number_asked(e, check), *self._noun(e, check, checks))
                 for e in one.estimates
             ]
             yield ", ".join(each) or check.name, one

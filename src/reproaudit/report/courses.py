@@ -15,7 +15,7 @@ from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Qu
 from reproaudit.judge.runs import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
-from reproaudit.report.words import number_of
+from reproaudit.report.words import number_asked
 from reproaudit.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
 
 MOST_POINTS = 50
@@ -53,7 +53,7 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
     is_loss = quantity not in check.quantities()
-    drawn = number_of(shown, check).drawn and not (is_loss or graded)
+    drawn = number_asked(shown, check).drawn and not (is_loss or graded)
     return Figure(
         measurement=None if is_loss else quantity.measurement,
         graded=graded,

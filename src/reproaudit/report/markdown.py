@@ -36,7 +36,7 @@ from reproaudit.report.printable import clean
 from reproaudit.report.words import look
 from reproaudit.verdict import Scorecard
 
-MOST_LINES = 250
+LONGEST_PAGE = 250
 MOST_WORDS = 4000
 
 FEWER_FACTS = 5
@@ -47,7 +47,7 @@ def markdown(card: Scorecard) -> str:
     """Return the page as Markdown; of a long one, without findings that change no answer."""
     for whole, most in ((True, MOST_FACTS), (False, MOST_FACTS), (False, FEWER_FACTS)):
         text = "\n".join(_lines(card, whole, most)).rstrip() + "\n"
-        if text.count("\n") <= MOST_LINES and len(text.split()) <= MOST_WORDS:
+        if text.count("\n") <= LONGEST_PAGE and len(text.split()) <= MOST_WORDS:
             break
     return text
 

@@ -321,7 +321,7 @@ def _counts(arm: ArmAnswer) -> str:
 
 def _number(claim: ClaimText, one: Estimate) -> str:
     """The typical run's number in a few words."""
-    what = claim.number_of(one)
+    what = claim.number_asked(one)
     figure = figure_of(one, what) or number(one.median or 0.0)
     return what.aside.format(noun=what.noun or claim.noun(one), figure=figure)
 

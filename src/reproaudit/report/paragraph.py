@@ -138,7 +138,7 @@ def _fails(claim: ClaimText, name: str) -> str:
     read = [one for one in claim.answer.readings if one.n and one.decision is Decision.OPEN]
     opened = "".join(f", and in {of(one.yes, one.n)} with {claim.arm(one)}" for one in read)
     met = [one for one in claim.base.estimates if one.met]
-    figures = [(one, figure_of(one, claim.number_of(one))) for one in met]
+    figures = [(one, figure_of(one, claim.number_asked(one))) for one in met]
     said = [f"{claim.noun(one)} ({figure})" for one, figure in figures if figure]
     as_asked = f"; the bound on {listed(said)} is met" if said else ""
     return (
@@ -177,7 +177,7 @@ def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
     if claim.place is None or not arm.estimates or arm.decision is Decision.OPEN:
         return ""
     estimate = arm.estimates[claim.place]
-    found = figure_of(estimate, claim.number_of(estimate))
+    found = figure_of(estimate, claim.number_asked(estimate))
     return f" ({found})" if found else ""
 
 

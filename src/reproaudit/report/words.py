@@ -158,7 +158,7 @@ class Namer:
 # --- numbers against bounds ---------------------------------------------------------------------
 
 
-def number_of(one: Estimate, check: Kind) -> Number:
+def number_asked(one: Estimate, check: Kind) -> Number:
     """Return which of its check's numbers a condition is on."""
     return next(what for what in check.numbers if what.name == one.name)
 

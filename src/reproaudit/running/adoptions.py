@@ -27,7 +27,7 @@ from reproaudit.running.code import closure_of, versions_of
 from reproaudit.running.files import sha256
 from reproaudit.running.journal import Journal
 
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 CodeDigest = Annotated[str, Field(pattern=r"^[0-9a-f]{8,64}$")]
 
 
@@ -73,9 +73,9 @@ class ComparedCell(StrictModel):
 
     tier: str
     experiment: str
-    settings: Digest
+    settings: Sha256
     seed: int
-    measured: Digest
+    measured: Sha256
 
     @property
     def pair(self) -> Pair:

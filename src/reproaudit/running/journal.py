@@ -12,7 +12,7 @@ from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.bounded import read_regular
 from reproaudit.running.files import explained, locked, write_whole
 
-MOST_BYTES = 2**26
+MOST_JOURNAL_BYTES = 2**26
 """Of a journal; a line has some kilobytes."""
 
 
@@ -62,7 +62,7 @@ def contents(file: Path) -> bytes:
     """A file's bytes; none if there is no file."""
     with explained("read", file):
         try:
-            return read_regular(file, MOST_BYTES)
+            return read_regular(file, MOST_JOURNAL_BYTES)
         except FileNotFoundError:
             return b""
 
