@@ -24,7 +24,7 @@ from reproaudit.report.paragraph import authors_should_state, closing, ours, sum
 from reproaudit.report.words import look
 from reproaudit.verdict import ArmAnswer, Level, Outcome, ReasonKind, Scorecard
 
-COLUMNS = 80
+LINE_WIDTH = 80
 
 MOST_LINES = 60
 """Of a report; of a longer one, what does not fit on a claim's lines is cut, then what is plain."""
@@ -33,7 +33,7 @@ MOST_RUN_LINES = 25
 """Of a run; the claims that do not fit are counted."""
 
 
-def report_lines(card: Scorecard, width: int = COLUMNS) -> Iterator[str]:
+def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     """Yield the lines of `report SLUG`."""
     for fitted, plain in ((_wrapped, True), (_first_line, True), (_first_line, False)):
         lines = list(_report(card, width, fitted, plain))
@@ -86,8 +86,8 @@ def _report(
 
 def run_lines(card: Scorecard) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
-    head = [*_wrapped(_head(card), COLUMNS), *_as_written(card, COLUMNS), ""]
-    head += _wrapped(" ".join(summary(card)), COLUMNS)
+    head = [*_wrapped(_head(card), LINE_WIDTH), *_as_written(card, LINE_WIDTH), ""]
+    head += _wrapped(" ".join(summary(card)), LINE_WIDTH)
     yield from head
     if card.tier == "smoke":
         return
@@ -99,7 +99,7 @@ def run_lines(card: Scorecard) -> Iterator[str]:
     for claim in claims[:shown]:
         mark = f"  {look(claim.answer.outcome).mark} {claim.name:<{names}}  "
         counts = f"{of(claim.base.yes, claim.base.n):<9}"
-        yield _cut(f"{mark}{counts} {claim.effect}", COLUMNS)
+        yield _cut(f"{mark}{counts} {claim.effect}", LINE_WIDTH)
     if claims[shown:]:
         yield f"  … and {len(claims) - shown} more"
     yield ""
@@ -114,13 +114,13 @@ def detail_lines(card: Scorecard) -> Iterator[str]:
     """Yield what `--verbose` adds: every arm of every claim."""
     for claim in texts_of(card):
         yield ""
-        yield from _wrapped(f"{claim.name}: {claim.claim.says}", COLUMNS)
+        yield from _wrapped(f"{claim.name}: {claim.claim.says}", LINE_WIDTH)
         yield f"  {claim.claim.locator}"
         for one in claim.base.estimates:
-            yield from _wrapped(claim.said(one), COLUMNS, "  ")
+            yield from _wrapped(claim.said(one), LINE_WIDTH, "  ")
         for label, said, arm in _arms(claim):
             loss = f", loss {_trained(arm.trained)}" if arm.trained else ""
-            yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", COLUMNS)
+            yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", LINE_WIDTH)
 
 
 def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
