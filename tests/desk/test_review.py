@@ -298,11 +298,35 @@ def test_an_old_form_takes_no_other_act_back(desk: RunningDesk) -> None:
     assert desk.post("undo").status == desk.post("undo").status == 303
     desk.post("Pseudocode", decision="agree", reason="again")
     assert desk.post("undo", stamp=stamp).status == 409, "a stamp names one act for ever"
+
+
+def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk: RunningDesk) -> None:
     audit_file = desk.file.with_name("wang2024.yaml")
-    review_audit(audit_file, desk.file, "R3", ["Pseudocode=agree: elsewhere"], False)
+    before = desk.file.read_bytes()
+    desk.post("Pseudocode", decision="agree", reason="mine")
+    orders = ["Pseudocode=disagree: unseen", "Open Datasets=agree: elsewhere"]
+    review_audit(audit_file, desk.file, "R3", orders, False)
+    answer = desk.post("undo")
+    assert answer.status == 303
+    assert "unseen" not in desk.get("/").text, "R2 has not decided on it any more"
+    text = desk.file.read_text(encoding="utf-8")
+    assert "mine" not in text
+    assert "unseen" in text
+    assert "elsewhere" in text
+    review_audit(
+        audit_file, desk.file, "R3", ["Pseudocode=withdraw", "Open Datasets=withdraw"], False
+    )
+    assert desk.file.read_bytes() == before
+
+
+def test_what_changed_again_elsewhere_is_not_taken_back(desk: RunningDesk) -> None:
+    desk.post("Pseudocode", decision="agree", reason="mine")
+    audit_file = desk.file.with_name("wang2024.yaml")
+    review_audit(audit_file, desk.file, "R2", ["Pseudocode=disagree: by script"], False)
     answer = desk.post("undo")
     assert answer.status == 409
-    assert "+    reason: elsewhere" in answer.text
+    assert "what it changed has changed since" in answer.text
+    assert "by script" in desk.file.read_text(encoding="utf-8")
 
 
 def test_the_desk_signs_off_when_all_is_decided(desk: RunningDesk) -> None:

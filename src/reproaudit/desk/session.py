@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -17,7 +17,7 @@ from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit, Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.desk.edits import audited, said
-from reproaudit.desk.saving import Version, save, written
+from reproaudit.desk.saving import Version, save
 
 STALE = "Not saved: what this form is about has changed since you opened the page."
 """What the reviewer reads first of a form that is refused."""
@@ -130,7 +130,7 @@ class DeskSession:
             stamp: that of the step that the form names.
 
         Raises:
-            StaleError: if another edit is the last by now, or the file has changed since.
+            StaleError: if another edit is the last by now, or what it changed has changed since.
             AuditError: if it cannot be saved.
         """
         last = self.last
@@ -138,16 +138,47 @@ class DeskSession:
             raise StaleError("Nothing to take back: it was taken back already.")
         if last.stamp != stamp:
             raise StaleError(f"Not taken back: your last act is another by now: {last.words}.")
+        before = last.before.reviews
+        after = last.after.reviews
 
         def taken_back(reviews: Reviews) -> Reviews:
-            if reviews != last.after.reviews:
-                change = _changed_lines(last.after.text, written(reviews))
-                raise StaleError("Not taken back: the file has changed since.", change)
-            return last.before.reviews
+            fields = {
+                name: undone(*(getattr(one, name) for one in (reviews, before, after)))
+                for name in Reviews.model_fields
+            }
+            return reviews.model_copy(update=fields)
 
         save(self.file, taken_back)
         self._steps.pop()
         self.notice = f"Taken back: {last.words}."
+
+
+def undone(now: Any, before: Any, after: Any) -> Any:
+    """Return what there is now without what an edit did; all other changes since stay.
+
+    Args:
+        now: a part of the present reviews.
+        before: the same part before the edit.
+        after: the same part after it.
+
+    Raises:
+        StaleError: if what the edit changed has changed since.
+    """
+    if before == after:
+        return now
+    if now == after:
+        return before
+    if isinstance(now, Mapping):
+        names = dict.fromkeys((*now, *before))
+        parts = {
+            name: undone(*(one.get(name, ()) for one in (now, before, after))) for name in names
+        }
+        return {name: part for name, part in parts.items() if part}
+    added = [one for one in after if one not in before] if isinstance(after, tuple) else None
+    if added is None or any(one not in now for one in added):
+        raise StaleError("Not taken back: what it changed has changed since.")
+    removed = (one for one in before if one not in after)
+    return (*(one for one in now if one not in added), *removed)
 
 
 def _as_data(models: Sequence[StrictModel]) -> list[Any]:

@@ -28,7 +28,7 @@ from reproaudit.running.files import sha256
 from reproaudit.running.journal import Journal
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-CodeDigest = Annotated[str, Field(pattern=r"^[0-9a-f]{8,64}$")]
+CodeDigest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
 class Pair(NamedTuple):
