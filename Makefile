@@ -47,7 +47,7 @@ importers: $(READY)
 	  $$($(LOGGERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth
 	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
 	$(LOGGERS)/bin/python -m pip install --quiet --disable-pip-version-check --group importers
-	REPROAUDIT_LOGGERS=1 $(LOGGERS)/bin/python -m pytest tests/elsewhere/test_real_loggers.py
+	REPROAUDIT_LOGGERS=1 $(LOGGERS)/bin/python -m pytest tests/logs/test_real_loggers.py
 
 # What computes, in the pinned versions and at the lower bounds of pyproject.toml; the rest as pinned.
 # The oldest NumPy, SciPy and scikit-learn have wheels for Python 3.11 and 3.12.

@@ -22,11 +22,11 @@ from samples import AUDIT
 from miniatures import run_program, write_paper
 from reproaudit.audit.card import read_card
 from reproaudit.audit.loading import read_audit
-from reproaudit.elsewhere.finding import find_runs
-from reproaudit.elsewhere.logged import LogError
-from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import AuditError
+from reproaudit.logs.finding import find_runs
+from reproaudit.logs.logged import LogError
 from reproaudit.report.files import read_scorecard
+from reproaudit.submission.reading import read_submission
 
 HERE = Path(__file__).parent
 BATCH, BATCHES, FEW = 1_000, 100, 20

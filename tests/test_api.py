@@ -23,10 +23,10 @@ from reproaudit import api
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.consent import TRUST_FILE_VARIABLE, foreign_code, require_consent
-from reproaudit.elsewhere.submission import read_submission
 from reproaudit.report.files import json_data
 from reproaudit.report.html import html
 from reproaudit.report.notebook import PaperScorecard
+from reproaudit.submission.reading import read_submission
 
 STUB = Path(ra.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
 

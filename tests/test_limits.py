@@ -19,11 +19,11 @@ import test_submissions
 from reproaudit.audit.card import Card, with_checklist
 from reproaudit.audit.faults import MOST_FAULTS
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_audit
-from reproaudit.elsewhere.finding import find_runs
-from reproaudit.elsewhere.logged import parse_yaml
-from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import AuditError, did_you_mean
+from reproaudit.logs.finding import find_runs
+from reproaudit.logs.logged import parse_yaml
 from reproaudit.repositories.environments import _has_pins
+from reproaudit.submission.reading import read_submission
 from test_loading import TEXT
 
 SECONDS, MEBIBYTES = 2.0, 300.0

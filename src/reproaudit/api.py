@@ -21,13 +21,6 @@ from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cell import SettingValue
 from reproaudit.consent import ConsentError, require_consent
-from reproaudit.elsewhere.submission import MANIFEST, read_submission
-from reproaudit.elsewhere.writing import (
-    BySeed,
-    MeasuredRuns,
-    manifest_head,
-    write_submission,
-)
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -42,6 +35,14 @@ from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submissio
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
 from reproaudit.running.store import Store
+from reproaudit.submission.manifest import MANIFEST
+from reproaudit.submission.reading import read_submission
+from reproaudit.submission.writing import (
+    BySeed,
+    MeasuredRuns,
+    manifest_head,
+    write_submission,
+)
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 __all__ = [

@@ -113,7 +113,7 @@ class ClaimTests:
     @cached_property
     def _measured(self) -> dict[str, Path]:
         """The folder with the measurements of each paper that has one."""
-        from reproaudit.elsewhere.submission import submission_folders
+        from reproaudit.submission.manifest import submission_folders
 
         slugs = [file.stem for path in self.paths for file in _audit_files(path)]
         return submission_folders(self.measurements, slugs)

@@ -117,7 +117,7 @@ def judge_measurements(
     """
     (entry,) = papers_named((slug,), False, audits)
     if template is not None and measurements is None:
-        from reproaudit.elsewhere.writing import template_files
+        from reproaudit.submission.writing import template_files
 
         texts = template_files(entry.audit(), tier or "paper", claims or ())
         _show_template(slug, template, texts, as_json)
@@ -126,7 +126,7 @@ def judge_measurements(
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    from reproaudit.elsewhere.submission import read_submission
+    from reproaudit.submission.reading import read_submission
 
     submission = read_submission(entry.audit(), measurements)
     from reproaudit.report.answers import scorecard_of_submission
@@ -181,7 +181,7 @@ def import_runs(
     Face's trainer_state.json and loose tables. Configurations beside them are set against the
     audit's settings. See docs/import.md.
     """
-    from reproaudit.elsewhere.importing import import_logs
+    from reproaudit.submission.importing import import_logs
 
     (entry,) = papers_named((slug,), False, audits)
     data, lines, table = import_logs(

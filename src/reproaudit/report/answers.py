@@ -17,11 +17,10 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.seeds import stored_tier
-from reproaudit.elsewhere.roles import scope_of
-from reproaudit.elsewhere.submission import Submission
 from reproaudit.errors import SpecError
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, index_records, judge
+from reproaudit.logs.roles import scope_of
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.scorecard import scorecard_of
 from reproaudit.results import history_of
@@ -30,6 +29,7 @@ from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes,
 from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
+from reproaudit.submission.reading import Submission
 from reproaudit.verdict import LeftOut, Made, Scorecard
 
 

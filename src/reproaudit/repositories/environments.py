@@ -19,7 +19,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from reproaudit.elsewhere.logged import on_one_line
+from reproaudit.logs.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
 from reproaudit.running.devices import THREAD_VARIABLES

@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproaudit import elsewhere
+from reproaudit import logs
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
-from reproaudit.elsewhere.finding import find_runs
-from reproaudit.elsewhere.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
-from reproaudit.elsewhere.mapping import LoggedQuantity
-from reproaudit.elsewhere.measuring import measure, measurements_of
-from reproaudit.elsewhere.roles import seeds_in, stated_length
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.folders import scratch_folder
 from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.logs.finding import find_runs
+from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
+from reproaudit.logs.mapping import LoggedQuantity
+from reproaudit.logs.measuring import measure, measurements_of
+from reproaudit.logs.roles import seeds_in, stated_length
 from reproaudit.records import Measurements
 from reproaudit.repositories.environments import copy_source, in_container, in_python
 from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded
@@ -55,7 +55,7 @@ def run_file_digest(path: Path) -> str:
     }
     ours = [
         hashlib.sha256(file.read_bytes()).hexdigest()
-        for folder in (Path(elsewhere.__file__).parent, Path(__file__).parent)
+        for folder in (Path(logs.__file__).parent, Path(__file__).parent)
         for file in sorted(folder.glob("*.py"))
     ]
     parts = [run_file.source.pin, whole, declared, ours]

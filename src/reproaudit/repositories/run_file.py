@@ -18,8 +18,8 @@ from reproaudit.audit.loading import read_as, read_audit
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.cell import SettingValue, same
 from reproaudit.declarations import Declaration, Name, OneComplaint, StrictModel
-from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, check_expression
 from reproaudit.errors import SpecError
+from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, check_expression
 
 SEED = "seed"
 """The placeholder that stands for the seed."""

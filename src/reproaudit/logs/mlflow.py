@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from reproaudit.elsewhere.logged import (
+from reproaudit.logs.logged import (
     MAX_TEXT_BYTES,
     MAX_YAML_BYTES,
     CurveBuilder,

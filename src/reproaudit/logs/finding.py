@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from reproaudit.elsewhere import mlflow, tables, tensorboard
-from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource, open_log
-from reproaudit.elsewhere.roles import Stated, configured
+from reproaudit.logs import mlflow, tables, tensorboard
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, open_log
+from reproaudit.logs.roles import Stated, configured
 
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 MAX_UNPACKED_BYTES = 2**31

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reproaudit.elsewhere.logged import (
+from reproaudit.logs.logged import (
     CurveBuilder,
     LogError,
     LoggedRun,

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from samples import points, protocol, run_import, submitted
 
-from reproaudit.elsewhere.finding import find_runs
-from reproaudit.elsewhere.logged import LoggedRun
-from reproaudit.elsewhere.roles import seed_of
+from reproaudit.logs.finding import find_runs
+from reproaudit.logs.logged import LoggedRun
+from reproaudit.logs.roles import seed_of
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("REPROAUDIT_LOGGERS"),

@@ -12,7 +12,8 @@ import numpy as np
 
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
-from reproaudit.elsewhere.logged import (
+from reproaudit.errors import did_you_mean
+from reproaudit.logs.logged import (
     Curve,
     LogError,
     LoggedCoordinates,
@@ -20,9 +21,8 @@ from reproaudit.elsewhere.logged import (
     coordinates_of,
     number_of,
 )
-from reproaudit.elsewhere.mapping import ExpressionError, LoggedQuantity, evaluate
-from reproaudit.elsewhere.roles import end_beside, normal
-from reproaudit.errors import did_you_mean
+from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate
+from reproaudit.logs.roles import end_beside, normal
 from reproaudit.records import Measurements, Series
 
 REGULAR = 0.75

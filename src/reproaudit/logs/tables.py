@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.elsewhere.logged import (
+from reproaudit.logs.logged import (
     CurveBuilder,
     Curves,
     LogError,

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points
 
-from reproaudit.elsewhere import mlflow
-from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
+from reproaudit.logs import mlflow
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource
 
 SHARED = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40

@@ -25,10 +25,11 @@ from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import MeasurementKind
-from reproaudit.elsewhere.roles import scope_of
-from reproaudit.elsewhere.submission import MANIFEST, Submission, open_submission, read_submission
 from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.logs.roles import scope_of
 from reproaudit.records import Origin, Series
+from reproaudit.submission.manifest import MANIFEST
+from reproaudit.submission.reading import Submission, open_submission, read_submission
 
 _OPEN = object()
 """Stands for the numbers of a measurement in a template."""

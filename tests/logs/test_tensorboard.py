@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere import tensorboard
-from reproaudit.elsewhere.logged import LogError, LoggedRun, LogSource
+from reproaudit.logs import tensorboard
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource
 
 FILE = "events.out.tfevents.1700000000.host"
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import told_in_one_line
 
-from reproaudit.elsewhere.logged import LogError, LoggedRun, parse_yaml
-from reproaudit.elsewhere.roles import configured, seed_of
+from reproaudit.logs.logged import LogError, LoggedRun, parse_yaml
+from reproaudit.logs.roles import configured, seed_of
 
 
 def a_run(folder: Path = Path("/nowhere"), *parts: str, **changes: Any) -> LoggedRun:

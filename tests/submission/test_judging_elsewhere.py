@@ -10,12 +10,12 @@ import yaml
 
 import factories
 from measured import everything
-from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
 from reproaudit.report.terminal import report_lines
+from reproaudit.submission.reading import read_submission
 from reproaudit.verdict import Scorecard
 
 SEEDS = (7, 21, 22, 23, 40)

@@ -25,7 +25,8 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
 from reproaudit.cell import SettingValue, canonical_settings, kind_of, same
-from reproaudit.elsewhere.logged import (
+from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.logs.logged import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
     LogError,
@@ -36,8 +37,7 @@ from reproaudit.elsewhere.logged import (
     parse_yaml,
     read_log_text,
 )
-from reproaudit.elsewhere.mapping import MappingFile, RunRule
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.logs.mapping import MappingFile, RunRule
 
 CONFIG_FILES = (
     ".hydra/config.yaml",

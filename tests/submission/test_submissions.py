@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import factories
 import miniatures
-from reproaudit.elsewhere.submission import read_submission
 from reproaudit.errors import SpecError
 from reproaudit.records import Measurements
+from reproaudit.submission.reading import read_submission
 
 
 def measured(kind: str, *axes: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.elsewhere.logged import NOWHERE, LogError, LoggedRun, LogSource
-from reproaudit.elsewhere.tables import read_table, read_trainer_state
+from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
+from reproaudit.logs.tables import read_table, read_trainer_state
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

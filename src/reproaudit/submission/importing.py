@@ -19,11 +19,13 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch
 from reproaudit.cell import SettingValue
-from reproaudit.elsewhere.finding import find_runs
-from reproaudit.elsewhere.logged import Curve, LogError, LoggedRun, on_one_line
-from reproaudit.elsewhere.mapping import LoggedQuantity, MappingFile, read_mapping
-from reproaudit.elsewhere.measuring import Measured, measure
-from reproaudit.elsewhere.roles import (
+from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.folders import new_folder, scratch_folder
+from reproaudit.logs.finding import find_runs
+from reproaudit.logs.logged import Curve, LogError, LoggedRun, on_one_line
+from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
+from reproaudit.logs.measuring import Measured, measure
+from reproaudit.logs.roles import (
     PlacedRun,
     Scope,
     axes_of,
@@ -34,11 +36,9 @@ from reproaudit.elsewhere.roles import (
     scope_of,
     some,
 )
-from reproaudit.elsewhere.writing import MeasuredRuns, manifest_head, write_submission
-from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
+from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_submission
 
 
 def import_logs(

@@ -11,9 +11,9 @@ from typing import Any
 import factories
 import miniatures
 from reproaudit.audit.model import Audit
-from reproaudit.elsewhere.importing import import_logs
-from reproaudit.elsewhere.logged import LogError, LoggedRun
-from reproaudit.elsewhere.submission import Submission, read_submission
+from reproaudit.logs.logged import LogError, LoggedRun
+from reproaudit.submission.importing import import_logs
+from reproaudit.submission.reading import Submission, read_submission
 
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = tuple(range(0, 101, 10))

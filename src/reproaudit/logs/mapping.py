@@ -24,8 +24,8 @@ from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
-from reproaudit.elsewhere.logged import Curve
 from reproaudit.errors import SpecError
+from reproaudit.logs.logged import Curve
 
 MAX_NODES = 400
 FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], np.float64]] = {

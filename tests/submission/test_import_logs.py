@@ -16,8 +16,8 @@ import yaml
 from samples import SEEDS, STEPS, contradicting, falling, protocol, run_import, submitted
 
 from reproaudit.cli import run_command
-from reproaudit.elsewhere import finding
 from reproaudit.errors import AuditError
+from reproaudit.logs import finding
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.markdown import markdown

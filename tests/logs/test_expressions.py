@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproaudit.elsewhere.logged import Curve
-from reproaudit.elsewhere.mapping import ExpressionError, evaluate
+from reproaudit.logs.logged import Curve
+from reproaudit.logs.mapping import ExpressionError, evaluate
 
 STEPS = np.array([0, 5, 9])
 LOGGED = {
