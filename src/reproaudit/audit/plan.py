@@ -6,7 +6,7 @@ disagree about the runs that a claim rests on. Nothing here runs anything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -14,6 +14,7 @@ from reproaudit.audit.model import Audit, Claim, NamedArm, StartBound, TierName
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import Cell, SettingValue, canonical_settings
 from reproaudit.declarations import Quantity
+from reproaudit.errors import UsageError, did_you_mean
 
 OWN = "own"
 """The name of a claim's own arm."""
@@ -156,6 +157,52 @@ def plan(
             role = Role.OWN if arm.role is Role.OWN else role
             found[key] = (role, replace(known, seeds=seeds))
     return tuple(sorted(found.values(), key=lambda one: one[0] is not Role.OWN))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The part of an audit that is asked for.
+
+    Attributes:
+        claims: the claims.
+        batches: what they rest on, the experiments first.
+        measurements: experiment -> the measurements that are wanted.
+    """
+
+    claims: tuple[Claim, ...]
+    batches: tuple[Batch, ...]
+    measurements: Mapping[str, tuple[str, ...]]
+
+
+def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
+    """Return the part of an audit that is asked for: everything, or what some claims need.
+
+    Raises:
+        UsageError: if a claim is unknown, or there is none.
+    """
+    if not audit.claims:
+        raise UsageError(f"{audit.paper.slug}: its audit states no claims, so none can be judged.")
+    known = {claim.id: claim for claim in audit.claims}
+    for one in claims:
+        if one not in known:
+            raise UsageError(f"no claim '{one}'. {did_you_mean(one, known)}".rstrip())
+    wanted = tuple(known[one] for one in dict.fromkeys(claims)) or audit.claims
+    read = {name for claim in wanted for name in _read(audit, claim)}
+    measurements = {
+        experiment: tuple(n for n in audit.measurements_of(experiment) if n in read or not claims)
+        for experiment in audit.experiments
+    }
+    return Scope(wanted, tuple(batch for _, batch in plan(audit, tier, claims)), measurements)
+
+
+def _read(audit: Audit, claim: Claim) -> set[str]:
+    """Return the names of the measurements that a claim reads."""
+    read = {quantity.measurement for quantity in quantities_of(claim)}
+    for arm in arms_of(audit, claim):
+        read |= {*arm.reads.values(), *(bound.value.measurement for bound in arm.holds_at_start)}
+        if name := audit.training_loss_of(arm.experiment):
+            read.add(name)
+    return read
 
 
 def varied_tier(tier: str) -> str:

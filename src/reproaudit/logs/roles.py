@@ -1,4 +1,4 @@
-"""The part of an audit that is asked for, and what each run is in it: its role, seed and settings.
+"""What a logged run is to an audit: its role, seed and settings.
 
 A run's configuration comes from its logger and from files beside its logs. The run is the
 experiment itself if its configuration states none of the settings by which the controls differ, or
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.audit.faults import shown
-from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import Batch, arms_of, plan, quantities_of
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, kind_of, same
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.logs.logged import (
@@ -68,52 +68,6 @@ Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
 Stated = tuple[tuple[str, Any], ...]
 """The same in the order of a file, which may state a name twice."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The part of an audit that is asked for.
-
-    Attributes:
-        claims: the claims.
-        batches: what they rest on, the experiments first.
-        measurements: experiment -> the measurements that are wanted.
-    """
-
-    claims: tuple[Claim, ...]
-    batches: tuple[Batch, ...]
-    measurements: Mapping[str, tuple[str, ...]]
-
-
-def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
-    """Return the part of an audit that is asked for: everything, or what some claims need.
-
-    Raises:
-        UsageError: if a claim is unknown, or there is none.
-    """
-    if not audit.claims:
-        raise UsageError(f"{audit.paper.slug}: its audit states no claims, so none can be judged.")
-    known = {claim.id: claim for claim in audit.claims}
-    for one in claims:
-        if one not in known:
-            raise UsageError(f"no claim '{one}'. {did_you_mean(one, known)}".rstrip())
-    wanted = tuple(known[one] for one in dict.fromkeys(claims)) or audit.claims
-    read = {name for claim in wanted for name in _read(audit, claim)}
-    measurements = {
-        experiment: tuple(n for n in audit.measurements_of(experiment) if n in read or not claims)
-        for experiment in audit.experiments
-    }
-    return Scope(wanted, tuple(batch for _, batch in plan(audit, tier, claims)), measurements)
-
-
-def _read(audit: Audit, claim: Claim) -> set[str]:
-    """Return the names of the measurements that a claim reads."""
-    read = {quantity.measurement for quantity in quantities_of(claim)}
-    for arm in arms_of(audit, claim):
-        read |= {*arm.reads.values(), *(bound.value.measurement for bound in arm.holds_at_start)}
-        if name := audit.training_loss_of(arm.experiment):
-            read.add(name)
-    return read
 
 
 def axes_of(audit: Audit) -> frozenset[str]:

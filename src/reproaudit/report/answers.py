@@ -15,12 +15,11 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
-from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.errors import SpecError
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, index_records, judge
-from reproaudit.logs.roles import scope_of
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.scorecard import scorecard_of
 from reproaudit.results import history_of

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
-from reproaudit.audit.plan import Batch
+from reproaudit.audit.plan import Batch, Scope, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
@@ -27,13 +27,11 @@ from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
 from reproaudit.logs.measuring import Measured, measure
 from reproaudit.logs.roles import (
     PlacedRun,
-    Scope,
     axes_of,
     compare_settings,
     manifest_settings,
     place_runs,
     role_words,
-    scope_of,
     some,
 )
 from reproaudit.records import Origin

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from reproaudit.audit.draft import TODO
 from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.logs.roles import scope_of
 from reproaudit.records import Origin, Series
 from reproaudit.submission.manifest import MANIFEST
 from reproaudit.submission.reading import Submission, open_submission, read_submission
