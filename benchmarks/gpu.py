@@ -38,6 +38,7 @@ from reproaudit.errors import AuditError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import Measurements
+from reproaudit.running.modules import load_experiments
 
 RESULTS = Path(__file__).parent / "gpu.json"
 FEW, MORE = 200, 600
@@ -150,7 +151,7 @@ def batches(audit: Audit, experiments: Mapping[str, Experiment]) -> Iterator[Bat
 def bench(entry: Entry, device: str) -> Iterator[Figures]:
     """The figures of every batch of one paper."""
     audit = entry.audit()
-    experiments = entry.module.load()
+    experiments = load_experiments(entry.module)
     for batch in batches(audit, experiments):
         experiment = experiments[batch.experiment]
         values = batch.settings(audit)

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import looking
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements

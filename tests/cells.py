@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record

@@ -16,6 +16,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, plan
 from reproaudit.lab.settings import build_settings
 from reproaudit.running.cores import available_cores
+from reproaudit.running.modules import load_experiments
 from sessions import MemorySession
 
 
@@ -32,7 +33,7 @@ def settings_of(audit: Audit, batch: Batch) -> Iterator[Mapping[str, Any]]:
 def compile_paper(slug: str) -> None:
     """Runs a paper; whether its numbers are right is the tests' business."""
     entry = Catalog()[slug]
-    audit, experiments = entry.audit(), entry.module.load()
+    audit, experiments = entry.audit(), load_experiments(entry.module)
     for _, batch in plan(audit, "smoke"):
         experiment = experiments[batch.experiment]
         for settings in settings_of(audit, batch):

@@ -12,6 +12,7 @@ from miniatures import MODULE, write_paper
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
+from reproaudit.running.modules import load_experiments
 
 
 def test_every_shipped_audit_has_its_module() -> None:
@@ -87,7 +88,7 @@ def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path
         folder = write_paper(tmp_path / name)
         (folder / "near.py").write_text(f"NAME = '{name}'\n")
         (folder / "mini.py").write_text(f"{MODULE.read_text()}\nfrom near import NAME\n")
-        measure = Catalog(folder)["mini"].module.load()["descent"].measure
+        measure = load_experiments(Catalog(folder)["mini"].module)["descent"].measure
         found.append(measure.__globals__["NAME"])
     assert found == ["one", "two"]
     assert len(sys.path) <= len(path) + 1  # the last folder stays, for imports while it measures

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import reproaudit
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.errors import SpecError
 from reproaudit.running import code
 from reproaudit.running.code import CodeClosure, closure_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.running import worker
 from reproaudit.running.code import closure_of
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from miniatures import write_paper
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.declarations import Axis, Declaration, MeasurementKind

@@ -13,7 +13,7 @@ import pytest
 
 from cells import cell, locate, same_numbers
 from miniatures import write_paper
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import StoreError

@@ -18,6 +18,7 @@ from reproaudit.cell import Cell
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment
 from reproaudit.records import CellStatus, Record
+from reproaudit.running.modules import load_experiments
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
@@ -64,7 +65,7 @@ def paper(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         if not said.exists():
             said.write_text(str(_run(entry, audit, *stores)))
         seconds = float(said.read_text())
-    return Subject(entry, audit, entry.module.load(), *stores, seconds=seconds)
+    return Subject(entry, audit, load_experiments(entry.module), *stores, seconds=seconds)
 
 
 def _run(entry: Entry, audit: Audit, first: Store, second: Store, other: Store) -> float:

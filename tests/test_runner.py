@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cells import InProcess, cell, declare, locate, records, same_numbers
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus

@@ -15,12 +15,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reproaudit.cell import THREAD_VARIABLES
 from reproaudit.errors import UsageError
 from reproaudit.lab import training
 from reproaudit.lab.seeds import generator, torch_generator
 from reproaudit.lab.training import per_seed, train
 from reproaudit.records import Series
-from reproaudit.running.devices import THREAD_VARIABLES, pick_device
+from reproaudit.running.devices import pick_device
 from sessions import Killed, MemorySession
 
 

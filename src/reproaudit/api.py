@@ -18,7 +18,6 @@ from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.faults import Fault
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import Audit, known_tier
-from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cell import SettingValue
 from reproaudit.consent import ConsentError, require_consent
 from reproaudit.errors import (
@@ -308,7 +307,7 @@ def run_paper(
     """
     entry = _entry(paper, audits)
     chosen = known_tier(tier)
-    if find_spec("torch") is None and not isinstance(entry.module, CommandModule):
+    if find_spec("torch") is None and not entry.module.is_run_file:
         raise UsageError(
             "torch is not installed, and running experiments needs it. Install it, "
             "in a clone of reproaudit, with: pip install '.[run]'"

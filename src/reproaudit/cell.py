@@ -17,6 +17,10 @@ SettingValue = Scalar | tuple[Scalar, ...]
 RunForm = Literal["fast", "plain"]
 """The form of an experiment: made for speed, or written straight from the paper's equations."""
 
+NUMBA_VARIABLE = "NUMBA_NUM_THREADS"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", NUMBA_VARIABLE)
+"""The environment variables by which libraries compute a cell on so many threads."""
+
 CellKey = tuple[str, str, int]
 """A cell within its paper and tier: experiment, `canonical_settings`, seed."""
 

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproaudit.audit.paper_module import CommandModule, Module
+from reproaudit.audit.catalog import Module
 from reproaudit.errors import StoreError, UsageError
+from reproaudit.repositories.run_file import described
 
 TRUST_FILE_VARIABLE = "REPROAUDIT_TRUST_FILE"
 
@@ -47,9 +48,9 @@ def foreign_code(module: Module) -> ForeignCode | None:
     folder = module.file.resolve().parent
     file = module.file
     try:
-        if isinstance(module, CommandModule):
+        if module.is_run_file:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
-            more = f" with its commands ({module.described()})"
+            more = f" with its commands ({described(module.file)})"
         else:
             files = sorted(_code_files(folder))
             whole = hashlib.sha256()

@@ -38,6 +38,12 @@ class TechnicalError(AuditError):
     exit_code = 3
 
 
+OF_THE_EXTRA_RUN = frozenset(
+    {"torch", "torchvision", "numba", "sklearn", "threadpoolctl", "jaxtyping"}
+)
+"""The libraries that only the extra `run` installs, by the names under which they are imported."""
+
+
 MOST_SUGGESTED = 20
 """Known names that a remedy lists at most."""
 

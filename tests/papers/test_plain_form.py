@@ -23,6 +23,7 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.papers.ahn2023.fast import Minibatch
 from reproaudit.papers.ahn2023.task import Prompts
 from reproaudit.papers.ahn2023.training import RunTask
+from reproaudit.running.modules import load_experiments
 from sessions import MemorySession
 
 CATALOG = Catalog()
@@ -61,7 +62,7 @@ EVERY = [
 
 def both(slug: str, batch: Batch, **changed: Any) -> tuple[Measurements, Measurements]:
     entry = CATALOG[slug]
-    experiment = entry.module.load()[batch.experiment]
+    experiment = load_experiments(entry.module)[batch.experiment]
     values = {**batch.settings(entry.audit()), **changed}
     settings = build_settings(experiment.settings, values)
     assert experiment.has_plain_form

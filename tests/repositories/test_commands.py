@@ -11,11 +11,11 @@ import pytest
 from outsiders import ALL_FIXED, WRITES, outsider, run, write
 
 from reproaudit.audit.catalog import Catalog
-from reproaudit.audit.paper_module import CommandModule
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.records import CellStatus, Record
 from reproaudit.repositories.processes import MOST_KEPT
+from reproaudit.running.code import closure_of
 
 
 @pytest.fixture(autouse=True)
@@ -137,8 +137,7 @@ def test_spelled_values_and_arguments_that_are_left_out(tmp_path: Path) -> None:
 
 def digest(folder: Path) -> str:
     module = Catalog(folder / "audits")["soudry2018"].module
-    assert isinstance(module, CommandModule)
-    return module.digest()
+    return closure_of(module).digest
 
 
 @pytest.mark.parametrize(

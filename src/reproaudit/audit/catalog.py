@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reproaudit.audit import REVIEW_FILE, RUN_FILE
-from reproaudit.audit.paper_module import CommandModule, Module
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
@@ -41,6 +40,27 @@ def shipped_audits() -> Path:
 def is_installed(audit_file: Path) -> bool:
     """Tell whether an audit lies inside the installed package, not in a checkout or a folder."""
     return audit_file.parent.resolve() == (PACKAGE / "audits").resolve()
+
+
+@dataclass(frozen=True)
+class Module:
+    """A paper's module or run file: its place. `running.modules` imports it.
+
+    Attributes:
+        name: the dotted name of an importable module, or the stem of a file in a user's folder.
+        file: the module's ``.py`` file or its package's folder, or the run file.
+        importable: True if ``name`` is found on ``sys.path``; otherwise ``file`` is loaded from
+            its folder, where it may import its siblings, relatively or by name.
+    """
+
+    name: str
+    file: Path
+    importable: bool = True
+
+    @property
+    def is_run_file(self) -> bool:
+        """Whether its experiments are commands of an author's repository."""
+        return self.file.name.endswith(RUN_FILE)
 
 
 @dataclass(frozen=True)
@@ -176,7 +196,7 @@ def entry_of(audit_file: Path) -> Entry:
     shipped = folder.resolve() == shipped_audits().resolve()
     run_file = audit_file.with_suffix(RUN_FILE)
     if not shipped and run_file.is_file():
-        return Entry(slug, audit_file, CommandModule(slug, run_file, importable=False))
+        return Entry(slug, audit_file, Module(slug, run_file, importable=False))
     place = (PACKAGE / "papers" if shipped else folder) / slug
     file = place if (place / "__init__.py").is_file() else place.with_name(f"{slug}.py")
     name = f"reproaudit.papers.{slug}" if shipped else slug

@@ -18,7 +18,7 @@ from reproaudit import __version__
 from reproaudit.cli import auditing, measuring, showing
 from reproaudit.cli.options import app
 from reproaudit.commands.output import GuardedOutput, say
-from reproaudit.errors import AuditError, TechnicalError, UsageError
+from reproaudit.errors import OF_THE_EXTRA_RUN, AuditError, TechnicalError, UsageError
 
 __all__ = ["app", "auditing", "main", "measuring", "run_command", "showing"]  # commands register
 
@@ -59,8 +59,6 @@ def run_command(arguments: Sequence[str]) -> int:
             return UsageError.exit_code
         return _refused(f"{error.format_message()} See 'reproaudit --help'.")
     except ModuleNotFoundError as error:
-        from reproaudit.audit.paper_module import OF_THE_EXTRA_RUN
-
         if str(error.name).partition(".")[0] not in OF_THE_EXTRA_RUN:
             raise
         return _refused(

@@ -204,13 +204,13 @@ def exit_code(
 
 def ask_to_run(entries: Iterable[Entry], trust: bool) -> None:
     """Name the code that does not come with reproaudit, before it runs, and ask for consent."""
-    from reproaudit.audit.paper_module import CommandModule
     from reproaudit.consent import require_consent
+    from reproaudit.repositories.run_file import described
 
     modules = {entry.slug: entry.module for entry in entries}
     for slug, module in modules.items():
-        if isinstance(module, CommandModule):
-            say(f"{slug}: what {module.file} says ({module.described()}) will run", stderr=True)
+        if module.is_run_file:
+            say(f"{slug}: what {module.file} says ({described(module.file)}) will run", stderr=True)
         elif not module.importable:
             say(f"{slug}: the code of {module.file.resolve()} will run", stderr=True)
     require_consent(modules.values(), trust=trust)

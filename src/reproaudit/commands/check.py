@@ -11,7 +11,6 @@ from reproaudit.audit.catalog import Catalog, Entry, audits_in, entry_of
 from reproaudit.audit.faults import BROKEN_LOG, MISFIT, REMEDIES, Fault, Loc, Place, Violation
 from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.paper_module import CommandModule
 from reproaudit.audit.plan import plan
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError
@@ -96,12 +95,13 @@ def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
     Raises:
         ModuleNotFoundError: if a library of the extra ``run`` is not installed.
     """
-    if entry.code is None or isinstance(entry.code, CommandModule):
+    if entry.code is None or entry.code.is_run_file:
         return
     from reproaudit.lab.settings import build_settings
+    from reproaudit.running.modules import load_experiments
 
     try:
-        experiments = entry.code.load()
+        experiments = load_experiments(entry.code)
     except AuditError as error:
         yield Violation(MISFIT, (), f"found {error}")
         return

@@ -13,9 +13,8 @@ from pathlib import Path
 import yaml
 
 from reproaudit import results
-from reproaudit.audit.catalog import Entry
+from reproaudit.audit.catalog import Entry, Module
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.paper_module import Module
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue

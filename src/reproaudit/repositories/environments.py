@@ -19,10 +19,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from reproaudit.cell import THREAD_VARIABLES
 from reproaudit.logs.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
-from reproaudit.running.devices import THREAD_VARIABLES
 
 CACHE_VARIABLE = "REPROAUDIT_CACHE"
 """The environment variable that names another folder for sources and environments."""

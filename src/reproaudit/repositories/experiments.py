@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproaudit import logs
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import SpecError, did_you_mean
@@ -34,44 +31,6 @@ def experiments_of(path: Path) -> Mapping[str, Experiment]:
     run_file, audit = load_run_file(path)
     names = run_file.experiments
     return {name: _Command(run_file, audit, name, path.parent).experiment() for name in names}
-
-
-def run_file_digest(path: Path) -> str:
-    """Return the digest of everything a run file computes, as 32 hexadecimal digits.
-
-    It covers the pinned source, the environment, the commands, the mappings, the audit's
-    declarations and our code that reads logs. Addresses, time-outs and comments change no number.
-    """
-    run_file, audit = load_run_file(path)
-    whole = run_file.model_dump(
-        mode="json", exclude={"source": True, "experiments": {"__all__": {"timeout"}}}
-    )
-    declared = {
-        name: {
-            key: one.model_dump(mode="json", include={"kind", "axes"})
-            for key, one in audit.measurements_of(name).items()
-        }
-        for name in run_file.experiments
-    }
-    ours = [
-        hashlib.sha256(file.read_bytes()).hexdigest()
-        for folder in (Path(logs.__file__).parent, Path(__file__).parent)
-        for file in sorted(folder.glob("*.py"))
-    ]
-    parts = [run_file.source.pin, whole, declared, ours]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def described(path: Path) -> str:
-    """Return the commands that a run file will execute, on one line."""
-    run_file, _ = load_run_file(path)
-    commands = {" ".join(one.command) for one in run_file.experiments.values()}
-    place = run_file.environment.image or run_file.environment.requirements
-    where = f" in {place}" if place else ""
-    if run_file.environment.builds:
-        where += ", whose packages may build themselves"
-    source = f"{run_file.source.git} ({run_file.source.pin[:19]}…)"
-    return f"{'; '.join(sorted(commands))}{where}, from {source}"
 
 
 class _Command:

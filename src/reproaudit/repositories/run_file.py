@@ -5,6 +5,8 @@ A command's placeholders are ``{seed}``, and ``{name}`` for a setting. No shell,
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -12,6 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from reproaudit import logs
 from reproaudit.audit import RUN_FILE
 from reproaudit.audit.faults import Fault, Loc, Violation, shown
 from reproaudit.audit.loading import read_as, read_audit
@@ -184,6 +187,44 @@ def load_run_file(path: Path) -> tuple[RunFile, Audit]:
 def check_run_file(path: Path) -> list[Fault]:
     """Return every fault of a run file, by place; no error if it can be run."""
     return _read(path)[2]
+
+
+def run_file_digest(path: Path) -> str:
+    """Return the digest of everything a run file computes, as 32 hexadecimal digits.
+
+    It covers the pinned source, the environment, the commands, the mappings, the audit's
+    declarations and our code that reads logs. Addresses, time-outs and comments change no number.
+    """
+    run_file, audit = load_run_file(path)
+    whole = run_file.model_dump(
+        mode="json", exclude={"source": True, "experiments": {"__all__": {"timeout"}}}
+    )
+    declared = {
+        name: {
+            key: one.model_dump(mode="json", include={"kind", "axes"})
+            for key, one in audit.measurements_of(name).items()
+        }
+        for name in run_file.experiments
+    }
+    ours = [
+        hashlib.sha256(file.read_bytes()).hexdigest()
+        for folder in (Path(logs.__file__).parent, Path(__file__).parent)
+        for file in sorted(folder.glob("*.py"))
+    ]
+    parts = [run_file.source.pin, whole, declared, ours]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def described(path: Path) -> str:
+    """Return the commands that a run file will execute, on one line."""
+    run_file, _ = load_run_file(path)
+    commands = {" ".join(one.command) for one in run_file.experiments.values()}
+    place = run_file.environment.image or run_file.environment.requirements
+    where = f" in {place}" if place else ""
+    if run_file.environment.builds:
+        where += ", whose packages may build themselves"
+    source = f"{run_file.source.git} ({run_file.source.pin[:19]}…)"
+    return f"{'; '.join(sorted(commands))}{where}, from {source}"
 
 
 def _read(path: Path) -> tuple[RunFile | None, Audit | None, list[Fault]]:

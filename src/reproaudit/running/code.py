@@ -18,8 +18,7 @@ from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from reproaudit.audit.catalog import PACKAGE
-from reproaudit.audit.paper_module import CommandModule, Module
+from reproaudit.audit.catalog import PACKAGE, Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
 from reproaudit.records import Environment, Record
@@ -54,8 +53,10 @@ def closure_of(module: Module) -> CodeClosure:
     Raises:
         SpecError: if a file is missing, unreadable or not valid Python.
     """
-    if isinstance(module, CommandModule):
-        return CodeClosure(module.digest(), frozenset())
+    if module.is_run_file:
+        from reproaudit.repositories.run_file import run_file_digest
+
+        return CodeClosure(run_file_digest(module.file), frozenset())
     folder = module.file.resolve().parent
     ours = [*(PACKAGE / "lab").rglob("*.py"), PACKAGE / "records.py"]
     read = {file.relative_to(folder).as_posix(): _read(file) for file in _files_of_paper(module)}

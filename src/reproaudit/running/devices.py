@@ -8,10 +8,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from reproaudit.cell import NUMBA_VARIABLE, THREAD_VARIABLES
 from reproaudit.errors import UsageError
-
-NUMBA_VARIABLE = "NUMBA_NUM_THREADS"
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", NUMBA_VARIABLE)
 
 
 def has_driver() -> bool:

@@ -33,7 +33,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from reproaudit.running.devices import THREAD_VARIABLES
+from reproaudit.cell import THREAD_VARIABLES
 from reproaudit.running.events import CellNote, Event, OnEvent, Progress
 from reproaudit.running.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from reproaudit.audit.paper_module import Module
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import CellKey
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import reproaudit
-from reproaudit.audit.paper_module import Module, one_line
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
@@ -34,6 +34,7 @@ from reproaudit.running.events import (
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.files import set_aside
+from reproaudit.running.modules import load_experiments, one_line
 from reproaudit.running.store import CellLock, DamagedError, Partial, Store
 from reproaudit.running.worker import Job, JobOutcome
 
@@ -153,7 +154,7 @@ class _Paper:
         self.module = module
         self.device = device
         self.form = form
-        self.experiments = module.load()
+        self.experiments = load_experiments(module)
         self.code = closure_of(module)
         self.versions = versions(device, self.code.packages, form)
 

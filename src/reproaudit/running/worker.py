@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from reproaudit import __version__
-from reproaudit.audit.paper_module import Module, one_line
+from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm
 from reproaudit.declarations import Declaration, misfit
 from reproaudit.errors import AuditError, SpecError, StoreError, TechnicalError
@@ -36,6 +36,7 @@ from reproaudit.running.cores import processor
 from reproaudit.running.devices import use_threads
 from reproaudit.running.events import OnEvent, Progress
 from reproaudit.running.files import write_whole
+from reproaudit.running.modules import find_siblings, load_experiments, one_line
 from reproaudit.running.store import Clock, Partial
 
 CELL_THREADS = 1
@@ -231,7 +232,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
     if other:
         raise SpecError(f"the worker has {', '.join(other)}, and the run was planned with others")
-    job.module.find_siblings()
+    find_siblings(job.module)
     settings = build_settings(experiment.settings, job.cell.settings)
     use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone
     session.begin()
@@ -258,7 +259,7 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
         numba.config.CACHE_DIR = str(  # type: ignore[attr-defined]
             Path.home() / ".cache" / "reproaudit" / "numba" / code
         )
-    experiments = module.load()
+    experiments = load_experiments(module)
     if closure_of(module).digest != code:
         raise SpecError(
             f"{module.file}: the code was changed while the run went on, or a worker of the "
