@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -41,21 +40,37 @@ def known_slugs(incomplete: str) -> list[str]:
     return [slug for slug in Catalog().entries if slug.startswith(incomplete)]
 
 
-def parsed(option: str, parse: Callable[[str], Any] | str, metavar: str, about: str) -> Any:
-    """Return an option whose words a function turns into a value; its mistakes name the option.
-
-    A function that is given by its dotted name is imported when it is called.
-    """
+def parsed(option: str, parse: Callable[[str], Any], metavar: str, about: str) -> Any:
+    """Return an option whose words a function turns into a value; its mistakes name the option."""
 
     def parser(words: str) -> Any:
-        module, _, name = parse.rpartition(".") if isinstance(parse, str) else ("", "", "")
-        function = parse if callable(parse) else getattr(import_module(module), name)
         try:
-            return function(words)
+            return parse(words)
         except UsageError as error:
             raise UsageError(f"{option}: {error}") from error
 
     return Option(option, parser=parser, metavar=metavar, help=about)
+
+
+def parse_tier(text: str) -> str:
+    """Return a tier."""
+    from reproaudit.audit.model import known_tier
+
+    return known_tier(text)
+
+
+def parse_formats(text: str) -> frozenset[str]:
+    """Return formats of reports, joined by commas."""
+    from reproaudit.report.files import chosen_formats
+
+    return chosen_formats(text)
+
+
+def parse_outcomes(text: str) -> frozenset[str]:
+    """Return outcomes, joined by commas."""
+    from reproaudit.report.notebook import known_outcomes
+
+    return known_outcomes(text)
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -118,24 +133,21 @@ KeptStore = Annotated[
 Out = Annotated[
     Path | None, Option(help="The folder of reports; 'reports' beside the store if none.")
 ]
-_TIER = "reproaudit.audit.model.known_tier"
-Tier = Annotated[Any, parsed("--tier", _TIER, "TIER", "smoke, quick or paper.")]
+Tier = Annotated[Any, parsed("--tier", parse_tier, "TIER", "smoke, quick or paper.")]
 Salt = Annotated[
     str | None,
     parsed("--salt", parse_salt, "WORD", "Draws other seeds, kept apart (paper tier)."),
 ]
 FORMATS_HELP = "terminal, html, json, md"
-_FORMATS = "reproaudit.report.files.chosen_formats"
 Formats = Annotated[
     frozenset[str] | None,
-    parsed("--format", _FORMATS, "FORMATS", f"{FORMATS_HELP}, joined by commas; else all."),
+    parsed("--format", parse_formats, "FORMATS", f"{FORMATS_HELP}, joined by commas; else all."),
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Claims = Annotated[list[str] | None, Option("--claim", help="Only this claim; may be repeated.")]
-_OUTCOMES = "reproaudit.report.notebook.known_outcomes"
 FailOn = Annotated[
     frozenset[str] | None,
-    parsed("--fail-on", _OUTCOMES, "OUTCOMES", "Exit with 1 on these: not-supported[,…]."),
+    parsed("--fail-on", parse_outcomes, "OUTCOMES", "Exit with 1 on these: not-supported[,…]."),
 ]
 Seeds = Annotated[
     Sequence[int] | None,
