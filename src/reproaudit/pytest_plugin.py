@@ -102,7 +102,7 @@ class ClaimTests:
                 remedy="pass --reproaudit-trust",
             )
         from reproaudit.audit.model import TIERS
-        from reproaudit.report.answers import has_records
+        from reproaudit.running.choosing import has_records
         from reproaudit.running.store import Store
 
         store = Store(self.store)

@@ -1,40 +1,36 @@
-"""From records to a scorecard: which are judged, by what history, and what made them.
+"""From records to a scorecard: their answers by today's rules, the history, and what made them.
 
-A run judges exactly the records that its own plan names. A report judges those of today's code and
-versions, else the group that has most of the planned cells, on the data of the last run. The
-records that came with a report are judged whole: whoever shipped them drew their seeds. Nothing is
-judged along other coordinates than it was measured along.
+Which records of a store are judged together, `running.choosing` says.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
-from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
+from reproaudit.audit.plan import scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
-from reproaudit.errors import SpecError
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, index_records, judge
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.scorecard import scorecard_of
 from reproaudit.results import history_of
 from reproaudit.running.adoptions import Adoptions, read_adoptions
-from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
-from reproaudit.running.groups import Chosen, TierKey, choose, planned_only, todays_groups
+from reproaudit.running.choosing import (
+    Chosen,
+    chosen_by_report,
+    chosen_by_run,
+    chosen_of_quick,
+    chosen_of_shipped,
+    has_records,
+)
+from reproaudit.running.groups import TierKey
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.submission.reading import Submission
-from reproaudit.verdict import LeftOut, Made, Scorecard
-
-
-def has_records(store: Store, slug: str, tier: str) -> bool:
-    """Tell whether a store holds a record of a paper at a tier."""
-    return next(iter(store.records(slug, tier)), None) is not None
+from reproaudit.verdict import Made, Scorecard
 
 
 def scorecard_of_store(
@@ -62,70 +58,11 @@ def scorecard_of_store(
     """
     damaged: list[DamagedError] = []
     if planned is not None:
-        chosen = _of_run(entry, stored_tier(audit, tier), store, planned, damaged.append)
+        chosen = chosen_by_run(entry, audit, tier, store, planned, damaged.append)
     else:
-        chosen = _of_store(entry, audit, tier, store, wanted)
-    chosen = _of_todays_axes(audit, tier, chosen, store)
-    lower = _quick(entry, audit, tier, store)
+        chosen = chosen_by_report(entry, audit, tier, store, wanted)
+    lower = chosen_of_quick(entry, audit, tier, store)
     return _judged(entry, audit, tier, chosen, store.root, lower, Made(damaged=len(damaged)))
-
-
-def _quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
-    """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
-    if tier != "paper":
-        return Chosen()
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store, None), store)
-
-
-def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:
-    """The chosen records without those whose coordinates the audit now declares otherwise.
-
-    Raises:
-        SpecError: if these are the tier's own, and no alternatives or smaller runs.
-    """
-    kept = read_axes(axes_file(store.root, audit.paper.slug))
-    declared = {name: audit.measurements_of(name) for name in audit.experiments}
-    changed: Counter[ChangedAxes] = Counter()
-    records = {}
-    for key, one in chosen.records.items():
-        found = list(changed_axes(one, declared.get(one.experiment, {}), kept))
-        changed.update(found)
-        if not found:
-            records[key] = one
-    own = stored_tier(audit, tier)
-    if refused := [one.line(count) for one, count in changed.items() if one.tier == own]:
-        raise SpecError("\n".join(refused))
-    return replace(chosen, records=records, changed=changed)
-
-
-def _of_run(
-    entry: Entry,
-    kept: str,
-    store: Store,
-    planned: Mapping[TierKey, str],
-    on_damage: Callable[[DamagedError], None],
-) -> Chosen:
-    """The records that a run planned: its own, and those of alternatives."""
-    only = frozenset(planned.values())
-    own = store.records(entry.slug, kept, only=only)
-    varied = store.records(entry.slug, varied_tier(kept), on_damage, only)
-    adoptions = read_adoptions(entry, store.root)
-    return planned_only(store.in_order([*own, *varied]), planned, adoptions)
-
-
-def _of_store(
-    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None
-) -> Chosen:
-    """The planned records and alternatives of one group: the wanted one, today's, the fullest."""
-    kept = stored_tier(audit, tier)
-    places = (kept, varied_tier(kept))
-    records = store.in_order(one for it in places for one in store.records(entry.slug, it))
-    cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
-    keys = {(cell.tier, cell.key) for cell in cells}
-    adoptions = read_adoptions(entry, store.root)
-    today = todays_groups(entry.code)
-    chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
-    return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
 
 
 def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
@@ -139,14 +76,9 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
-        records = store.in_order(one for it in places for one in store.records(entry.slug, it))
-        keys = {(one.tier, one.key) for one in records}
-        today = todays_groups(entry.code)
-        adoptions = read_adoptions(entry, None)
-        chosen = choose(records, keys, today, store.planned_data, None, adoptions)
-        chosen = _of_todays_axes(audit, tier, chosen, store)
+        chosen = chosen_of_shipped(entry, audit, tier, store)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
-        lower = _quick(entry, audit, tier, store)
+        lower = chosen_of_quick(entry, audit, tier, store)
     said = Made(listed=len(there), lacking=there.count(False))
     return _judged(entry, audit, tier, chosen, None, lower, said)
 
@@ -213,25 +145,11 @@ def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, s
         adopted=adopted,
         measured_again=len(adoptions.cells_of(records)) if adopted else 0,
         other_groups=chosen.others,
-        left_out=(*_left_out(chosen, tier), *_left_out(lower, "quick")),
+        left_out=(*chosen.left_out(tier), *lower.left_out("quick")),
         damaged=said.damaged,
         listed=said.listed,
         lacking=said.lacking,
     )
-
-
-def _left_out(chosen: Chosen, tier: TierName) -> Iterator[LeftOut]:
-    for name, count in chosen.other_data.items():
-        yield LeftOut(tier=tier, count=count, data=name)
-    for one, count in chosen.changed.items():
-        yield LeftOut(
-            tier=one.tier,
-            count=count,
-            experiment=one.experiment,
-            measurements=one.measurements,
-            before=one.before,
-            now=one.now,
-        )
 
 
 def scorecard_of_paper(

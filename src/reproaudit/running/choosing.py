@@ -1,0 +1,287 @@
+"""Which records of a store are judged together.
+
+A run judges exactly the records that its own plan names. A report judges today's group. If that has
+no records, it judges the group with most of the planned cells, and of equally full groups the one
+that was written last. With ``--group`` the user names a group. Records of the plain form are judged
+where there are no others, or where the user names their group. Records of different groups are
+never mixed. The records that came with a report are judged whole: whoever shipped them drew their
+seeds. Nothing is judged along other coordinates than it was measured along.
+
+Within a group, the cells of an experiment and its settings are judged on one state of their data:
+the one with which a run planned them last. A report cannot ask the experiment, whose code it does
+not run; so every run notes that state in the store (`Store.note_data`). Where no run did, it is the
+state of the record that was written last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
+from reproaudit.audit.seeds import stored_tier
+from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.records import CellStatus, Record
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, read_adoptions
+from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
+from reproaudit.running.groups import Group, TierKey, group_of, grouped, todays_groups
+from reproaudit.running.store import DamagedError, Store
+from reproaudit.verdict import LeftOut
+
+Data = Mapping[str, str]
+"""The checksum of each data file, by name."""
+
+PlannedData = Callable[[Record], Data | None]
+"""From a record to the data with which a run planned its cell last; None if no run noted them."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The records that are judged together.
+
+    Attributes:
+        records: by tier and cell.
+        group: what made them; None if there are none.
+        of_today: whether today's code and versions would make them; None if nobody asked.
+        others: how many other groups have planned cells, too.
+        other_data: by the name of a data file, how many records read another state of it than
+            today's and were left out.
+        changed: how many were left out, since the audit now declares other coordinates.
+    """
+
+    records: Mapping[TierKey, Record] = field(default_factory=dict)
+    group: Group | None = None
+    of_today: bool | None = None
+    others: int = 0
+    other_data: Mapping[str, int] = field(default_factory=dict)
+    changed: Mapping[ChangedAxes, int] = field(default_factory=dict)
+
+    def left_out(self, tier: TierName) -> Iterator[LeftOut]:
+        """What was left out of a tier's records, and why."""
+        for name, count in self.other_data.items():
+            yield LeftOut(tier=tier, count=count, data=name)
+        for one, count in self.changed.items():
+            yield LeftOut(
+                tier=one.tier,
+                count=count,
+                experiment=one.experiment,
+                measurements=one.measurements,
+                before=one.before,
+                now=one.now,
+            )
+
+
+def planned_only(
+    records: Iterable[Record],
+    planned: Mapping[TierKey, str],
+    adoptions: Adoptions = NO_ADOPTIONS,
+) -> Chosen:
+    """The records that have the fingerprint which a plan gave to their cell, and no others."""
+    of_plan = [one for one in records if planned.get((one.tier, one.key)) == one.fingerprint]
+    group = group_of(of_plan[0], adoptions) if of_plan else None
+    return Chosen(_by_cell(of_plan, adoptions), group, of_today=True)
+
+
+def choose(
+    records: Iterable[Record],
+    planned: Collection[TierKey],
+    today: Collection[Group],
+    planned_data: PlannedData,
+    wanted: str | None = None,
+    adoptions: Adoptions = NO_ADOPTIONS,
+) -> Chosen:
+    """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
+
+    That is the one with the planned cells that are made by ``today``'s code, else the fullest, of
+    several the last.
+
+    Args:
+        records: in the order in which they were written.
+        planned: the cells of the plan.
+        today: the groups that today's code would make.
+        planned_data: of a record, the data with which a run planned its cell last.
+        wanted: the beginning of a group's id.
+
+    Raises:
+        UsageError: if no group has the wanted id.
+    """
+    of_today: dict[Group, list[Record]] = {}
+    of_other_data: dict[Group, list[tuple[Record, Data]]] = {}
+    for group, several in grouped(records, adoptions).items():
+        data = _todays_data(several, planned_data)
+        of_today[group] = [one for one in several if one.data == data[_alike(one)]]
+        of_other_data[group] = [
+            (one, data[_alike(one)]) for one in several if one.data != data[_alike(one)]
+        ]
+    groups = {group: _by_cell(several, adoptions) for group, several in of_today.items()}
+    ranks = {}
+    for group, by_cell in groups.items():
+        cells = by_cell.keys() & set(planned)
+        fast = tuple(one for one in group.versions if one != ("form", "plain"))
+        is_of_today = Group(group.code, fast) in today
+        done = sum(by_cell[key].status is not CellStatus.FAILED for key in cells)
+        ranks[group] = (fast == group.versions, is_of_today, done, len(cells))
+    with_cells = sorted((one for one in groups if ranks[one][-1]), key=ranks.__getitem__)
+    fitting = with_cells[-1:]
+    if wanted is not None:
+        fitting = [group for group in groups if group.id.startswith(wanted)]
+        if len(fitting) != 1:
+            remedy = did_you_mean(wanted, [group.id for group in groups])
+            found = f"{len(fitting) or 'no'} groups of records have this id"
+            raise UsageError(f"--group {wanted}: {found}. {remedy}".rstrip())
+    left_out = [one for group in fitting or groups for one in of_other_data[group]]
+    other_data = _other_data(left_out, planned)
+    if not fitting:
+        return Chosen(other_data=other_data)
+    (group,) = fitting
+    others = len({*with_cells} - {group})
+    return Chosen(groups[group], group, ranks[group][1], others, other_data)
+
+
+def _todays_data(
+    records: Iterable[Record], planned_data: PlannedData
+) -> dict[tuple[str, str, str], Data]:
+    """The data of today by tier, experiment and settings, from the records of one group."""
+    last = {_alike(one): one for one in records}
+    noted = {key: planned_data(one) for key, one in last.items()}
+    return {key: last[key].data if data is None else data for key, data in noted.items()}
+
+
+def _alike(record: Record) -> tuple[str, str, str]:
+    experiment, settings, _ = record.key
+    return record.tier, experiment, settings
+
+
+def _other_data(
+    left_out: Iterable[tuple[Record, Data]], planned: Collection[TierKey]
+) -> dict[str, int]:
+    """By the name of a data file, how many planned records read another state of it."""
+    return Counter(
+        name
+        for record, data in left_out
+        if (record.tier, record.key) in planned and record.status is not CellStatus.FAILED
+        for name in sorted(record.data.keys() | data.keys())
+        if record.data.get(name) != data.get(name)
+    )
+
+
+def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, Record]:
+    """Records by cell: of several that count alike, that of today's code, else the last."""
+    ordered = sorted(records, key=lambda one: one.code == adoptions.today)
+    return {(one.tier, one.key): one for one in ordered}
+
+
+# --- of a store ---------------------------------------------------------------------------------
+
+
+def has_records(store: Store, slug: str, tier: str) -> bool:
+    """Tell whether a store holds a record of a paper at a tier."""
+    return next(iter(store.records(slug, tier)), None) is not None
+
+
+def chosen_by_run(
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    store: Store,
+    planned: Mapping[TierKey, str],
+    on_damage: Callable[[DamagedError], None],
+) -> Chosen:
+    """The records that a run planned: its own, and those of alternatives.
+
+    Args:
+        entry: the paper.
+        audit: its audit.
+        tier: of the run.
+        store: where they are.
+        planned: the fingerprint of each planned cell.
+        on_damage: is called with a file among the alternatives that is no record.
+
+    Raises:
+        StoreError: on a file that is no record and may be a planned one.
+        SpecError: if the audit declares other coordinates than the records have.
+    """
+    kept = stored_tier(audit, tier)
+    only = frozenset(planned.values())
+    own = store.records(entry.slug, kept, only=only)
+    varied = store.records(entry.slug, varied_tier(kept), on_damage, only)
+    adoptions = read_adoptions(entry, store.root)
+    chosen = planned_only(store.in_order([*own, *varied]), planned, adoptions)
+    return _of_todays_axes(audit, tier, chosen, store)
+
+
+def chosen_by_report(
+    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None = None
+) -> Chosen:
+    """The planned records and alternatives of a group: the wanted one, else the best one.
+
+    Raises:
+        UsageError: if no group has the wanted id.
+        StoreError: on a file that is no record.
+        SpecError: if the audit declares other coordinates than the records have.
+    """
+    return _of_todays_axes(audit, tier, _of_store(entry, audit, tier, store, wanted), store)
+
+
+def chosen_of_quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
+    """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
+    if tier != "paper":
+        return Chosen()
+    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store, None), store)
+
+
+def chosen_of_shipped(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
+    """The records that came with a report, whatever their seeds.
+
+    Raises:
+        SpecError: if the audit declares other coordinates than the records have.
+    """
+    records = _in_order(entry, audit, tier, store)
+    keys = {(one.tier, one.key) for one in records}
+    today = todays_groups(entry.code)
+    adoptions = read_adoptions(entry, None)
+    chosen = choose(records, keys, today, store.planned_data, None, adoptions)
+    return _of_todays_axes(audit, tier, chosen, store)
+
+
+def _of_store(
+    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None
+) -> Chosen:
+    cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
+    keys = {(cell.tier, cell.key) for cell in cells}
+    records = _in_order(entry, audit, tier, store)
+    adoptions = read_adoptions(entry, store.root)
+    today = todays_groups(entry.code)
+    chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
+    return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
+
+
+def _in_order(entry: Entry, audit: Audit, tier: TierName, store: Store) -> list[Record]:
+    """The records of a tier and of its alternatives, as they were written."""
+    kept = stored_tier(audit, tier)
+    places = (kept, varied_tier(kept))
+    return store.in_order(one for it in places for one in store.records(entry.slug, it))
+
+
+def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:
+    """The chosen records without those whose coordinates the audit now declares otherwise.
+
+    Raises:
+        SpecError: if these are the tier's own, and no alternatives or smaller runs.
+    """
+    kept = read_axes(axes_file(store.root, audit.paper.slug))
+    declared = {name: audit.measurements_of(name) for name in audit.experiments}
+    changed: Counter[ChangedAxes] = Counter()
+    records = {}
+    for key, one in chosen.records.items():
+        found = list(changed_axes(one, declared.get(one.experiment, {}), kept))
+        changed.update(found)
+        if not found:
+            records[key] = one
+    own = stored_tier(audit, tier)
+    if refused := [one.line(count) for one, count in changed.items() if one.tier == own]:
+        raise SpecError("\n".join(refused))
+    return replace(chosen, records=records, changed=changed)
