@@ -1,8 +1,7 @@
-"""How long people wait for `list`, `report`, `check` and `judge` with fifty papers in the store.
+"""How long people wait for `list`, `report`, `check` and `judge` of the shipped papers.
 
-The papers are copies of the shipped ones under other names, in a folder of audits of their own; no
-two have a file in common. Every cell that the quick tier plans has a record, with made-up numbers
-of the declared shapes and about the size of real ones. Each command is a process of its own. Beside
+Every cell that the quick tier plans has a record, with made-up numbers of the declared shapes and
+about the size of real ones. Each command is a process of its own. Beside
 the wall-clock time stands the CPU time of the process, which other work on the machine changes
 less. The tool's modules are compiled beforehand, as an installation leaves them. Run with
 ``make bench-scaling``.
@@ -26,7 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from reproaudit.audit.catalog import PACKAGE, Catalog, Entry, shipped_audits
+from reproaudit.audit.catalog import PACKAGE, Catalog, Entry
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.cell import Cell
@@ -35,7 +34,6 @@ from reproaudit.records import CellStatus, Environment, Measurements, Record, Se
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.store import Store
 
-PAPERS = 50
 OBSERVATIONS = 120
 """Steps of a series: a record then has about 30 kB, as the shipped papers' have."""
 
@@ -55,23 +53,6 @@ class Wait:
     limit: float | None
     wall: float
     cpu: float
-
-
-def make_papers(folder: Path) -> list[Entry]:
-    """Copies the shipped papers until there are `PAPERS`, and returns them."""
-    folder.mkdir(parents=True)
-    shipped = [one.stem for one in sorted(shipped_audits().glob("*.yaml")) if "." not in one.stem]
-    for number in range(PAPERS):
-        name = shipped[number % len(shipped)]
-        slug = f"{name}_{number:02d}"
-        audit = (shipped_audits() / f"{name}.yaml").read_text(encoding="utf-8")
-        (folder / f"{slug}.yaml").write_text(audit.replace(name, slug), encoding="utf-8")
-        for file in sorted((PACKAGE / "papers" / name).rglob("*.py")):
-            place = folder / slug / file.relative_to(PACKAGE / "papers" / name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            code = file.read_text(encoding="utf-8").replace(f"reproaudit.papers.{name}", slug)
-            place.write_text(code, encoding="utf-8")
-    return [one for one in Catalog(folder).entries.values() if one.audit_file.parent == folder]
 
 
 def made_up(audit: Audit, cell: Cell) -> Measurements:
@@ -131,13 +112,14 @@ def _values(declared: Declaration, cell: Cell, random: np.random.Generator) -> A
 
 
 def waits(root: Path) -> Iterator[Wait]:
-    """Makes the papers below a folder, then times the commands one after the other."""
-    entries, store = make_papers(root / "audits"), Store(root / "runs")
+    """Makes the records below a folder, then times the commands one after the other."""
+    entries = list(Catalog().entries.values())
+    store = Store(root / "runs")
     with patch.object(os, "fsync"):  # these records need survive no power cut
         count = sum(make_records(entry, store) for entry in entries)
-    print(f"{PAPERS} papers, {count:,} records, {_megabytes(store.root):.0f} MB")
+    print(f"{len(entries)} papers, {count:,} records, {_megabytes(store.root):.0f} MB")
     slug = entries[0].slug
-    yield _timed(root, "report --all", 8.0, "report", "--all", "--out", "reports")
+    yield _timed(root, "report --all", 4.0, "report", "--all", "--out", "reports")
     yield _timed(root, "report SLUG", None, "report", slug)
     yield _timed(root, "list", None, "list")
     yield _timed(root, "check SLUG", 0.5, "check", slug)
@@ -151,11 +133,10 @@ def _megabytes(folder: Path) -> float:
 
 def _timed(root: Path, name: str, limit: float | None, *words: str) -> Wait:
     store = ["--store", "runs"] if words[0] in ("report", "list") else []
-    places = ["--audits", "audits", *store]
     environment = {**os.environ, "COLUMNS": "100"}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "reproaudit", *words, *places],
+        [sys.executable, "-m", "reproaudit", *words, *store],
         cwd=root,
         env=environment,
         stdout=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ the runner and not a paper. Run with ``make bench-scaling``.
   second; below 600 bytes a cell: the store's manifest, against which every record is read, holds a
   path and a digest for each, and nothing else may grow.
 
-After that come the waits of people with fifty papers in the store (`benchmarks.looking`).
+After that come the waits of people with the shipped papers in the store (`benchmarks.looking`).
 """
 
 from __future__ import annotations

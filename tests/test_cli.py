@@ -560,17 +560,6 @@ def test_what_is_saved_while_a_report_is_made_is_in_the_next(
     assert "not run" in next(one for one in at("list")[1].splitlines() if one.startswith("mini "))
 
 
-def test_many_papers_are_shared_among_the_cores(at: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is judged in a process of its own; the order and the answers are the same."""
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    alone = at("list", "--json")
-    monkeypatch.setattr(reporting, "MOST_IN_ONE_PROCESS", 0)
-    monkeypatch.setattr(reporting, "available_cores", lambda: 2)
-    assert at("list", "--json") == alone
-    (at.audits / "mini.yaml").write_text("paper: {}\n")
-    assert at("list")[0] == 2
-
-
 def test_the_help_names_every_command_and_format() -> None:
     """The tables are imported when they are used: help shows copies of their names."""
     assert ", ".join(FORMATS) == FORMATS_HELP

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -254,7 +253,6 @@ def _kind(text: str) -> str:
     return tag.rpartition(":")[2]
 
 
-@lru_cache(maxsize=4096)  # an audit repeats its few dozen words
 def read_plain(text: str) -> tuple[Scalar | None, str]:
     """Return the value of an unquoted scalar in YAML 1.1, and a doubt, empty if there is none.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,11 +27,10 @@ def list_papers(
     as_json: options.Json = False,
 ) -> int:
     """List the papers, what is documented of them, and their last answers."""
-    from reproaudit.commands.report import of_each_paper
     from reproaudit.report.listing import list_entry, list_lines
 
     entries = papers_named((), True, audits)
-    papers = list(of_each_paper(partial(list_entry, store), entries))
+    papers = [list_entry(entry, store) for entry in entries]
     present(papers, list_lines(papers, terminal().width), as_json)
     return 0
 

@@ -2,79 +2,23 @@
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
 import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.commands.output import present, say
-from reproaudit.errors import AuditError, TechnicalError, UsageError
+from reproaudit.errors import AuditError, UsageError
 from reproaudit.report.answers import scorecard_of_paper
 from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
 from reproaudit.report.outline import as_written_words
 from reproaudit.report.paragraph import closing
 from reproaudit.report.register import PAGE, write_register
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
-from reproaudit.running.cores import available_cores
 from reproaudit.running.store import Store
 from reproaudit.verdict import Scorecard
-
-MOST_IN_ONE_PROCESS = 8
-"""Of more papers, every core takes its share."""
-
-Found = TypeVar("Found")
-
-
-# --- papers, each in a process ------------------------------------------------------------------
-
-
-def of_each_paper(work: Callable[[Entry], Found], entries: Sequence[Entry]) -> Iterator[Found]:
-    """Yield what a function finds of each paper, in their order; of many, on every core.
-
-    Raises:
-        TechnicalError: if a process was ended from outside.
-    """
-    if len(entries) <= MOST_IN_ONE_PROCESS or available_cores() == 1:
-        yield from map(work, entries)
-        return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(available_cores(), context, _follow_the_command, (os.getcwd(),))
-    try:
-        yield from pool.map(work, entries)
-    except BrokenProcessPool as error:
-        raise TechnicalError(
-            "a process that judged a paper was ended from outside, perhaps for want of memory. "
-            "What it had written is whole; report fewer papers at once, by name."
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _follow_the_command(folder: str) -> None:
-    """Work where the command works, leave Ctrl-C to it, and end when it is killed."""
-    os.chdir(folder)
-    gc.set_threshold(1_000_000)  # records are many objects and no cycles: a seventh of the time
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_the_command, daemon=True).start()
-
-
-def _end_with_the_command() -> None:
-    command = multiprocessing.parent_process()
-    if command is not None:
-        command.join()
-        os._exit(1)
-
-
-# --- reports ------------------------------------------------------------------------------------
 
 
 def report_papers(
@@ -102,8 +46,8 @@ def report_papers(
         UsageError: if no paper has anything to report.
     """
     wanted = frozenset(FORMATS) if formats is None else formats
-    work = partial(_report_of, store, out, tier, wanted - {TERMINAL}, group)
-    found = list(of_each_paper(work, entries))
+    pages = wanted - {TERMINAL}
+    found = [_report_of(entry, store, out, tier, pages, group) for entry in entries]
     of_slugs = zip(entries, found, strict=True)
     errors = [(entry.slug, one) for entry, one in of_slugs if isinstance(one, AuditError)]
     if errors and len(entries) == 1 and not one_screen:
@@ -131,12 +75,12 @@ PaperReport = tuple[Scorecard, tuple[Path, ...]] | AuditError | None
 
 
 def _report_of(
+    entry: Entry,
     store: Path,
     out: Path,
     tier: TierName | None,
     pages: frozenset[str],
     group: str | None,
-    entry: Entry,
 ) -> PaperReport:
     """Judge a paper and write its pages; what is wrong with it is part of the answer."""
     try:

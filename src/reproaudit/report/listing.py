@@ -15,7 +15,7 @@ from reproaudit.running.store import Store
 from reproaudit.verdict import Outcome
 
 
-def list_entry(store: Path, entry: Entry) -> dict[str, Any]:
+def list_entry(entry: Entry, store: Path) -> dict[str, Any]:
     """Return the names of a paper, what is documented of it, and its last answers, as data.
 
     Raises:
