@@ -9,7 +9,6 @@ import pytest
 from reproaudit.audit.loading import load_audit, load_reviews, read_reviews
 from reproaudit.audit.model import version_of
 from reproaudit.cli import run_command
-from reproaudit.errors import SpecError
 
 TOY = Path(__file__).parent / "audits" / "toy.yaml"
 AUDIT = load_audit(TOY)
@@ -68,8 +67,6 @@ def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(
         )
         assert line.startswith(place)
         assert line.endswith("Did you mean 'solved'? [RA224]")
-    with pytest.raises(SpecError, match="'solvd', which is no arm"):
-        load_reviews(tmp_path / "toy.review.yaml", AUDIT)
     assert load_reviews(tmp_path / "toy.review.yaml").disputes[0].arm == "solvd"
 
 

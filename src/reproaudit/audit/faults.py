@@ -204,6 +204,8 @@ def _brief(text: str) -> str:
 
 MOST_SHOWN = 20
 """Entries of a list that a message shows at most."""
+MOST_QUOTED = 60
+"""Characters of a text that a message quotes at most."""
 
 
 def shown(value: SettingValue | Sequence[Scalar]) -> str:
@@ -216,6 +218,6 @@ def shown(value: SettingValue | Sequence[Scalar]) -> str:
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
-def quoted(text: str, limit: int = 60) -> str:
+def quoted(text: str) -> str:
     """Return text as a message quotes it: on one line, without control characters, cut off."""
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    return repr(text if len(text) <= MOST_QUOTED else text[: MOST_QUOTED - 1] + "…")

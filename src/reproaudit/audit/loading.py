@@ -75,24 +75,25 @@ def read_audit(
     return audit, faults
 
 
-def load_reviews(path: Path, audit: Audit | None = None, text: str | None = None) -> Reviews:
-    """Return what a review file says, held against its audit if there is one; else nothing.
-
-    Args:
-        path: the file.
-        audit: its audit.
-        text: what it holds, if it is not to be read.
+def load_reviews(path: Path, text: str | None = None) -> Reviews:
+    """Return what a review file says; nothing where there is no file.
 
     Raises:
         SpecError: if the file has errors; the text lists every fault.
     """
-    return _loaded(*read_reviews(path, audit, text))
+    return _loaded(*read_reviews(path, None, text))
 
 
 def read_reviews(
     path: Path, audit: Audit | None, text: str | None = None
 ) -> tuple[Reviews | None, list[Fault]]:
-    """Return what a review file says, and its faults; arguments as of `load_reviews`."""
+    """Return what a review file says, and its faults.
+
+    Args:
+        path: the file.
+        audit: the audit that it is held against, if there is one.
+        text: what it holds, if it is not to be read.
+    """
     if text is None and not path.exists():
         return Reviews(), []
 

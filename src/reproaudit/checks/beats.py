@@ -85,8 +85,7 @@ class Beats(Kind, Sourced):
         limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
         signed = np.min(lower) <= 0 or np.min(upper) < 0
         factors = () if signed else upper / lower
-        course = float(np.max(upper)), float(np.max(lower))
-        return (self._condition(factors, limit, self.lower, self.numbers[0], course),)
+        return (self._condition(factors, limit, self.lower, self.numbers[0]),)
 
 
 def _place(read: Quantity, names: Names) -> str:

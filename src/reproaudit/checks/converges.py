@@ -80,14 +80,12 @@ class Converges(Kind):
         steps, values = run.series(self.loss)
         grid = np.asarray(steps, dtype=np.float64)
         losses = list(values.T) if values.min() > 0 else []
-        course = (float(values[0].max()), float(values[-1].max()))
         return tuple(
             self._condition(
                 [_OF_COURSE[number](grid, loss) for loss in losses],
                 limit,
                 self.loss,
                 number,
-                course,
             )
             for number, limit in self._asked()
         )

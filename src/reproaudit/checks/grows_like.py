@@ -101,11 +101,9 @@ class GrowsLike(Kind, Sourced):
         steps, values = run.series(self.series)
         course = values[:, 0]
         limit = Limit(Side.ABOVE, 1.0, self.origin)
-        ends = (float(course[0]), float(course[-1]))
         number, fit = self.numbers
-        growth = self._condition(
-            (ends[1] - ends[0],), self.growth.limit(), self.series, number, ends
-        )
+        whole = float(course[-1] - course[0])
+        growth = self._condition([whole], self.growth.limit(), self.series, number)
         late = [s for s in steps if s > 0 and s >= steps[0] + self.since * (steps[-1] - steps[0])]
         if len(late) < FEWEST_LATE:
             raise MeasurementMissingError(

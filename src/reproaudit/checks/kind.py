@@ -108,7 +108,6 @@ class Condition:
         value: the run's number, of the worst coordinate; None where it does not exist, as the onset
             of a change that never comes.
         limit: the bound.
-        course: of a quantity observed over training, its number at the start and at the end.
         check: the place of its check among those that were put to the run.
     """
 
@@ -116,7 +115,6 @@ class Condition:
     noun: str
     value: float | None
     limit: Limit
-    course: tuple[float, float] | None = None
     check: int = 0
 
     @property
@@ -290,17 +288,12 @@ class Kind(StrictModel):
         return tuple(_quantities(self))
 
     def _condition(
-        self,
-        values: Iterable[float],
-        limit: Limit,
-        quantity: Quantity,
-        number: Number,
-        course: tuple[float, float] | None = None,
+        self, values: Iterable[float], limit: Limit, quantity: Quantity, number: Number
     ) -> Condition:
         """The condition on the worst of some numbers; without a number if one of them is none."""
         numbers = [float(one) for one in values]
         worst = limit.worst(numbers) if numbers and all(map(math.isfinite, numbers)) else None
-        return Condition(number, quantity.measurement, worst, limit, course)
+        return Condition(number, quantity.measurement, worst, limit)
 
     @property
     def name(self) -> str:

@@ -64,6 +64,9 @@ SEED_NAMES = (
 )
 _SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 
+MOST_LISTED = 8
+"""Of several names those that a sentence says."""
+
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
 Stated = tuple[tuple[str, Any], ...]
@@ -82,10 +85,10 @@ def role_words(batch: Batch) -> str:
     return f"'{batch.experiment}'" + (f" with {settings}" if settings else "")
 
 
-def some(names: Sequence[str], most: int = 8) -> str:
+def some(names: Sequence[str]) -> str:
     """Return the first of several names, and how many more there are."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - MOST_LISTED
+    return ", ".join(names[:MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def stated_length(
