@@ -22,6 +22,7 @@ from reproaudit.cli.showing import EXPORTS_HELP
 from reproaudit.commands import report as reporting
 from reproaudit.commands.run import parse_setting
 from reproaudit.errors import UsageError
+from reproaudit.report import answers
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
 
@@ -407,6 +408,37 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
         assert (code, len(errors.strip().splitlines())) == (2, 1)
         assert says in errors
         assert "scorecard.json" in errors
+
+
+def test_own_records_and_reports_stand_before_what_came_with_the_installation(
+    done: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "installed" / "paper" / "mini" / "scorecard.json"
+    monkeypatch.setattr(answers, "shipped_reports", lambda: tmp_path / "installed")
+    own = done.store
+    card = json.loads(done("report", "mini", "--json")[1])
+    installed.parent.mkdir(parents=True)
+    installed.write_text(json.dumps({**card, "tier": "paper"}))
+    done.out = tmp_path / "new" / "reports"
+    done.store = tmp_path / "new" / "runs"
+    assert done("report", "mini")[0] == 2, "the paper is not shipped"
+    monkeypatch.setattr(answers, "is_shipped", lambda _audit_file: True)
+    for earlier in (0, 1):  # the second time it is a newer installation
+        installed.write_text(json.dumps({**card, "tier": "paper", "earlier_results": earlier}))
+        code, out, _ = done("report", "mini")
+        says = "this is the scorecard that came with the installation, as it was written"
+        assert (code, says in " ".join(out.split())) == (0, True)
+        assert "quick" not in out
+        copy = json.loads((done.out / "paper" / "mini" / "scorecard.json").read_text())
+        assert (copy["earlier_results"], copy["shipped"]) == (earlier, True)
+        assert listed(done)["shipped"]
+        assert "paper: ✓ 2 ✗ 1 – 1 (shipped)" in done("list")[1]
+    assert done("report", "mini", "--tier", "quick")[0] == 2
+    done.store = own
+    assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick"
+    assert not listed(done)["shipped"]
+    done.store = tmp_path / "new" / "runs"
+    assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick", "its own report"
 
 
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {
