@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from miniatures import ENVIRONMENT, aligns, audit_data, claim, setting, write_paper
+from miniatures import (
+    ENVIRONMENT,
+    aligns,
+    audit_data,
+    claim,
+    run_program,
+    setting,
+    write_paper,
+)
 from reproaudit import __version__, cli
 from reproaudit import api as ra
 from reproaudit.audit.schema import schema_text
@@ -269,10 +278,26 @@ def test_all_papers_are_shown_on_one_screen_and_counted(done: Place) -> None:
     assert "55–100 %" in detailed
 
 
-def test_progress_tells_the_part_of_each_cell(at: Place) -> None:
-    _, _, errors = at("run", "mini", "--tier", "smoke")
-    for part in ("own", "null stays", "constructed built"):
-        assert f" {part}: mini " in errors, part
+def test_progress_in_a_file_is_a_plain_line_now_and_then(tmp_path: Path) -> None:
+    audits = write_paper(tmp_path, settings={"pause": setting(0.2)})
+    where = ["--audits", str(audits), "--store", str(tmp_path / "runs"), "--jobs", "1"]
+    code, _, errors = run_program(["run", "mini", "--tier", "smoke", *where])
+    assert code == 0
+    assert not {"\x1b", "\r"} & set(errors)
+    first, *told, last = [line for line in errors.splitlines() if "will run" not in line]
+    assert first == "7 cells, 0 have records already"
+    assert last == "7/7 cells have records now"
+    form = re.compile(
+        r"(importing|measuring|compiling): (\d)/7 cells(, (about|at least) \d+ s left)?; "
+    )
+    matches = [form.match(line) for line in told if not line.startswith("judging")]
+    assert all(matches), told
+    assert 5 <= len(told) <= 25
+    finished = [int(one[2]) for one in matches if one]
+    assert finished == sorted(finished)
+    assert [bool(one[3]) for one in matches if one] == [count > 0 for count in finished]
+    for part in ("own: descent, seed 0: ", "null stays: descent, ", "constructed built: "):
+        assert any(f"; {part}" in line for line in told), part
 
 
 def test_fail_on(done: Place) -> None:
