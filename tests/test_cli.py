@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from miniatures import ENVIRONMENT, aligns, audit_data, claim, setting, write_paper
+from miniatures import (
+    ENVIRONMENT,
+    aligns,
+    audit_data,
+    claim,
+    run_program,
+    setting,
+    write_paper,
+)
 from reproaudit import __version__, cli
 from reproaudit import api as ra
 from reproaudit.audit.schema import schema_text
@@ -22,6 +31,7 @@ from reproaudit.cli.showing import EXPORTS_HELP
 from reproaudit.commands import report as reporting
 from reproaudit.commands.run import parse_setting
 from reproaudit.errors import UsageError
+from reproaudit.report import answers
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
 
@@ -268,10 +278,26 @@ def test_all_papers_are_shown_on_one_screen_and_counted(done: Place) -> None:
     assert "55–100 %" in detailed
 
 
-def test_progress_tells_the_part_of_each_cell(at: Place) -> None:
-    _, _, errors = at("run", "mini", "--tier", "smoke")
-    for part in ("own", "null stays", "constructed built"):
-        assert f" {part}: mini " in errors, part
+def test_progress_in_a_file_is_a_plain_line_now_and_then(tmp_path: Path) -> None:
+    audits = write_paper(tmp_path, settings={"pause": setting(0.2)})
+    where = ["--audits", str(audits), "--store", str(tmp_path / "runs"), "--jobs", "1"]
+    code, _, errors = run_program(["run", "mini", "--tier", "smoke", *where])
+    assert code == 0
+    assert not {"\x1b", "\r"} & set(errors)
+    first, *told, last = [line for line in errors.splitlines() if "will run" not in line]
+    assert first == "7 cells, 0 have records already"
+    assert last == "7/7 cells have records now"
+    form = re.compile(
+        r"(importing|measuring|compiling): (\d)/7 cells(, (about|at least) \d+ s left)?; "
+    )
+    matches = [form.match(line) for line in told if not line.startswith("judging")]
+    assert all(matches), told
+    assert 5 <= len(told) <= 25
+    finished = [int(one[2]) for one in matches if one]
+    assert finished == sorted(finished)
+    assert [bool(one[3]) for one in matches if one] == [count > 0 for count in finished]
+    for part in ("own: descent, seed 0: ", "null stays: descent, ", "constructed built: "):
+        assert any(f"; {part}" in line for line in told), part
 
 
 def test_fail_on(done: Place) -> None:
@@ -407,6 +433,37 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
         assert (code, len(errors.strip().splitlines())) == (2, 1)
         assert says in errors
         assert "scorecard.json" in errors
+
+
+def test_own_records_and_reports_stand_before_what_came_with_the_installation(
+    done: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "installed" / "paper" / "mini" / "scorecard.json"
+    monkeypatch.setattr(answers, "shipped_reports", lambda: tmp_path / "installed")
+    own = done.store
+    card = json.loads(done("report", "mini", "--json")[1])
+    installed.parent.mkdir(parents=True)
+    installed.write_text(json.dumps({**card, "tier": "paper"}))
+    done.out = tmp_path / "new" / "reports"
+    done.store = tmp_path / "new" / "runs"
+    assert done("report", "mini")[0] == 2, "the paper is not shipped"
+    monkeypatch.setattr(answers, "is_shipped", lambda _audit_file: True)
+    for earlier in (0, 1):  # the second time it is a newer installation
+        installed.write_text(json.dumps({**card, "tier": "paper", "earlier_results": earlier}))
+        code, out, _ = done("report", "mini")
+        says = "this is the scorecard that came with the installation, as it was written"
+        assert (code, says in " ".join(out.split())) == (0, True)
+        assert "quick" not in out
+        copy = json.loads((done.out / "paper" / "mini" / "scorecard.json").read_text())
+        assert (copy["earlier_results"], copy["shipped"]) == (earlier, True)
+        assert listed(done)["shipped"]
+        assert "paper: ✓ 2 ✗ 1 – 1 (shipped)" in done("list")[1]
+    assert done("report", "mini", "--tier", "quick")[0] == 2
+    done.store = own
+    assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick"
+    assert not listed(done)["shipped"]
+    done.store = tmp_path / "new" / "runs"
+    assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick", "its own report"
 
 
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {

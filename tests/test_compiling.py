@@ -13,6 +13,7 @@ import pytest
 from reproaudit.audit.catalog import Module
 from reproaudit.running import worker
 from reproaudit.running.code import closure_of
+from reproaudit.running.compiler import reported_compilation
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
 MAIN = """
@@ -49,6 +50,18 @@ def written(folder: Path, added: int) -> Path:
     (package / "main.py").write_text(MAIN)
     (package / "other.py").write_text(OTHER.format(added))
     return folder
+
+
+def test_compilation_is_reported_once_for_all_that_a_function_calls() -> None:
+    inner = numba.njit(lambda x: x + 1)
+    outer = numba.njit(lambda x: inner(x) + 1)
+    told: list[bool] = []
+    with reported_compilation(told.append):
+        assert outer(1) == outer(2) - 1 == 3
+        assert told == [True, False]
+        outer(1.0)
+    outer(1j)
+    assert told == [True, False, True, False]
 
 
 def test_a_change_in_another_file_is_compiled_anew(tmp_path: Path) -> None:

@@ -21,10 +21,12 @@ from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus
 from reproaudit.running import run as run_module
 from reproaudit.running.events import (
+    CellActivity,
     CellFinished,
     CellNote,
     CellStarted,
     Event,
+    PhaseStarted,
     PlanReady,
     Progress,
     Summary,
@@ -42,7 +44,15 @@ def run(store: Store, *cells: Cell, **options: Any) -> tuple[Summary, list[Event
 
 
 def kinds(events: list[Event]) -> Counter[str]:
-    return Counter(type(one).__name__ for one in events if not isinstance(one, Progress))
+    """The events on whole cells, counted."""
+    of_cells = (CellStarted, CellNote, CellFinished)
+    return Counter(type(one).__name__ for one in events if isinstance(one, of_cells))
+
+
+def plan_in(events: list[Event]) -> list[tuple[int, int, bool]]:
+    """Of each planned cell its seed, its steps and whether it has a record."""
+    (found,) = [one for one in events if isinstance(one, PlanReady)]
+    return [(one.cell.seed, one.steps, one.seconds is not None) for one in found.cells]
 
 
 @pytest.fixture
@@ -53,12 +63,13 @@ def store(tmp_path: Path) -> Store:
 def test_missing_cells_run_and_finished_ones_do_not(store: Store) -> None:
     summary, events = run(store, cell(seed=0), cell(seed=1), cell(seed=0), declared=NAMES)
     assert summary == Summary(completed=2)
-    assert events[0] == PlanReady(total=2, done=0, steps=80)
-    assert kinds(events) == {"PlanReady": 1, "CellStarted": 2, "CellFinished": 2}
+    assert events[0] == PhaseStarted("planning", "toy2020")
+    assert plan_in(events) == [(0, 40, False), (1, 40, False)]
+    assert kinds(events) == {"CellStarted": 2, "CellFinished": 2}
     assert Progress(cell(seed=1), "descent", 40, 40) in events
     summary, events = run(store, cell(seed=0), cell(seed=1), cell(seed=2))
     assert summary == Summary(present=2, completed=1)
-    assert events[0] == PlanReady(total=3, done=2, steps=40)
+    assert plan_in(events) == [(0, 40, True), (1, 40, True), (2, 40, False)]
     assert sorted(records(store)) == [("descent", seed) for seed in range(3)]
 
 
@@ -88,6 +99,19 @@ def test_first_and_later_cells_of_a_worker_have_the_threads_that_their_records_s
     assert run(store, *wanted)[0] == Summary(completed=2)
     for record in records(store).values():
         assert record.measurements.scalars["threads"] == record.environment.threads == 1
+
+
+def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: Store) -> None:
+    _, events = run(store, *(cell("parallel_sums", seed, steps=1) for seed in range(2)))
+    assert PhaseStarted("checking data", "toy2020") not in events
+    of = {seed: [] for seed in range(2)}
+    for one in events:
+        if isinstance(one, CellActivity):
+            of[one.cell.seed].append(one.activity)
+    assert of[0][:3] == ["measuring", "compiling", "measuring"]
+    assert of[1] == ["measuring"]
+    _, events = run(store, cell("proxied"))
+    assert PhaseStarted("checking data", "toy2020") in events
 
 
 def test_a_record_keeps_the_coordinates_that_were_declared(store: Store) -> None:
@@ -163,6 +187,8 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     summary, events = run(store, cell("fails_once"), cell("broken"))
     assert summary == Summary(completed=1, failed=1)
     assert kinds(events)["CellStarted"] == 4
+    waiting = [one for one in events if isinstance(one, CellActivity) and one.activity == "waiting"]
+    assert [one.cell.experiment for one in waiting] == ["fails_once", "broken"]
     again = {one.cell.experiment: one.text for one in events if isinstance(one, CellNote)}
     assert again.keys() == {"fails_once", "broken"}
     assert again["fails_once"].startswith("run again: RuntimeError: once")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import version
@@ -13,6 +15,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
+
+from reproaudit.audit.catalog import audits_in
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -59,16 +63,56 @@ def test_every_dependency_is_pinned_within_its_range_and_installed_so() -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_audits_papers_and_templates(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=300)
+def test_a_wheel_of_the_source_distribution_shows_papers_and_answers_anywhere(
+    tmp_path: Path,
+) -> None:
+    def call(*command: str | Path, cwd: Path = tmp_path) -> str:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        done = subprocess.run(
+            [*map(str, command)],
+            cwd=cwd,
+            env={**environment, "COLUMNS": "80", "PYTHONUTF8": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    build = [sys.executable, "-m", "hatchling", "build", "-d", tmp_path]
+    call(*build, "-t", "sdist", cwd=ROOT)
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
+        archive.extractall(tmp_path / "sources", filter="data")
+    (source,) = (tmp_path / "sources").iterdir()
+    call(*build, "-t", "wheel", cwd=source)
     (wheel,) = tmp_path.glob("*.whl")
-    packed = zipfile.ZipFile(wheel)
-    names = set(packed.namelist())
-    (entries,) = (one for one in names if one.endswith("entry_points.txt"))
-    assert b"reproaudit = reproaudit.__main__:start" in packed.read(entries)
-    audits = [f"reproaudit/audits/{one.name}" for one in (ROOT / "audits").glob("*.yaml")]
+    names = set(zipfile.ZipFile(wheel).namelist())
     sources = ROOT / "src"
-    wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".j2")]
-    assert {*audits, *(f.relative_to(sources).as_posix() for f in wanted)} <= names
+    wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".html")]
+    assert {f.relative_to(sources).as_posix() for f in wanted} <= names
+    shipped = {one for one in names if one.startswith("reproaudit/reports/")}
+    slugs = [one.stem for one in audits_in(ROOT / "audits")]
+    assert shipped == {f"reproaudit/reports/paper/{one}/scorecard.json" for one in slugs}
+
+    call(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
+    python = tmp_path / "venv" / "bin" / "python"
+    installed = Path(
+        call(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    )
+    install = [sys.executable, "-m", "pip", "--python", python, "install"]
+    call(*install, "--no-deps", "--no-index", "--quiet", wheel)
+    borrowed = [path for path in sys.path if path.endswith("site-packages")]
+    (installed / "borrowed.pth").write_text("\n".join(borrowed))
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    program = tmp_path / "venv" / "bin" / "reproaudit"
+    where = call(python, "-c", "import reproaudit; print(reproaudit.__file__)", cwd=folder)
+    assert Path(where.strip()).is_relative_to(installed)
+    lines = call(program, "list", cwd=folder).splitlines()
+    assert [line.split()[0] for line in lines] == slugs
+    assert all(" paper: ✓ " in line and "(shipped" in line for line in lines)
+    assert not list(folder.iterdir())
+    told = " ".join(call(program, "report", "yang2025", cwd=folder).split())
+    assert "this is the scorecard that came with the installation, as it was written" in told
+    assert (folder / "reports" / "paper" / "yang2025" / "scorecard.html").is_file()

@@ -250,6 +250,7 @@ def open_scorecard(
         tier: smoke, quick or paper; by default the highest that has records.
         store: the folder of records.
         reports: the report folder, read for want of records; ``reports`` beside the store if None.
+            For want of both a scorecard is shown that came with the installation.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
 
     Raises:

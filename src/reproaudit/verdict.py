@@ -468,6 +468,8 @@ class Scorecard(StrictModel):
     """The audit, with the claims that were judged."""
     reviews: Reviews
     """What reviewers and authors say of it."""
+    shipped: bool = False
+    """Whether it came with the installation."""
     changed_since: tuple[str, ...] | None = Field(default=None, exclude=True)
     """Of one that is shown as its file has it, for want of records: the fields of the audit that
     have changed since. It is no part of the file."""

@@ -33,8 +33,22 @@ VARIABLE = "REPROAUDIT_AUDITS"
 
 def shipped_audits() -> Path:
     """Return the folder of the shipped audits: in the package, or in a checkout."""
-    installed = PACKAGE / "audits"
-    return installed if installed.is_dir() else PACKAGE.parent.parent / "audits"
+    return _shipped("audits")
+
+
+def shipped_reports() -> Path:
+    """Return the folder of the shipped reports: in the package, or in a checkout."""
+    return _shipped("reports")
+
+
+def _shipped(name: str) -> Path:
+    installed = PACKAGE / name
+    return installed if installed.is_dir() else PACKAGE.parent.parent / name
+
+
+def is_shipped(audit_file: Path) -> bool:
+    """Tell whether an audit is one of the shipped ones."""
+    return audit_file.parent.resolve() == shipped_audits().resolve()
 
 
 def is_installed(audit_file: Path) -> bool:
@@ -193,7 +207,7 @@ def entry_of(audit_file: Path) -> Entry:
     """
     slug = audit_file.stem
     folder = audit_file.parent
-    shipped = folder.resolve() == shipped_audits().resolve()
+    shipped = is_shipped(audit_file)
     run_file = audit_file.with_suffix(RUN_FILE)
     if not shipped and run_file.is_file():
         return Entry(slug, audit_file, Module(slug, run_file, importable=False))

@@ -54,8 +54,9 @@ def report(
 
     Of the highest tier, unless --tier says otherwise: the records that today's code and versions
     made, else those of the group with most of the tier's cells. A tier without records is rendered
-    from the scorecard.json in the report folder, if there is one. With --all, each claim is printed
-    on one line; of papers that are named, every detail.
+    from the scorecard.json in the report folder, if there is one; for want of both, from the one
+    that came with the installation. With --all, each claim is printed on one line; of papers that
+    are named, every detail.
     """
     from reproaudit.commands.report import report_papers
 

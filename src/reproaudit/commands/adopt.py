@@ -31,6 +31,7 @@ from reproaudit.running.adoptions import (
 )
 from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.cores import processor
+from reproaudit.running.events import PhaseStarted
 from reproaudit.running.files import listing, sha256
 from reproaudit.running.journal import add_line
 from reproaudit.running.shipped import FILE_NAME, unpack_records
@@ -144,7 +145,7 @@ def prepare(
     adoptions = read_adoptions(entry, store.root)
     records = [
         one
-        for one in _finished(_every_record(entry, store, reports))
+        for one in _finished(_every_record(entry, audit, how, reports))
         if adoptions.counting_as(one) == code.digest
     ]
     drawn = list(_drawn(records, [], code.digest, code.digest))
@@ -177,7 +178,7 @@ def adopt_code(
     store = how.store
     code = closure_of(entry.module)
     adoptions = read_adoptions(entry, store.root)
-    every = list(_every_record(entry, store, reports))
+    every = _every_record(entry, audit, how, reports)
     records = list(_finished(every))
     if not records:
         raise UsageError(
@@ -210,9 +211,14 @@ def adopt_code(
     return found
 
 
-def _every_record(entry: Entry, store: Store, reports: Path) -> Iterator[Record]:
+def _every_record(entry: Entry, audit: Audit, how: How, reports: Path) -> list[Record]:
     """The records of a store, and those that came with reports."""
-    yield from store.records_of(entry.slug)
+    with how.watched([(entry, audit)]) as on_event:
+        on_event(PhaseStarted("reading records", entry.slug))
+        return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
+
+
+def _shipped_records(entry: Entry, reports: Path) -> Iterator[Record]:
     for folder in listing(reports):
         file = folder / entry.slug / FILE_NAME
         if file.is_file():
@@ -284,7 +290,9 @@ def _measured(
     """What today's code measures in the drawn cells, and measured earlier."""
     until = math.inf if budget is None else time.monotonic() + budget
     cells = [one.cell for one in drawn]
-    summary = how.run(cells, [(entry, audit)], "paper", lambda _cell: time.monotonic() < until)
+    papers = [(entry, audit)]
+    with how.watched(papers, until) as on_event:
+        summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
     planned = frozenset(summary.planned.get(entry.slug, {}).values())
     return {
         compared_pair_of(record): record

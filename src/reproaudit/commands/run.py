@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from reproaudit.report.answers import scorecard_of_store
 from reproaudit.running.adoptions import read_adoptions
 from reproaudit.running.cores import available_cores
 from reproaudit.running.devices import pick_device
-from reproaudit.running.events import MayStart, Summary
+from reproaudit.running.events import MayStart, OnEvent, PhaseStarted, Summary
 from reproaudit.running.executors import Executor, Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -82,15 +83,19 @@ class How:
             )
         return DaskCluster(self.dask, self.chosen_device())
 
+    def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[OnEvent]:
+        """Show the progress of what is done for some papers; gives what takes the events."""
+        return live_progress([audit for _, audit in papers], self.verbose, until)
+
     def run(
         self,
         cells: Sequence[Cell],
         papers: Papers,
-        tier: TierName,
+        on_event: OnEvent,
         may_start: MayStart = lambda _cell: True,
         left_out: Iterable[Cell] = (),
     ) -> Summary:
-        """Run the cells of papers that have no record, with live progress, as `run_cells` does.
+        """Run the cells of papers that have no record, as `run_cells` does.
 
         Raises:
             UsageError: if a device or a cluster cannot be used as asked.
@@ -103,26 +108,22 @@ class How:
             audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
             for _, audit in papers
         }
-        audits = [audit for _, audit in papers]
-        with live_progress(audits, tier, self.verbose) as on_event:
-            return run_cells(
-                cells,
-                self.locate,
-                self.store,
-                device=device,
-                form=self.form,
-                jobs=cores if self.jobs is None else self.jobs,
-                limits=Limits(self.seconds, None if self.memory is None else int(self.memory)),
-                fresh=self.fresh,
-                on_event=on_event,
-                declared=declared,
-                executor=self.executor(),
-                may_start=may_start,
-                left_out=left_out,
-                adoptions={
-                    entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers
-                },
-            )
+        return run_cells(
+            cells,
+            self.locate,
+            self.store,
+            device=device,
+            form=self.form,
+            jobs=cores if self.jobs is None else self.jobs,
+            limits=Limits(self.seconds, None if self.memory is None else int(self.memory)),
+            fresh=self.fresh,
+            on_event=on_event,
+            declared=declared,
+            executor=self.executor(),
+            may_start=may_start,
+            left_out=left_out,
+            adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},
+        )
 
 
 def run_and_judge(
@@ -153,16 +154,18 @@ def run_and_judge(
             results.begin(entry, audit, how.store.root)
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
     left_out = [cell for _, audit in papers for cell in _left_out(audit, tier, how.store)]
-    summary = how.run(cells, papers, tier, left_out=left_out)
     cards = []
-    for entry, audit in papers:
-        planned = summary.planned[entry.slug]
-        card = scorecard_of_store(entry, audit, tier, how.store, planned=planned)
-        cards.append(card)
-        if tier == "paper" and not claims:
-            kept = stored_tier(audit, tier)
-            records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
-            results.append(entry, audit, how.store.root, records, card.claims)
+    with how.watched(papers) as on_event:
+        summary = how.run(cells, papers, on_event, left_out=left_out)
+        for entry, audit in papers:
+            on_event(PhaseStarted("judging", entry.slug))
+            planned = summary.planned[entry.slug]
+            card = scorecard_of_store(entry, audit, tier, how.store, planned=planned)
+            cards.append(card)
+            if tier == "paper" and not claims:
+                kept = stored_tier(audit, tier)
+                records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
+                results.append(entry, audit, how.store.root, records, card.claims)
     return cards, summary.failed
 
 
@@ -193,8 +196,10 @@ def run_multiverse(
     until = math.inf if budget is None else time.monotonic() + budget
     left_out = _left_out(audit, tier, how.store)
     papers = [(entry, audit)]
-    summary = how.run(cells, papers, tier, lambda _cell: time.monotonic() < until, left_out)
-    return scorecard_of_store(entry, audit, tier, how.store), summary.failed
+    with how.watched(papers, until) as on_event:
+        summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until, left_out)
+        on_event(PhaseStarted("judging", entry.slug))
+        return scorecard_of_store(entry, audit, tier, how.store), summary.failed
 
 
 def went_wrong(card: Scorecard) -> bool:
@@ -236,7 +241,8 @@ def run_custom(
     cells = [
         cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)
     ]
-    summary = how.run(cells, papers, tier)
+    with how.watched(papers) as on_event:
+        summary = how.run(cells, papers, on_event)
     records = []
     for paper, planned in summary.planned.items():
         names = list(planned.values())

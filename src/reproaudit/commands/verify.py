@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
-from reproaudit.cell import Cell
+from reproaudit.cell import Cell, RunForm
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.folders import scratch_folder
-from reproaudit.records import CellStatus, differing
+from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.adoptions import compared_pair_of, measured_by, read_adoptions
+from reproaudit.running.events import PhaseStarted
 from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault
 from reproaudit.running.store import Store
@@ -30,44 +33,70 @@ def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
     return sorted(slugs or present)
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    """A record that is measured again, and what its cell is run as."""
+
+    record: Record
+    cell: Cell
+    fingerprint: str
+
+
 def measure_again(
     catalog: Catalog, papers: Collection[str], store: Store, count: int
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measure a sample of the records that today's code made again, and compare every bit.
 
     The root of the store's manifest chooses so many. Yields the file of each record, and what is
-    wrong with it, if anything.
+    wrong with it, if anything. The progress is shown.
     """
-    from reproaudit.running.run import fingerprints_of, plan_jobs, run_cells
+    from reproaudit.commands.progress import live_progress
+    from reproaudit.running.run import run_cells
+
+    with scratch_folder() as folder, live_progress() as on_event:
+        again = Store(folder)
+        on_event(PhaseStarted("reading records"))
+        chosen = list(islice(_sample(catalog, papers, store, again), count))
+        ways: dict[tuple[str, RunForm], list[Cell]] = {_way_of(one.record): [] for one in chosen}
+        for one in chosen:
+            ways[_way_of(one.record)].append(one.cell)
+        for (device, form), cells in ways.items():
+            run_cells(cells, catalog.locate, again, device=device, form=form, on_event=on_event)
+        for one in chosen:
+            path = store.path(one.cell, one.record.fingerprint)
+            measured = again.find(one.cell, one.fingerprint)
+            what = "measured again, its cell fails"
+            if measured is not None:
+                differences = "; ".join(differing(one.record, measured))
+                what = differences and f"measured again, it gives other numbers: {differences}"
+            yield path, StoreFault(path, what) if what else None
+
+
+def _way_of(record: Record) -> tuple[str, RunForm]:
+    """The device and the form that a record was made with."""
+    return record.environment.device.split(" ")[0], record.environment.form
+
+
+def _sample(
+    catalog: Catalog, papers: Collection[str], store: Store, again: Store
+) -> Iterator[_Chosen]:
+    """The records that today's code made, in the order in which they are drawn."""
+    from reproaudit.running.run import fingerprints_of, plan_jobs
 
     records = [one for paper in papers for one in store.records_of(paper)]
     random.Random(store.manifest.root()).shuffle(records)
-    with scratch_folder() as folder:
-        for record in records:
-            if count == 0:
-                return
-            if record.status is CellStatus.FAILED or record.paper not in catalog.entries:
-                continue
-            cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
-            device = record.environment.device.split(" ")[0]
-            form = record.environment.form
-            again = Store(folder)
-            try:
-                known = {record.paper: read_adoptions(catalog[record.paper], store.root)}
-                (job,) = plan_jobs([cell], catalog.locate, again, device, form, adoptions=known)
-            except SpecError:
-                continue  # of an experiment that today's code does not have
-            if record.fingerprint not in fingerprints_of(job):
-                continue  # made by other code or versions
-            count -= 1
-            run_cells([cell], catalog.locate, again, device=device, form=form)
-            path = store.path(cell, record.fingerprint)
-            measured = again.find(cell, job.fingerprint)
-            what = "measured again, its cell fails"
-            if measured is not None:
-                differences = "; ".join(differing(record, measured))
-                what = differences and f"measured again, it gives other numbers: {differences}"
-            yield path, StoreFault(path, what) if what else None
+    for record in records:
+        if record.status is CellStatus.FAILED or record.paper not in catalog.entries:
+            continue
+        cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
+        device, form = _way_of(record)
+        known = {record.paper: read_adoptions(catalog[record.paper], store.root)}
+        try:
+            (job,) = plan_jobs([cell], catalog.locate, again, device, form, adoptions=known)
+        except SpecError:
+            continue  # of an experiment that today's code does not have
+        if record.fingerprint in fingerprints_of(job):  # else made by other code or versions
+            yield _Chosen(record, cell, job.fingerprint)
 
 
 def faults_of_adoptions(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from reproaudit.audit.catalog import Entry
+from reproaudit.audit.catalog import Entry, is_shipped, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
@@ -162,7 +162,9 @@ def scorecard_of_paper(
     *,
     judge_shipped: bool = True,
 ) -> Scorecard | None:
-    """Return a paper's scorecard: from its records, else the shipped ones, else as it was written.
+    """Return a paper's scorecard: from its records, else those of a report, else as it was written.
+
+    For want of these it is the one that came with the installation.
 
     Args:
         entry: the paper.
@@ -189,9 +191,25 @@ def scorecard_of_paper(
             if judge_shipped and (folder / FILE_NAME).is_file():
                 return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
         for folder in folders:
-            if (folder / "scorecard.json").is_file():
-                return _as_written(read_scorecard(folder / "scorecard.json"), audit)
-    return None
+            card = _card_in(folder)
+            if card is not None and not card.shipped:  # else a newer one may be installed
+                return _as_written(card, audit)
+    return _shipped(entry, audit, tier)
+
+
+def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | None:
+    """The scorecard that came with the installation; of the paper tier there is one."""
+    kept = stored_tier(audit, "paper")
+    if tier not in (None, "paper") or not is_shipped(entry.audit_file):
+        return None
+    card = _card_in(shipped_reports() / kept / entry.slug)
+    return card and _as_written(card.model_copy(update={"shipped": True}), audit)
+
+
+def _card_in(folder: Path) -> Scorecard | None:
+    """The scorecard in a folder of reports, if there is one."""
+    file = folder / "scorecard.json"
+    return read_scorecard(file) if file.is_file() else None
 
 
 def _as_written(card: Scorecard, audit: Audit) -> Scorecard:

@@ -35,6 +35,7 @@ def list_entry(entry: Entry, store: Path) -> dict[str, Any]:
         "tier": None if card is None else card.tier,
         "outcomes": None if card is None else dict(Counter(one.outcome for one in card.claims)),
         "outdated": bool(card and card.changed_since),
+        "shipped": bool(card and card.shipped),
     }
 
 
@@ -54,5 +55,6 @@ def _counts(one: dict[str, Any]) -> str:
     if counts is None:
         return "not run"
     marks = [f"{OUTCOMES[found].mark} {counts[found]}" for found in Outcome if counts.get(found)]
-    since = " (the audit has changed since)" if one["outdated"] else ""
-    return f"{one['tier']}: {' '.join(marks) or 'no claims'}{since}"
+    asides = ["shipped"] * one["shipped"] + ["the audit has changed since"] * one["outdated"]
+    aside = f" ({', '.join(asides)})" if asides else ""
+    return f"{one['tier']}: {' '.join(marks) or 'no claims'}{aside}"

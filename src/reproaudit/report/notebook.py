@@ -52,7 +52,8 @@ class PaperScorecard(Scorecard):
     def of(cls, card: Scorecard) -> PaperScorecard:
         """Return the same scorecard in this form."""
         return cls.model_construct(
-            **{name: getattr(card, name) for name in type(card).model_fields}
+            card.model_fields_set,
+            **{name: getattr(card, name) for name in type(card).model_fields},
         )
 
     @property

@@ -189,8 +189,9 @@ def as_written_words(card: Scorecard) -> str:
     last = f" up to {found.last.date()}" if found.last is not None else ""
     changed = listed([one.replace("_", " ") for one in card.changed_since])
     since = f"The audit has changed since: {changed}." if changed else "The audit is the same."
+    which = "that came with the installation, as it" if card.shipped else "as it"
     return (
-        "For want of records nothing was judged now: this is the scorecard as it was written "
+        f"For want of records nothing was judged now: this is the scorecard {which} was written "
         f"(format {card.schema_version}), of {counted(found.count, 'record')}{last}. {since}"
     )
 

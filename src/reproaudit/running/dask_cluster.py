@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from reproaudit.errors import TechnicalError, UsageError
-from reproaudit.running.events import Event, OnEvent, Progress
+from reproaudit.running.events import CellActivity, Event, OnEvent, Progress
 from reproaudit.running.executors import STOP_SECONDS
 from reproaudit.running.worker import Job, JobOutcome, compute, lost
 
@@ -59,6 +59,8 @@ def _compute_there(job: Job, topic: str) -> JobOutcome | None:
             raise _CancelledError
         if isinstance(event, Progress):
             worker.log_event(topic, (job.number, event.phase, event.done, event.total))
+        elif isinstance(event, CellActivity):
+            worker.log_event(topic, (job.number, event.activity))
 
     try:
         with _computing:
@@ -140,8 +142,8 @@ class DaskCluster:
             with suppress(queue.Empty):
                 while numbers:  # a job could still write checkpoints of a cell that is given back
                     left = max(0.0, deadline - time.monotonic())
-                    number, *progress = self._heard.get(timeout=left)
-                    if not progress:
+                    number, *told = self._heard.get(timeout=left)
+                    if not told:
                         numbers.discard(number)
         finally:
             self._running.clear()
@@ -199,9 +201,10 @@ class DaskCluster:
     def _report(self, on_event: OnEvent) -> None:
         cells = {job.number: job.cell for job, _ in self._running.values()}
         while not self._heard.empty():
-            number, *progress = self._heard.get()
-            if progress and number in cells:
-                on_event(Progress(cells[number], *progress))
+            number, *told = self._heard.get()
+            if told and number in cells:
+                event = CellActivity if len(told) == 1 else Progress
+                on_event(event(cells[number], *told))
 
     def _outcome(self, future: Any) -> JobOutcome:
         job, _ = self._running.pop(future)

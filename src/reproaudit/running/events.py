@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from reproaudit.cell import Cell
 from reproaudit.records import CellStatus, Record
@@ -11,19 +12,51 @@ from reproaudit.running.groups import TierKey
 
 
 @dataclass(frozen=True)
-class PlanReady:
-    """The work ahead: cells in all, cells with a record, and the steps of the others."""
+class PhaseStarted:
+    """What the run as a whole does from now on, such as planning, for a paper or for all."""
 
-    total: int
-    done: int
-    steps: int
+    name: str
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell of a plan.
+
+    Attributes:
+        cell: the cell.
+        steps: of all of its phases; 0 if they are not known.
+        seconds: that its finished record took; None if it has none.
+    """
+
+    cell: Cell
+    steps: int = 0
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class PlanReady:
+    """The cells that a run needs, with and without a record, in the order of their start."""
+
+    cells: tuple[PlannedCell, ...]
 
 
 @dataclass(frozen=True)
 class CellStarted:
-    """A cell has started."""
+    """A cell has started: what computes it is imported first."""
 
     cell: Cell
+
+
+Activity = Literal["compiling", "measuring", "waiting"]
+
+
+@dataclass(frozen=True)
+class CellActivity:
+    """What a started cell does from now on; one that crashed is waiting to be started again."""
+
+    cell: Cell
+    activity: Activity
 
 
 @dataclass(frozen=True)
@@ -56,7 +89,7 @@ class CellFinished:
     record: Record
 
 
-Event = PlanReady | CellStarted | Progress | CellNote | CellFinished
+Event = PhaseStarted | PlanReady | CellStarted | CellActivity | Progress | CellNote | CellFinished
 OnEvent = Callable[[Event], None]
 MayStart = Callable[[Cell], bool]
 

@@ -34,7 +34,7 @@ from typing import Any, Protocol
 import psutil
 
 from reproaudit.cell import THREAD_VARIABLES
-from reproaudit.running.events import CellNote, Event, OnEvent, Progress
+from reproaudit.running.events import CellActivity, CellNote, Event, OnEvent, Progress
 from reproaudit.running.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 
 STOP_SECONDS = 10.0
@@ -249,7 +249,7 @@ class _Worker:
         self._began = time.monotonic()
         return True
 
-    def receive(self) -> Progress | JobOutcome | _Died | None:
+    def receive(self) -> CellActivity | Progress | JobOutcome | _Died | None:
         """Its next message; None if there is none yet."""
         is_alive = self.process.is_alive()
         try:
@@ -258,7 +258,8 @@ class _Worker:
             message = self.pipe.recv()
         except Exception:
             return _Died()
-        return message if isinstance(message, Progress | JobOutcome) else _Died()
+        is_ours = isinstance(message, CellActivity | Progress | JobOutcome)
+        return message if is_ours else _Died()
 
     def report(self, on_event: OnEvent) -> str:
         """Reports the beginning of what its job has printed, and returns the end."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 import reproaudit
 from reproaudit.audit.catalog import Module
@@ -18,17 +19,21 @@ from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.folders import git
+from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.events import (
+    CellActivity,
     CellFinished,
     CellNote,
     CellStarted,
     MayStart,
     OnEvent,
+    PhaseStarted,
+    PlannedCell,
     PlanReady,
     Summary,
 )
@@ -88,13 +93,13 @@ def run_cells(
     """
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions)
-    others = plan_jobs(left_out, locate, store, device, form, adoptions=adoptions)
+    planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions, on_event)
+    others = plan_jobs(left_out, locate, store, device, form, {}, adoptions, on_event)
+    on_event(PhaseStarted("reading records"))
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
-    steps = sum(sum(job.phases.values()) for job in missing)
-    on_event(PlanReady(len(planned), summary.present, steps))
+    on_event(PlanReady(tuple(_planned_cell(job, present.get(job.number)) for job in planned)))
     if not missing:
         return summary
     run = _Run(store, fresh, on_event, may_start, summary)
@@ -114,6 +119,7 @@ def plan_jobs(
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
+    on_event: OnEvent = lambda _event: None,
 ) -> list[Job]:
     """A job for each cell, in their order; a cell that is named twice has one.
 
@@ -129,10 +135,11 @@ def plan_jobs(
             key = (cell.paper, cell.experiment, canonical_settings(cell.settings))
             try:
                 if cell.paper not in papers:
+                    on_event(PhaseStarted("planning", cell.paper))
                     papers[cell.paper] = _Paper(locate(cell.paper), device, form)
                 if key not in alike:
                     known = declared.get(cell.paper, {}).get(cell.experiment)
-                    alike[key] = _job_like(cell, papers[cell.paper], known)
+                    alike[key] = _job_like(cell, papers[cell.paper], known, on_event)
             except SpecError as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
@@ -159,7 +166,9 @@ class _Paper:
         self.versions = versions(device, self.code.packages, form)
 
 
-def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | None) -> Job:
+def _job_like(
+    cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | None, on_event: OnEvent
+) -> Job:
     """A job with what all cells of an experiment and of these settings share.
 
     Raises:
@@ -179,6 +188,8 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
         raise SpecError(f"the settings do not fit {place}: {error}") from error
     data: Mapping[str, str] = {}
     blocked = None
+    if experiment.data is not Experiment.data:
+        on_event(PhaseStarted("checking data", cell.paper))
     try:
         data = dict(experiment.data(settings))
     except Exception as error:  # for instance a download that failed: this cell's failure
@@ -199,13 +210,25 @@ def _job_like(cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | N
     )
 
 
+class _Kept(NamedTuple):
+    """The fingerprint of a cell's finished record, and the seconds that the cell took."""
+
+    fingerprint: str
+    seconds: float
+
+
+def _planned_cell(job: Job, kept: _Kept | None) -> PlannedCell:
+    return PlannedCell(job.cell, sum(job.phases.values()), None if kept is None else kept.seconds)
+
+
 def _noted(
-    store: Store, planned: Sequence[Job], others: Sequence[Job], present: Mapping[int, str]
+    store: Store, planned: Sequence[Job], others: Sequence[Job], present: Mapping[int, _Kept]
 ) -> Summary:
     """Notes with which data cells are planned, and where each has its record or will have it."""
     summary = Summary(present=len(present))
     for job in planned:
-        summary.plan(job.cell, present.get(job.number, job.fingerprint))
+        kept = present.get(job.number)
+        summary.plan(job.cell, job.fingerprint if kept is None else kept.fingerprint)
     for job in others:
         record = _present(store, job)
         summary.plan(job.cell, job.fingerprint if record is None else record.fingerprint)
@@ -228,14 +251,14 @@ def fingerprints_of(job: Job) -> Iterator[str]:
         yield fingerprint(job.cell, code, job.versions, job.data)
 
 
-def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, str]:
-    """By number, the fingerprint of the finished record of each job's cell that has one.
+def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, _Kept]:
+    """By number, what is needed of the finished record of each job's cell that has one.
 
     Raises:
         SpecError: if a record has other coordinates than are declared. Measured again by the same
             code, its numbers would be the same, under other names.
     """
-    found: dict[int, str] = {}
+    found: dict[int, _Kept] = {}
     changed: Counter[ChangedAxes] = Counter()
     papers = {job.cell.paper for job in jobs}
     kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
@@ -243,7 +266,7 @@ def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, str]:
         record = _present(store, job)
         if record is None:
             continue
-        found[job.number] = record.fingerprint
+        found[job.number] = _Kept(record.fingerprint, record.seconds)
         if job.declared is not None:
             changed.update(changed_axes(record, job.declared, kept[job.cell.paper]))
     if changed:
@@ -348,6 +371,7 @@ class _Run:
             self._again.append(job)
             del self._held[job.number]
             lock.give_back(finished=False)
+            self.on_event(CellActivity(job.cell, "waiting"))
             self.on_event(CellNote(job.cell, f"run again: {record.error}"))
             return
         earlier = self._made(job) if self.fresh and not has_failed else None

@@ -31,10 +31,11 @@ from reproaudit.records import (
     is_finite,
 )
 from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
+from reproaudit.running.compiler import reported_compilation
 from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.cores import processor
 from reproaudit.running.devices import use_threads
-from reproaudit.running.events import OnEvent, Progress
+from reproaudit.running.events import CellActivity, OnEvent, Progress
 from reproaudit.running.files import write_whole
 from reproaudit.running.modules import find_siblings, load_experiments, one_line
 from reproaudit.running.store import Clock, Partial
@@ -236,7 +237,8 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     settings = build_settings(experiment.settings, job.cell.settings)
     use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone
     session.begin()
-    result: object = experiment.measure(settings, session)
+    with reported_compilation(session.report_compiling):
+        result: object = experiment.measure(settings, session)
     if not isinstance(result, Mapping) or not all(
         isinstance(one, Measurements) for one in result.values()
     ):
@@ -304,6 +306,11 @@ class JobSession:
     def begin(self) -> None:
         """Starts the clock: what came before was importing, not measuring."""
         self._began = time.monotonic()
+        self.report_compiling(False)
+
+    def report_compiling(self, yes: bool) -> None:
+        """Reports whether code is being compiled, or computes."""
+        self._on_event(CellActivity(self._job.cell, "compiling" if yes else "measuring"))
 
     @property
     def clock(self) -> Clock:
