@@ -4,8 +4,8 @@ An experiment is an `Experiment`: typed settings and a function from settings an
 `Measurements`. `train` is the loop that can be cut off and resumed, `generator` and
 `torch_generator` give random numbers that depend on seed, purpose and index alone, `ablated_data`
 gives a control its data by the name of what they lack, `measure_movement` says how far training
-moved, and `continued_steps`, `observation_steps`, `join_phases`, `compiled` and `one_thread` are
-shared by several papers.
+moved, and `observation_steps`, `join_phases`, `compiled` and `one_thread` are shared by several
+papers.
 
 A name is imported with its first use, so that what only lists or checks papers starts without
 torch and Numba.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reproaudit.lab.ablations import Ablation, ablated_data, another_seed
     from reproaudit.lab.compiling import compiled, one_thread
     from reproaudit.lab.experiment import Experiment, Measure, Session
-    from reproaudit.lab.movement import continued_steps, measure_movement
+    from reproaudit.lab.movement import measure_movement
     from reproaudit.lab.parts import DATA_VARIABLE, Array, join_phases, observation_steps
     from reproaudit.lab.seeds import generator, torch_generator
     from reproaudit.lab.training import Observation, Stateful, per_seed, train
@@ -44,7 +44,6 @@ _ORIGINS = {
     "ablated_data": "reproaudit.lab.ablations",
     "another_seed": "reproaudit.lab.ablations",
     "compiled": "reproaudit.lab.compiling",
-    "continued_steps": "reproaudit.lab.movement",
     "generator": "reproaudit.lab.seeds",
     "join_phases": "reproaudit.lab.parts",
     "measure_movement": "reproaudit.lab.movement",
@@ -70,7 +69,6 @@ __all__ = [
     "ablated_data",
     "another_seed",
     "compiled",
-    "continued_steps",
     "generator",
     "join_phases",
     "measure_movement",
