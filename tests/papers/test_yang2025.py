@@ -260,7 +260,7 @@ def measured(
     audit: Audit, experiment: str, seed: int = 0, **overrides: SettingValue
 ) -> Measurements:
     settings = settings_of(audit, experiment, **overrides)
-    return EXPERIMENTS[experiment].measure(settings, MemorySession((seed,)))[seed]
+    return EXPERIMENTS[experiment].measure(settings, MemorySession(seed))
 
 
 @pytest.mark.parametrize("experiment", ["three_stages", "pictures"])
@@ -270,7 +270,7 @@ def test_a_card_computes_the_plain_form(
     """The card's code, on the processor in place of the card."""
     settings = settings_of(audit, experiment)
     measure = EXPERIMENTS[experiment].measure
-    form = measure(settings, MemorySession((1,), form="plain"))[1]
+    form = measure(settings, MemorySession(1, form="plain"))
     real, called = Weights.of, []
 
     def on_the_processor(*arguments: Any) -> Weights:
@@ -279,9 +279,8 @@ def test_a_card_computes_the_plain_form(
 
     monkeypatch.setattr(Weights, "of", on_the_processor)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    card = measure(settings, MemorySession((1,), device="cuda"))[1]
+    card = measure(settings, MemorySession(1, device="cuda"))
     assert "cuda" in called
-    assert not EXPERIMENTS[experiment].seeds_together
     assert card.model_dump() == form.model_dump()
 
 
@@ -298,12 +297,12 @@ def test_a_start_with_separated_attention_is_separated_with_pictures_too(audit: 
 @pytest.mark.parametrize("name", ["simultaneous", "three_stages", "pictures"])
 def test_cut_off_and_resumed_is_as_if_never_cut_off(audit: Audit, name: str) -> None:
     settings = settings_of(audit, name)
-    whole = EXPERIMENTS[name].measure(settings, MemorySession())[0]
+    whole = EXPERIMENTS[name].measure(settings, MemorySession())
     session = MemorySession(cut=3)
     with pytest.raises(Killed):
         EXPERIMENTS[name].measure(settings, session)
     session.cut = None
-    resumed = EXPERIMENTS[name].measure(settings, session)[0]
+    resumed = EXPERIMENTS[name].measure(settings, session)
     assert resumed.model_dump_json() == whole.model_dump_json()
     assert set(session.kept) == set(EXPERIMENTS[name].phases(settings))
 
@@ -457,7 +456,7 @@ def test_without_network_digits_stand_in_and_say_so(
     assert experiment.proxy(settings) == images.STAND_IN
     assert images.STAND_IN in caplog.text
     assert (folders[1] / images.FAILED).exists()
-    assert experiment.measure(settings, MemorySession())[0].finite
+    assert experiment.measure(settings, MemorySession()).finite
     assert time.monotonic() - began < 10
 
 

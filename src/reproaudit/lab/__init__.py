@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reproaudit.lab.movement import measure_movement
     from reproaudit.lab.parts import DATA_VARIABLE, Array, join_phases, observation_steps
     from reproaudit.lab.seeds import generator, torch_generator
-    from reproaudit.lab.training import Observation, Stateful, per_seed, train
+    from reproaudit.lab.training import Observation, Stateful, train
     from reproaudit.records import Measurements, Series
 
 _ORIGINS = {
@@ -49,7 +49,6 @@ _ORIGINS = {
     "measure_movement": "reproaudit.lab.movement",
     "observation_steps": "reproaudit.lab.parts",
     "one_thread": "reproaudit.lab.compiling",
-    "per_seed": "reproaudit.lab.training",
     "torch_generator": "reproaudit.lab.seeds",
     "train": "reproaudit.lab.training",
 }
@@ -74,7 +73,6 @@ __all__ = [
     "measure_movement",
     "observation_steps",
     "one_thread",
-    "per_seed",
     "torch_generator",
     "train",
 ]

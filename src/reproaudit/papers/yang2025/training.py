@@ -59,7 +59,7 @@ class Training:
 
     Attributes:
         settings: of the experiment.
-        session: of the run, which has one seed.
+        session: of the run.
         population: what is trained on.
         start: the weights before training.
         trained: what changes in training, inner products in the fast form, weights in the plain.
@@ -80,7 +80,7 @@ class Training:
         A card computes the plain form; what is constructed needs no form of its own. The weights at
         the start may be another seed's.
         """
-        (seed,) = session.seeds
+        seed = session.seed
         drawn = seed if start_seed is None else start_seed
         if settings.training_samples > 0:
             task = task.sampled(settings.training_samples, generator(seed, "training set"))
