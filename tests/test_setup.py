@@ -70,5 +70,5 @@ def test_the_wheel_holds_audits_papers_and_templates(tmp_path: Path) -> None:
     assert b"reproaudit = reproaudit.__main__:start" in packed.read(entries)
     audits = [f"reproaudit/audits/{one.name}" for one in (ROOT / "audits").glob("*.yaml")]
     sources = ROOT / "src"
-    wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".j2")]
+    wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".pyi", ".j2")]
     assert {*audits, *(f.relative_to(sources).as_posix() for f in wanted)} <= names

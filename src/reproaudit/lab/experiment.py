@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from reproaudit.cell import RunForm
-from reproaudit.records import Measurements
+from reproaudit.cell import RunForm as RunForm
+from reproaudit.records import Measurements as Measurements
 
 
 class Session(Protocol):
