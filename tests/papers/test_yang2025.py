@@ -27,8 +27,8 @@ from reproaudit.errors import TechnicalError
 from reproaudit.lab import DATA_VARIABLE, Array, another_seed
 from reproaudit.papers.yang2025 import EXPERIMENTS, constructed, fast, images, measures, task
 from reproaudit.papers.yang2025 import model as plain
-from reproaudit.papers.yang2025.fast import InnerProducts, Rates
 from reproaudit.papers.yang2025.model import Weights
+from reproaudit.papers.yang2025.products import InnerProducts, Rates, from_weights
 from reproaudit.papers.yang2025.task import Population
 from reproaudit.records import Measurements
 from sessions import Killed, MemorySession
@@ -59,7 +59,7 @@ def both_forms(
     keys, queries = 0.3 * draw.standard_normal((2, 2, width, dimension))
     w = start * draw.standard_normal((2, neurons, dimension))
     weights = Weights.of(keys, queries, w, BIAS)
-    return weights, fast.from_weights(population, weights, identical=start == 0)
+    return weights, from_weights(population, weights, identical=start == 0)
 
 
 def loss_of(model: InnerProducts, population: Population, scale: float) -> float:
@@ -122,7 +122,7 @@ def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> No
     scale = 1.0 if output == "mean" else float(neurons)
     rate = 0.1 * scale / neurons  # a literal rate per parameter, as a row sees it
     losses = plain.descend(
-        weights, population, steps=STEPS, output_scale=scale / neurons, rates=(0.3, 0.1, 0.02)
+        weights, population, steps=STEPS, output_weight=scale / neurons, rates=(0.3, 0.1, 0.02)
     )
     rates = Rates(attention=0.3, neurons=rate, biases=rate / 5)
     for loss in losses:
@@ -161,8 +161,8 @@ def test_coordinates_outside_the_span_of_the_tokens_do_not_matter() -> None:
     in_span = [matrix @ basis.T for matrix in (keys, queries)]
     zeros = np.zeros((2, 1, 9)), np.zeros((2, 1, 4))
     models = (
-        fast.from_weights(wide, Weights.of(keys, queries, zeros[0], BIAS)),
-        fast.from_weights(small, Weights.of(*in_span, zeros[1], BIAS)),
+        from_weights(wide, Weights.of(keys, queries, zeros[0], BIAS)),
+        from_weights(small, Weights.of(*in_span, zeros[1], BIAS)),
     )
     outputs = []
     for population, model in zip((wide, small), models, strict=True):

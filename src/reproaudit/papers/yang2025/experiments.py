@@ -19,7 +19,7 @@ from reproaudit.lab import (
 )
 from reproaudit.papers.yang2025 import constructed, images, measures
 from reproaudit.papers.yang2025 import model as plain
-from reproaudit.papers.yang2025.fast import InnerProducts, Rates
+from reproaudit.papers.yang2025.products import InnerProducts, Rates
 from reproaudit.papers.yang2025.settings import Constructed, Pictured, Simultaneous, Staged
 from reproaudit.papers.yang2025.task import Population, image_mixture, mixture
 from reproaudit.papers.yang2025.training import Training
