@@ -23,7 +23,6 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,9 +50,9 @@ class Settings:
     pause: float
 
 
-def measure(settings: Settings, session: Session) -> Mapping[int, Measurements]:
+def measure(settings: Settings, session: Session) -> Measurements:
     time.sleep(settings.pause)
-    return {seed: Measurements(scalars={"seed": float(seed)}) for seed in session.seeds}
+    return Measurements(scalars={"seed": float(session.seed)})
 
 
 EXPERIMENTS = {"wait": Experiment(Settings, measure)}

@@ -10,8 +10,9 @@ class BenchSession:
 
     form: RunForm = "fast"
 
-    def __init__(self, *seeds: int, device: str = "cpu") -> None:
-        self.seeds, self.device = seeds, device
+    def __init__(self, seed: int, device: str = "cpu") -> None:
+        self.seed = seed
+        self.device = device
 
     def load(self, phase: str) -> None:
         """There is never a checkpoint."""

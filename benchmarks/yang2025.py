@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from reproaudit.papers.yang2025 import fast
 from reproaudit.papers.yang2025 import model as plain
+from reproaudit.papers.yang2025.products import Rates, from_weights
 from reproaudit.papers.yang2025.task import mixture
 from reproaudit.running.devices import use_threads
 
@@ -34,14 +35,14 @@ def _bench() -> dict[str, float]:
     keys, queries = 0.5 / np.sqrt(WIDTH) * draw.standard_normal((2, 2, WIDTH, 2 * CLASSES))
     zeros = np.zeros((2, NEURONS, 2 * CLASSES))
     weights = plain.Weights.of(keys, queries, zeros, BIAS)
-    model = fast.from_weights(population, weights, identical=True)
+    model = from_weights(population, weights, identical=True)
 
     def literal(steps: int) -> None:
         rates = (RATE, RATE * NEURONS, 0.0)  # of a neuron under a mean: the mean-field rate
-        plain.descend(weights, population, steps=steps, output_scale=1 / NEURONS, rates=rates)
+        plain.descend(weights, population, steps=steps, output_weight=1 / NEURONS, rates=rates)
 
     def ours(steps: int) -> None:
-        rates = fast.Rates(RATE, RATE, 0.0)
+        rates = Rates(RATE, RATE, 0.0)
         fast.descend(model, population, steps=steps, output_scale=1.0, rates=rates)
 
     literal_ms = _fastest(literal, LITERAL_STEPS)

@@ -22,7 +22,7 @@ class MemorySession:
         cut_before: simulates a kill when this phase begins.
     """
 
-    seeds: tuple[int, ...] = (0,)
+    seed: int = 0
     device: str = "cpu"
     form: RunForm = "fast"
     kept: dict[str, bytes] = field(default_factory=dict)

@@ -30,8 +30,8 @@ UNUSED = "\n\ndef unused() -> None:\n    print()\n"
 PAIRS = 7
 """Two experiments, each with its settings, a control and a built solution; and a second control."""
 
-FALLS = "(distance - ends) * 0.7"
-CONTROLS_FALL_FASTER = {FALLS: "(distance - ends) * (0.6 if settings.level > 0.5 else 0.7)"}
+FALLS = "(distance - end) * 0.7"
+CONTROLS_FALL_FASTER = {FALLS: "(distance - end) * (0.6 if settings.level > 0.5 else 0.7)"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -28,8 +28,6 @@ from reproaudit.report.html import html
 from reproaudit.report.notebook import PaperScorecard
 from reproaudit.submission.reading import read_submission
 
-STUB = Path(ra.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-
 
 @pytest.fixture
 def audit_file(tmp_path: Path) -> Path:
@@ -41,13 +39,12 @@ def audit_file(tmp_path: Path) -> Path:
 
 def test_the_package_offers_what_the_api_defines() -> None:
     assert sorted(ra.__all__) == sorted(api.__all__)
-    assert "from reproaudit.api import *" in STUB
     page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
     for name in ra.__all__:
         assert getattr(ra, name) is getattr(api, name)
         assert f"`{name}" in page, name
     assert set(ra.__all__) <= set(dir(ra))
-    with pytest.raises(AttributeError, match="has no attribute 'judge_measurement'"):
+    with pytest.raises(AttributeError, match="No reproaudit attribute judge_measurement"):
         ra.judge_measurement  # noqa: B018
 
 

@@ -39,7 +39,8 @@ def shipped(package: Path, paper: str) -> str:
 
 def counted(package: Path, paper: str) -> list[Path]:
     folders = (package / "papers" / paper, package / "lab")
-    return [*(one for folder in folders for one in folder.rglob("*.py")), package / "records.py"]
+    files = [one for folder in folders for one in folder.rglob("*.py*") if one.suffix != ".pyc"]
+    return [*files, package / "records.py"]
 
 
 def changed(package: Path, paper: str, edits: dict[Path, str]) -> str:

@@ -268,8 +268,8 @@ def by_kind(audits: Path) -> Callable[..., None]:
     def write(*kinds: str, **more: Any) -> None:
         write_paper(audits, **measured_by_kind(*kinds, **more))
         module = audits / "mini.py"
-        ends = ', arrays={"ends": [float(one["distance"].values[-1]), 1.0]}) for seed'
-        text = module.read_text().replace(")\n        for seed", f"{ends}")
+        ends = 'arrays={"ends": [float(series["distance"].values[-1]), 1.0]}'
+        text = module.read_text().replace("(series=series, ", f"(series=series, {ends}, ")
         module.write_text(text)
 
     write("low", "high")

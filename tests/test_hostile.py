@@ -158,8 +158,8 @@ def test_the_environment_of_now_reaches_the_workers(
         "@dataclass(frozen=True)\n"
         "class Settings:\n"
         "    size: int\n"
-        "EXPERIMENTS = {'e': Experiment(Settings, lambda settings, session: {\n"
-        "    0: Measurements(scalars={'x': float(os.environ['HOSTILE_NOW'])})})}\n"
+        "EXPERIMENTS = {'e': Experiment(Settings, lambda settings, session: Measurements(\n"
+        "    scalars={'x': float(os.environ['HOSTILE_NOW'])}))}\n"
     )
     module = Module("tells", tmp_path / "tells.py", importable=False)
     for value in ("1", "2"):
@@ -182,8 +182,8 @@ from {near} import VALUE
 class Settings:
     size: int
 
-EXPERIMENTS = {{"e": Experiment(Settings, lambda settings, session: {{
-    seed: Measurements(scalars={{"x": VALUE}}) for seed in session.seeds}})}}
+EXPERIMENTS = {{"e": Experiment(Settings, lambda settings, session: Measurements(
+    scalars={{"x": VALUE}}))}}
 """
 
 

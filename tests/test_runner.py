@@ -198,7 +198,8 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
 @pytest.mark.parametrize(
     ("experiment", "text"),
     [
-        ("wrong_seeds", "measure returned seeds [1], and was given (0,)"),
+        ("by_seed", "'by_seed' returned dict. Return the Measurements of session.seed."),
+        ("reads_seeds", "write session.seed, and return its Measurements (toy2020.py:"),
         ("no_data", "FileNotFoundError: the data set 'digits' is not there (toy2020.py:"),
     ],
 )
@@ -280,7 +281,7 @@ def test_a_users_module_may_import_its_siblings(
             "def measure(settings, session):\n"
             f"    {late}\n"
             "    x = {'x': VALUE}\n"
-            "    return {seed: Measurements(scalars=x) for seed in session.seeds}\n"
+            "    return Measurements(scalars=x)\n"
             "EXPERIMENTS = {'e': Experiment(Settings, measure)}\n"
         )
         file = tmp_path / folder / f"{folder}2020.py"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import subprocess
@@ -20,7 +21,7 @@ from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
 from reproaudit.running.code import fingerprint_of
 from reproaudit.running.files import set_aside, sha256
-from reproaudit.running.store import Clock, Store
+from reproaudit.running.store import Clock, Store, open_record
 
 ENVIRONMENT = Environment(
     python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
@@ -88,6 +89,19 @@ def measurements(draw: st.DrawFn) -> Measurements:
         series=series,
         arrays={"a": np.array(draw(st.lists(finite, max_size=3)))},
     )
+
+
+def test_a_record_with_rules_is_read_by_its_checksum_and_none_are_written(tmp_path: Path) -> None:
+    """Records of earlier versions hold the hash of each claim's rule."""
+    store = Store(tmp_path)
+    store.write(record())
+    new = json.loads(place(store).read_bytes())["record"]
+    assert "rules" not in new
+    body = json.dumps({**new, "rules": {"toy2020.falls": "abc"}}).encode()
+    place(store).write_bytes(b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body))
+    found, digest = open_record(place(store), place(store).read_bytes())
+    assert digest == sha256(body)
+    assert found.model_dump_json() == record().model_dump_json()
 
 
 @settings(max_examples=60, deadline=None)

@@ -19,7 +19,7 @@ from reproaudit.cell import THREAD_VARIABLES
 from reproaudit.errors import UsageError
 from reproaudit.lab import training
 from reproaudit.lab.seeds import generator, torch_generator
-from reproaudit.lab.training import per_seed, train
+from reproaudit.lab.training import train
 from reproaudit.records import Series
 from reproaudit.running.devices import pick_device
 from sessions import Killed, MemorySession
@@ -169,13 +169,12 @@ def test_a_torn_checkpoint_costs_its_phase_only(
 
 def test_a_checkpoint_of_another_shape_is_not_restored(caplog: pytest.LogCaptureFixture) -> None:
     session = MemorySession()
-    geometric(session, [0.5], seed_axis=True)
-    session.seeds = (0, 1)
-    assert geometric(session, [0.5, 0.5], seed_axis=True)["loss"].values.shape == (5, 2)
+    geometric(session, [0.5])
+    assert geometric(session, [0.5, 0.5])["loss"].values.shape == (5, 2)
     assert "another state" in caplog.text
 
 
-def geometric(session: MemorySession, factors: list[float], **options: Any) -> dict[str, Series]:
+def geometric(session: MemorySession, factors: list[float]) -> dict[str, Series]:
     w = np.ones(len(factors))
 
     def advance(start: int, stop: int) -> None:
@@ -186,36 +185,31 @@ def geometric(session: MemorySession, factors: list[float], **options: Any) -> d
     def observe(_step: int) -> Mapping[str, Any]:
         with np.errstate(over="ignore", invalid="ignore"):
             loss = np.where(np.isinf(w), np.nan, w)
-        return {"loss": loss} if options.get("seed_axis") else {"loss": float(loss[0])}
+        return {"loss": loss}
 
-    more: dict[str, Any] = {"observe_at": range(0, 41, 10), **options}
-    return phase(session, advance, observe, steps=40, state={"w": w}, **more)
+    more: dict[str, Any] = {"observe_at": range(0, 41, 10), "steps": 40}
+    return phase(session, advance, observe, state={"w": w}, **more)
 
 
 def test_a_non_finite_observation_ends_the_phase_and_is_kept() -> None:
     session = MemorySession()
     found = geometric(session, [1e20])
     assert found["loss"].steps == (0, 10, 20)
-    assert np.isfinite(found["loss"].values).tolist() == [True, True, False]
+    assert np.isfinite(found["loss"].values).ravel().tolist() == [True, True, False]
     assert_same(geometric(session, [1e20]), found)  # from the finished phase's checkpoint
 
 
-def test_seeds_together_end_only_when_all_have_diverged() -> None:
-    seeds = (4, 5, 6)
-    together = geometric(MemorySession(seeds=seeds), [1e20, 0.5, 1e10], seed_axis=True)
-    assert together["loss"].steps == (0, 10, 20, 30, 40)
-    split = per_seed(together, seeds)
-    for seed, factor in zip(seeds, [1e20, 0.5, 1e10], strict=True):
-        assert_same(split[seed], geometric(MemorySession(), [factor]))
-    all_bad = geometric(MemorySession(seeds=(1, 2)), [1e20, 1e40], seed_axis=True)["loss"]
-    assert all_bad.steps == (0, 10, 20)
-
-
-def test_a_missing_seed_axis_is_named() -> None:
-    with pytest.raises(ValueError, match="first axis is the seed, of length 2"):
-        geometric(MemorySession(seeds=(1, 2)), [1.0], seed_axis=True)
-    with pytest.raises(ValueError, match="second axis is the seed"):
-        per_seed({"loss": Series(steps=(0,), values=[[1.0, 2.0]])}, [1])
+def test_a_phase_that_diverges_after_it_was_cut_off_is_finished() -> None:
+    session = MemorySession(cut=5)
+    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+        patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+        geometric(session, [1e20])
+    session.cut = None
+    found = geometric(session, [1e20])
+    assert found["loss"].steps == (0, 10, 20)
+    session.told.clear()
+    assert_same(geometric(session, [1e20]), found)
+    assert session.told == [("p", 20, 40)]
 
 
 @pytest.mark.parametrize(

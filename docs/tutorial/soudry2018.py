@@ -58,13 +58,9 @@ def slope(margins: Array, loss: str) -> Array:
     return 1.0 / (1.0 + np.exp(margins)) if loss == "logistic" else 1.0 - margins
 
 
-def measure(settings: Settings, session: Session) -> dict[int, Measurements]:
-    """Of each seed, the cosine with the max-margin direction and the norm, over training."""
-    return {seed: _measure_seed(settings, session, seed) for seed in session.seeds}
-
-
-def _measure_seed(settings: Settings, session: Session, seed: int) -> Measurements:
-    points = signed_points(settings, seed)
+def measure(settings: Settings, session: Session) -> Measurements:
+    """The cosine with the max-margin direction and the norm, over training."""
+    points = signed_points(settings, session.seed)
     step_size = settings.step_size_factor / np.linalg.norm(points, ord=2) ** 2
     w = np.zeros(2)
 

@@ -1,7 +1,7 @@
 """Modules that are imported when something of them is first used.
 
-To import NumPy and SciPy takes a third of the time in which `reproaudit check` starts, and what
-only reads audits never computes with them. Where functions alone use them, write
+To import NumPy takes a good part of the time in which `reproaudit check` starts, and what only
+reads audits never computes with it. Where functions alone use it, write
 ``from reproaudit.lazy import np``.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["deferred", "np", "scipy"]
+__all__ = ["deferred", "np"]
 
 
 class _Deferred:
@@ -34,7 +34,5 @@ def deferred(module: str) -> Any:
 
 if TYPE_CHECKING:
     import numpy as np
-    import scipy
 else:
     np = deferred("numpy")
-    scipy = deferred("scipy")

@@ -188,7 +188,9 @@ class Record(_Model):
     code: str = Field(description="hash of the paper's module and of what it imports of ours")
     data: dict[str, str] = Field(default_factory=dict, description="checksum of each data file")
     rules: dict[str, str] = Field(
-        default_factory=dict, description="claim id -> hash of its rule when the record was made"
+        default_factory=dict,
+        exclude=True,
+        description="of records of earlier versions, read and not written: claim id -> its hash",
     )
     environment: Environment
     started: datetime

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reproaudit.lab import Experiment, Measurements, Session
 
@@ -22,27 +21,26 @@ class Settings:
     pause: float
 
 
-def measure(settings: Settings, session: Session) -> Mapping[int, Measurements]:
+def measure(settings: Settings, session: Session) -> Measurements:
     # Here, since torch comes with them, and most tests start a program that measures elsewhere.
-    from reproaudit.lab import generator, per_seed, train, training
+    from reproaudit.lab import generator, train, training
 
     if "MINI_CHECKPOINT_SECONDS" in os.environ:
         training.CHECKPOINT_SECONDS = float(os.environ["MINI_CHECKPOINT_SECONDS"])
     if settings.outcome == "fails":
         raise RuntimeError("out of order")
-    seeds = session.seeds
-    ends = [settings.level * np.exp(0.1 * generator(seed, "end").normal()) for seed in seeds]
-    distance = np.ones(len(seeds))
+    end = settings.level * np.exp(0.1 * generator(session.seed, "end").normal())
+    distance = np.ones(1)
 
     def advance(start: int, stop: int) -> None:
         for step in range(start, stop):
             time.sleep(settings.pause)
-            distance[:] = ends + (distance - ends) * 0.7
+            distance[:] = end + (distance - end) * 0.7
             if settings.outcome == "diverges" and step >= settings.steps // 2:
                 distance[:] = np.nan
 
-    def observe(_step: int) -> Mapping[str, NDArray[np.float64]]:
-        return {"distance": distance.copy()}
+    def observe(_step: int) -> Mapping[str, float]:
+        return {"distance": distance[0]}
 
     series = train(
         session,
@@ -52,12 +50,8 @@ def measure(settings: Settings, session: Session) -> Mapping[int, Measurements]:
         advance=advance,
         observe=observe,
         observe_at=range(0, settings.steps + 1, max(1, settings.steps // 20)),
-        seed_axis=True,
     )
-    return {
-        seed: Measurements(series=one, scalars={"final": float(one["distance"].values[-1])})
-        for seed, one in per_seed(series, seeds).items()
-    }
+    return Measurements(series=series, scalars={"final": float(series["distance"].values[-1])})
 
 
 EXPERIMENTS = {

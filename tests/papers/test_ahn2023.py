@@ -6,7 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -48,8 +48,8 @@ def settings(experiment: str, **overrides: Any) -> Any:
     return build_settings(EXPERIMENTS[experiment].settings, values)
 
 
-def measure(experiment: str, *seeds: int, **overrides: Any) -> Mapping[int, Measurements]:
-    return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), MemorySession(seeds))
+def measure(experiment: str, seed: int, **overrides: Any) -> Measurements:
+    return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), MemorySession(seed))
 
 
 @pytest.mark.parametrize("pairs", [3, 20])
@@ -127,7 +127,7 @@ def test_another_run_s_covariance_is_far_even_from_a_perfect_preconditioner() ->
 
 
 def test_constructed_weights_take_the_place_of_training_after_the_first_observation() -> None:
-    measured = measure("sparse", 4, weights="constructed")[4]
+    measured = measure("sparse", 4, weights="constructed")
     loss = measured.series["loss"].values
     assert loss[0] == pytest.approx(5.0, rel=0.3)  # E (w·x)² = d, before training
     np.testing.assert_allclose(loss[1:], loss[1])
@@ -146,9 +146,9 @@ def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
 
 def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
     chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
-    model = training.train_model(MemorySession((0,)), "2 layers", RunTask.of(0, 20, chosen), 2)
+    model = training.train_model(MemorySession(0), "2 layers", RunTask.of(0, 20, chosen), 2)
     stands = settings("depth", checkpoints_kept=3, checkpoint_every=10, steps=20)
-    after_20 = training.train_model(MemorySession((0,)), "2 layers", RunTask.of(0, 20, stands), 2)
+    after_20 = training.train_model(MemorySession(0), "2 layers", RunTask.of(0, 20, stands), 2)
     # 40 steps: saved after 10, 20 and 30, the first in the slot after that of step 0
     np.testing.assert_array_equal(model.saved[2], np.stack(after_20.end))
     assert not any((one == np.stack(model.end)).all() for one in model.saved)
@@ -156,10 +156,10 @@ def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
 
 def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
     longer = {"steps": 1200, "halve_every": 400, "prompts": 2000}
-    printed = measure("printed_optimum", 0, **longer)[0].series["distance_to_printed"].values[-1]
-    other = measure("printed_optimum", 0, weight_law="inverse_covariance", **longer)[0]
+    printed = measure("printed_optimum", 0, **longer).series["distance_to_printed"].values[-1]
+    other = measure("printed_optimum", 0, weight_law="inverse_covariance", **longer)
     assert printed < 0.05 < 0.2 < other.series["distance_to_printed"].values[-1]
-    built = measure("printed_optimum", 0, weights="constructed")[0].series
+    built = measure("printed_optimum", 0, weights="constructed").series
     assert built["distance_to_printed"].values[-1] < 1e-12
     assert built["excess_loss"].values[-1] == pytest.approx(1.0)
     with pytest.raises(ValueError, match="shuffled"):
@@ -186,11 +186,11 @@ def test_on_the_family_the_gradient_stays_in_it_and_elsewhere_it_does_not() -> N
     """And layers are steps in any order, in both forms of the code."""
     forms: tuple[RunForm, ...] = ("fast", "plain")
     for form in forms:
-        session = MemorySession((3,), form=form)
+        session = MemorySession(3, form=form)
         found = {
             one: EXPERIMENTS["family"].measure(
                 settings("family", preconditioner=one, prompts=4), session
-            )[3]
+            )
             for one in ("inverse", "inverse_root", "drawn")
         }
         assert all(values.max() < 1e-12 for values in found["inverse"].arrays.values())
@@ -217,7 +217,7 @@ def test_only_multiples_of_the_identity_commute_with_every_turn() -> None:
 
 
 def test_predictions_are_compared_by_what_the_built_model_misses() -> None:
-    built = measure("full", 1, weights="constructed")[1]
+    built = measure("full", 1, weights="constructed")
     assert built.scalars["prediction_gap"] == 0.0
     task = RunTask.of(1, 10, settings("full"))
     A, B = task.constructed(3)
@@ -241,7 +241,7 @@ torch.set_num_threads(int(sys.argv[1]))
 few = {**SMALL, "precision": "float32", "prompts": 2000, "test_prompts": 2000}
 chosen = {"depth": {"validation_prompts": 2000}, "context_length": {"validation_prompts": 2000}}
 results = {
-    (name, weights): measure(name, 1, **few, **chosen.get(name, {}), weights=weights)[1]
+    (name, weights): measure(name, 1, **few, **chosen.get(name, {}), weights=weights)
     for name in EXPERIMENTS
     for weights in ("trained", "constructed")
     if name != "family"

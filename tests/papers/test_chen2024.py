@@ -55,11 +55,11 @@ def settings_of(experiment: str, tier: Any = "smoke", **changed: Any) -> Any:
 
 def measured(experiment: str, seed: int = 0, **changed: Any) -> Measurements:
     run = EXPERIMENTS[experiment].measure
-    return run(settings_of(experiment, **changed), MemorySession((seed,)))[seed]
+    return run(settings_of(experiment, **changed), MemorySession(seed))
 
 
 def data_of(settings: Any, seed: int = 0) -> SeedData:
-    return seed_data(settings, MemorySession((seed,)))
+    return seed_data(settings, MemorySession(seed))
 
 
 def construct(on: SeedData) -> Parameters:
@@ -174,7 +174,7 @@ def test_a_card_computes_the_plain_form(experiment: str, monkeypatch: pytest.Mon
     """The card's code, on the processor in place of the card."""
     settings = settings_of(experiment, precision="float64")
     run = EXPERIMENTS[experiment].measure
-    plain = run(settings, MemorySession((1,), form="plain"))[1]
+    plain = run(settings, MemorySession(1, form="plain"))
     real, called = Positions.of, []
 
     def on_the_processor(*arguments: Any) -> Positions:
@@ -183,9 +183,8 @@ def test_a_card_computes_the_plain_form(experiment: str, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Positions, "of", on_the_processor)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    card = run(settings, MemorySession((1,), device="cuda"))[1]
+    card = run(settings, MemorySession(1, device="cuda"))
     assert set(called) == {"cuda"}
-    assert not EXPERIMENTS[experiment].seeds_together
     assert _same(card, plain)
 
 
@@ -426,7 +425,7 @@ def test_a_run_that_was_cut_off_ends_the_same() -> None:
         EXPERIMENTS["staged"].measure(settings, session)
     assert session.kept.keys() == {"phase_1", "phase_2"}
     session.cut_before = ""
-    resumed = EXPERIMENTS["staged"].measure(settings, session)[0]
+    resumed = EXPERIMENTS["staged"].measure(settings, session)
     assert _same(resumed, measured("staged"))
 
 

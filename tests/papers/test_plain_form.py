@@ -67,8 +67,7 @@ def both(slug: str, batch: Batch, **changed: Any) -> tuple[Measurements, Measure
     settings = build_settings(experiment.settings, values)
     assert experiment.has_plain_form
     fast, plain = (
-        experiment.measure(settings, MemorySession((2,), form=form))[2]
-        for form in ("fast", "plain")
+        experiment.measure(settings, MemorySession(2, form=form)) for form in ("fast", "plain")
     )
     return fast, plain
 

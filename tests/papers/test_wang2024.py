@@ -57,9 +57,9 @@ def settings(experiment: str, **overrides: Any) -> Any:
     return build_settings(EXPERIMENTS[experiment].settings, values)
 
 
-def measured(experiment: str, seeds: tuple[int, ...] = (0,), **overrides: Any) -> Measurements:
-    session = MemorySession(seeds)
-    return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), session)[seeds[0]]
+def measured(experiment: str, seed: int = 0, **overrides: Any) -> Measurements:
+    session = MemorySession(seed)
+    return EXPERIMENTS[experiment].measure(settings(experiment, **overrides), session)
 
 
 def same(a: Measurements, b: Measurements) -> bool:
@@ -167,7 +167,6 @@ def test_on_a_card_and_where_it_is_asked_for_the_plain_form_runs() -> None:
         for function, expected in ((one.losses, plain.losses), (one.gradient, plain.gradient)):
             assert isinstance(function, partial)
             assert (function.func, function.keywords) == (expected, {"device": device})
-    assert not any(experiment.seeds_together for experiment in EXPERIMENTS.values())
 
 
 def test_the_net_sees_tokens_and_subset() -> None:
@@ -599,6 +598,6 @@ def test_the_number_of_threads_moves_no_bit(experiment: str) -> None:
         values = {**values, "net_rates": [0.1]}
     s = build_settings(EXPERIMENTS[experiment].settings, values)
     with threadpool_limits(1):
-        alone = EXPERIMENTS[experiment].measure(s, MemorySession())[0]
+        alone = EXPERIMENTS[experiment].measure(s, MemorySession())
     with threadpool_limits(2):
-        assert same(alone, EXPERIMENTS[experiment].measure(s, MemorySession())[0])
+        assert same(alone, EXPERIMENTS[experiment].measure(s, MemorySession()))

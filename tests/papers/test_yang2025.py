@@ -27,8 +27,8 @@ from reproaudit.errors import TechnicalError
 from reproaudit.lab import DATA_VARIABLE, Array, another_seed
 from reproaudit.papers.yang2025 import EXPERIMENTS, constructed, fast, images, measures, task
 from reproaudit.papers.yang2025 import model as plain
-from reproaudit.papers.yang2025.fast import InnerProducts, Rates
 from reproaudit.papers.yang2025.model import Weights
+from reproaudit.papers.yang2025.products import InnerProducts, Rates, from_weights
 from reproaudit.papers.yang2025.task import Population
 from reproaudit.records import Measurements
 from sessions import Killed, MemorySession
@@ -59,7 +59,7 @@ def both_forms(
     keys, queries = 0.3 * draw.standard_normal((2, 2, width, dimension))
     w = start * draw.standard_normal((2, neurons, dimension))
     weights = Weights.of(keys, queries, w, BIAS)
-    return weights, fast.from_weights(population, weights, identical=start == 0)
+    return weights, from_weights(population, weights, identical=start == 0)
 
 
 def loss_of(model: InnerProducts, population: Population, scale: float) -> float:
@@ -122,7 +122,7 @@ def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> No
     scale = 1.0 if output == "mean" else float(neurons)
     rate = 0.1 * scale / neurons  # a literal rate per parameter, as a row sees it
     losses = plain.descend(
-        weights, population, steps=STEPS, output_scale=scale / neurons, rates=(0.3, 0.1, 0.02)
+        weights, population, steps=STEPS, output_weight=scale / neurons, rates=(0.3, 0.1, 0.02)
     )
     rates = Rates(attention=0.3, neurons=rate, biases=rate / 5)
     for loss in losses:
@@ -161,8 +161,8 @@ def test_coordinates_outside_the_span_of_the_tokens_do_not_matter() -> None:
     in_span = [matrix @ basis.T for matrix in (keys, queries)]
     zeros = np.zeros((2, 1, 9)), np.zeros((2, 1, 4))
     models = (
-        fast.from_weights(wide, Weights.of(keys, queries, zeros[0], BIAS)),
-        fast.from_weights(small, Weights.of(*in_span, zeros[1], BIAS)),
+        from_weights(wide, Weights.of(keys, queries, zeros[0], BIAS)),
+        from_weights(small, Weights.of(*in_span, zeros[1], BIAS)),
     )
     outputs = []
     for population, model in zip((wide, small), models, strict=True):
@@ -260,7 +260,7 @@ def measured(
     audit: Audit, experiment: str, seed: int = 0, **overrides: SettingValue
 ) -> Measurements:
     settings = settings_of(audit, experiment, **overrides)
-    return EXPERIMENTS[experiment].measure(settings, MemorySession((seed,)))[seed]
+    return EXPERIMENTS[experiment].measure(settings, MemorySession(seed))
 
 
 @pytest.mark.parametrize("experiment", ["three_stages", "pictures"])
@@ -270,7 +270,7 @@ def test_a_card_computes_the_plain_form(
     """The card's code, on the processor in place of the card."""
     settings = settings_of(audit, experiment)
     measure = EXPERIMENTS[experiment].measure
-    form = measure(settings, MemorySession((1,), form="plain"))[1]
+    form = measure(settings, MemorySession(1, form="plain"))
     real, called = Weights.of, []
 
     def on_the_processor(*arguments: Any) -> Weights:
@@ -279,9 +279,8 @@ def test_a_card_computes_the_plain_form(
 
     monkeypatch.setattr(Weights, "of", on_the_processor)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    card = measure(settings, MemorySession((1,), device="cuda"))[1]
+    card = measure(settings, MemorySession(1, device="cuda"))
     assert "cuda" in called
-    assert not EXPERIMENTS[experiment].seeds_together
     assert card.model_dump() == form.model_dump()
 
 
@@ -298,12 +297,12 @@ def test_a_start_with_separated_attention_is_separated_with_pictures_too(audit: 
 @pytest.mark.parametrize("name", ["simultaneous", "three_stages", "pictures"])
 def test_cut_off_and_resumed_is_as_if_never_cut_off(audit: Audit, name: str) -> None:
     settings = settings_of(audit, name)
-    whole = EXPERIMENTS[name].measure(settings, MemorySession())[0]
+    whole = EXPERIMENTS[name].measure(settings, MemorySession())
     session = MemorySession(cut=3)
     with pytest.raises(Killed):
         EXPERIMENTS[name].measure(settings, session)
     session.cut = None
-    resumed = EXPERIMENTS[name].measure(settings, session)[0]
+    resumed = EXPERIMENTS[name].measure(settings, session)
     assert resumed.model_dump_json() == whole.model_dump_json()
     assert set(session.kept) == set(EXPERIMENTS[name].phases(settings))
 
@@ -457,7 +456,7 @@ def test_without_network_digits_stand_in_and_say_so(
     assert experiment.proxy(settings) == images.STAND_IN
     assert images.STAND_IN in caplog.text
     assert (folders[1] / images.FAILED).exists()
-    assert experiment.measure(settings, MemorySession())[0].finite
+    assert experiment.measure(settings, MemorySession()).finite
     assert time.monotonic() - began < 10
 
 

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from toy_parts import gradient
 
 from reproaudit.lab import (
@@ -20,7 +19,6 @@ from reproaudit.lab import (
     Series,
     Session,
     generator,
-    per_seed,
     train,
     training,
 )
@@ -37,22 +35,22 @@ class Settings:
     pause: float
 
 
-def _descend(settings: Settings, session: Session) -> dict[int, dict[str, Series]]:
-    seeds, (size,) = session.seeds, settings.sizes
-    w = np.stack([generator(seed, "init").normal(size=size) for seed in seeds])
+def _descend(settings: Settings, session: Session) -> dict[str, Series]:
+    (size,) = settings.sizes
+    w = generator(session.seed, "init").normal(size=size)
 
     def advance(start: int, stop: int) -> None:
         for step in range(start, stop):
             time.sleep(settings.pause)
-            noise = np.stack([generator(seed, "noise", step).normal(size=size) for seed in seeds])
+            noise = generator(session.seed, "noise", step).normal(size=size)
             with np.errstate(over="ignore", invalid="ignore"):
                 w[:] = w - settings.rate * (gradient(w) + 0.1 * noise)
 
-    def observe(_step: int) -> Mapping[str, NDArray[np.float64]]:
+    def observe(_step: int) -> Mapping[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
-            return {"loss": 0.5 * np.square(w).sum(axis=1)}
+            return {"loss": 0.5 * np.square(w).sum()}
 
-    series = train(
+    return train(
         session,
         "descent",
         steps=settings.steps,
@@ -60,34 +58,29 @@ def _descend(settings: Settings, session: Session) -> dict[int, dict[str, Series
         advance=advance,
         observe=observe,
         observe_at=range(0, settings.steps + 1, max(1, settings.steps // 10)),
-        seed_axis=True,
     )
-    return per_seed(series, seeds)
 
 
-def descent(settings: Settings, session: Session) -> dict[int, Measurements]:
-    return {
-        seed: Measurements(
-            series=series,
-            scalars={"final": float(series["loss"].values[-1])},
-            arrays={"sizes": np.array(settings.sizes, dtype=float)},
-        )
-        for seed, series in _descend(settings, session).items()
-    }
+def descent(settings: Settings, session: Session) -> Measurements:
+    series = _descend(settings, session)
+    return Measurements(
+        series=series,
+        scalars={"final": float(series["loss"].values[-1])},
+        arrays={"sizes": np.array(settings.sizes, dtype=float)},
+    )
 
 
-def sums(settings: Settings, session: Session) -> dict[int, Measurements]:
+def sums(settings: Settings, session: Session) -> Measurements:
     """Sums a million floats in every step: the last bits depend on the number of threads."""
     import torch
 
-    (seed,) = session.seeds
-    vector = torch.from_numpy(generator(seed, "vector").normal(size=1_000_000)).float()
-    w = np.ones((1, 1))
+    vector = torch.from_numpy(generator(session.seed, "vector").normal(size=1_000_000)).float()
+    w = np.ones(1)
 
     def advance(start: int, stop: int) -> None:
         for _ in range(start, stop):
             time.sleep(settings.pause)
-            w[:] += settings.rate * float(torch.sin(vector * float(w[0, 0])).sum())
+            w[:] += settings.rate * float(torch.sin(vector * float(w[0])).sum())
 
     series = train(
         session,
@@ -95,15 +88,13 @@ def sums(settings: Settings, session: Session) -> dict[int, Measurements]:
         steps=settings.steps,
         state={"w": w},
         advance=advance,
-        observe=lambda _step: {"loss": w[:, 0].copy()},
+        observe=lambda _step: {"loss": w[0]},
         observe_at=range(settings.steps + 1),
-        seed_axis=True,
     )
-    threads = {"threads": torch.get_num_threads()}
-    return {seed: Measurements(series=per_seed(series, (seed,))[seed], scalars=threads)}
+    return Measurements(series=series, scalars={"threads": torch.get_num_threads()})
 
 
-def parallel_sums(settings: Settings, session: Session) -> dict[int, Measurements]:
+def parallel_sums(settings: Settings, session: Session) -> Measurements:
     """Sums with torch after a parallel function of Numba, which starts threads of its own."""
     _parallel_sum()(np.ones(10))
     return sums(settings, session)
@@ -123,11 +114,11 @@ def _parallel_sum() -> Any:
     return total
 
 
-def broken(settings: Settings, session: Session) -> dict[int, Measurements]:
-    raise RuntimeError(f"no good\nfor seed {session.seeds[0]}")
+def broken(settings: Settings, session: Session) -> Measurements:
+    raise RuntimeError(f"no good\nfor seed {session.seed}")
 
 
-def fails_once(settings: Settings, session: Session) -> dict[int, Measurements]:
+def fails_once(settings: Settings, session: Session) -> Measurements:
     """Raises the first time, and goes on the second."""
     if session.load("mark") is None:
         session.save("mark", b"was here")
@@ -135,7 +126,7 @@ def fails_once(settings: Settings, session: Session) -> dict[int, Measurements]:
     return descent(settings, session)
 
 
-def dies_once(settings: Settings, session: Session) -> dict[int, Measurements]:
+def dies_once(settings: Settings, session: Session) -> Measurements:
     """Kills its own process the first time, and goes on the second."""
     if session.load("mark") is None:
         session.save("mark", b"was here")
@@ -143,18 +134,24 @@ def dies_once(settings: Settings, session: Session) -> dict[int, Measurements]:
     return descent(settings, session)
 
 
-def dies(settings: Settings, session: Session) -> dict[int, Measurements]:
+def dies(settings: Settings, session: Session) -> Measurements:
     os.kill(os.getpid(), signal.SIGKILL)
-    return {}
+    return Measurements()
 
 
-def wrong_seeds(settings: Settings, session: Session) -> dict[int, Measurements]:
-    return {seed + 1: one for seed, one in descent(settings, session).items()}
+def by_seed(settings: Settings, session: Session) -> dict[int, Measurements]:
+    """Returns what modules of version 0.1 did."""
+    return {session.seed: descent(settings, session)}
 
 
-def place(_settings: Settings, session: Session) -> dict[int, Measurements]:
+def reads_seeds(_settings: Settings, session: Session) -> Measurements:
+    """Reads what modules of version 0.1 did."""
+    return Measurements(scalars={"seeds": len(session.seeds)})  # type: ignore[attr-defined]
+
+
+def place(_settings: Settings, _session: Session) -> Measurements:
     """Tells which process computes it."""
-    return {seed: Measurements(scalars={"process": os.getpid()}) for seed in session.seeds}
+    return Measurements(scalars={"process": os.getpid()})
 
 
 def no_data(settings: Settings) -> dict[str, str]:
@@ -172,7 +169,8 @@ EXPERIMENTS = {
     "fails_once": Experiment(Settings, fails_once),
     "dies_once": Experiment(Settings, dies_once),
     "dies": Experiment(Settings, dies),
-    "wrong_seeds": Experiment(Settings, wrong_seeds),
+    "by_seed": Experiment(Settings, by_seed),  # type: ignore[arg-type]
+    "reads_seeds": Experiment(Settings, reads_seeds),
     "no_data": Experiment(Settings, descent, data=no_data),
     "proxied": Experiment(
         Settings,

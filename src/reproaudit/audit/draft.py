@@ -133,14 +133,9 @@ class Settings:
     mechanism: Literal["present", "absent"]
 
 
-def measure(settings: Settings, session: Session) -> dict[int, Measurements]:
-    """The measurements of each seed, by the names that SLUG.yaml declares."""
-    return {seed: _measure_seed(settings, seed) for seed in session.seeds}
-
-
-def _measure_seed(settings: Settings, seed: int) -> Measurements:
-    """TODO: run the experiment, and return Measurements(scalars={"outcome": …})."""
-    raise NotImplementedError("SLUG.py is a draft: write _measure_seed()")
+def measure(settings: Settings, session: Session) -> Measurements:
+    """TODO: run the experiment with session.seed; return Measurements(scalars={"outcome": …})."""
+    raise NotImplementedError("SLUG.py is a draft: write measure()")
 
 
 EXPERIMENTS = {"main": Experiment(Settings, measure)}

@@ -1,7 +1,7 @@
 """The contract of a paper's module. Nothing in here needs torch.
 
 A module `papers/<slug>` defines one name, ``EXPERIMENTS``: a mapping from an experiment's name in
-the audit to an `Experiment`. An experiment sees its settings, its seeds and its device. It cannot
+the audit to an `Experiment`. An experiment sees its settings, its seed and its device. It cannot
 see a claim, a bound or a tolerance, so it cannot be bent towards the number that it is meant to
 reproduce (an import contract enforces this).
 """
@@ -9,19 +9,19 @@ reproduce (an import contract enforces this).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from reproaudit.cell import RunForm
-from reproaudit.records import Measurements
+from reproaudit.cell import RunForm as RunForm
+from reproaudit.records import Measurements as Measurements
 
 
 class Session(Protocol):
     """The runner as an experiment sees it: what to run on, and where to keep unfinished work."""
 
     @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds to measure, in this call, together."""
+    def seed(self) -> int:
+        """The seed to measure."""
 
     @property
     def device(self) -> str:
@@ -44,8 +44,8 @@ class Session(Protocol):
         """Tell the user how far the phase is, in steps."""
 
 
-Measure = Callable[[Any, Session], Mapping[int, Measurements]]
-"""From settings and a session to the measurements of each of the session's seeds."""
+Measure = Callable[[Any, Session], Measurements]
+"""From settings and a session to what was measured with the session's seed."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,7 @@ class Experiment:
     Attributes:
         settings: a frozen dataclass; its field names are the setting names of the audit, its
             annotations their types. It has no defaults: every value comes from the audit.
-        measure: runs it. A seed's numbers must not depend on the other seeds of the session.
-        seeds_together: the devices on which one call measures all seeds at once, because that is
-            faster there; elsewhere the runner calls once per seed.
+        measure: runs it with one seed.
         phases: the phases that `measure` reports, with the number of steps of each, so that the
             runner can say how much is left before anything has run.
         data: from settings to the checksum of each data file that `measure` reads, by name. Other
@@ -69,7 +67,6 @@ class Experiment:
 
     settings: type[Any]
     measure: Measure
-    seeds_together: frozenset[str] = field(default_factory=frozenset)
     phases: Callable[[Any], Mapping[str, int]] = lambda _settings: {}
     data: Callable[[Any], Mapping[str, str]] = lambda _settings: {}
     proxy: Callable[[Any], str | None] = lambda _settings: None

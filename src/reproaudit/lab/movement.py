@@ -20,10 +20,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-CONTINUED_SHARE = 0.1
-"""The share of its steps for which training goes on where a continued loss is measured; as the
-`last_share` of `converges`."""
-
 
 def measure_movement(
     begin: Sequence[ArrayLike],
@@ -65,11 +61,6 @@ def relative_change(begin: Sequence[ArrayLike], end: Sequence[ArrayLike]) -> flo
     if start > 0:
         return change / start
     return 1.0 if change > 0 else change  # a NaN stays one
-
-
-def continued_steps(steps: int) -> int:
-    """Returns for how many steps training goes on where a continued loss is measured."""
-    return max(1, round(CONTINUED_SHARE * steps))
 
 
 def _norm(parts: Iterable[np.ndarray]) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.records import Series
+from reproaudit.records import Series as Series
 
 Array = NDArray[Any]
 """An array where shape and type are said in words, or belong to a compiled function."""

@@ -15,8 +15,7 @@ training unless one step or observation takes longer. A finished phase is not tr
 state is restored to the end and its observations are returned.
 
 An observation that is not finite ends the phase; it is kept, so that the run counts as diverged,
-and no later ones are made. Where each observation has a seed axis, the phase ends once every seed
-has had one; `per_seed` ends each seed's series where it would have ended alone.
+and no later ones are made.
 """
 
 from __future__ import annotations
@@ -144,21 +143,13 @@ class _Progress:
     finished: bool = False
     seconds_per_step: float = 0.0
     observed: dict[str, dict[int, NDArray[np.float64]]] = field(default_factory=dict)
-    failed: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((), dtype=np.bool_))
 
-    def add(self, observation: Observation, seeds: int | None) -> None:
-        """Keeps an observation and notes for which seeds it is not finite."""
+    def add(self, observation: Observation) -> None:
+        """Keeps an observation; one that is not finite ends the phase."""
         for name, value in observation.items():
             array = np.array(value, dtype=np.float64)
-            if seeds is not None and array.shape[:1] != (seeds,):
-                raise ValueError(
-                    f"observation '{name}' has shape {array.shape}; "
-                    f"its first axis is the seed, of length {seeds}"
-                )
-            bad = ~np.isfinite(array)
-            if bad.any():
-                within = tuple(range(0 if seeds is None else 1, array.ndim))
-                self.failed = np.asarray(self.failed | bad.any(axis=within))
+            if not np.isfinite(array).all():
+                self.finished = True
             self.observed.setdefault(name, {})[self.step] = array
 
     def series(self) -> dict[str, Series]:
@@ -173,7 +164,6 @@ class _Progress:
             "finished": self.finished,
             "seconds_per_step": self.seconds_per_step,
             "observed": {name: _pack(by_step) for name, by_step in self.observed.items()},
-            "failed": _pack(self.failed),
         }
 
     @staticmethod
@@ -183,7 +173,6 @@ class _Progress:
             finished=saved["finished"],
             seconds_per_step=saved["seconds_per_step"],
             observed={name: _unpack(by_step) for name, by_step in saved["observed"].items()},
-            failed=_unpack(saved["failed"]),
         )
 
 
@@ -273,7 +262,6 @@ def train(
     observe: Callable[[int], Observation],
     observe_at: Iterable[int],
     chunk: int = 100,
-    seed_axis: bool = False,
 ) -> dict[str, Series]:
     """Train for a number of steps; return what was observed, by name, as (step, *observation).
 
@@ -286,10 +274,9 @@ def train(
         observe: measures at a step (0 = before training); it changes nothing in ``state``.
         observe_at: the steps to observe at, each from 0 to ``steps``, in any order.
         chunk: the most steps in one call of ``advance``.
-        seed_axis: whether each observation has the session's seeds as its first axis.
 
     Raises:
-        ValueError: on steps or a chunk out of range, or an observation without the seed axis.
+        ValueError: on steps or a chunk out of range.
         TypeError: if something in ``state`` cannot be restored.
         KeyboardInterrupt: on Ctrl-C or SIGTERM, after the checkpoint.
     """
@@ -298,20 +285,19 @@ def train(
     ordered = _observation_steps(observe_at, steps)
     stops = frozenset(ordered)
     _check_stateful(state)
-    seeds = len(session.seeds) if seed_axis else None
     resumed = _load(session, phase, state)
     at = resumed or _Progress()
-    if resumed is None and 0 in stops:
-        at.add(observe(0), seeds)
-        at.finished = bool(at.failed.all())
     session.progress(phase, at.step, steps)
+    if at.finished:
+        return at.series()
+    if resumed is None and 0 in stops:
+        at.add(observe(0))
     saved_at = time.monotonic()
     with _stop_requests() as stop_requested:
         while at.step < steps and not at.finished:
             _advance_piece(session, at, advance, _next_stop(at, ordered, steps, chunk))
             if at.step in stops:
-                at.add(observe(at.step), seeds)
-                at.finished = bool(at.failed.all())
+                at.add(observe(at.step))
             session.progress(phase, at.step, steps)
             if stop_requested():
                 _save(session, phase, state, at)
@@ -319,9 +305,8 @@ def train(
             if time.monotonic() - saved_at >= CHECKPOINT_SECONDS:
                 _save(session, phase, state, at)
                 saved_at = time.monotonic()
-        if resumed is None or not resumed.finished:
-            at.finished = True
-            _save(session, phase, state, at)
+        at.finished = True
+        _save(session, phase, state, at)
     return at.series()
 
 
@@ -350,44 +335,3 @@ def _advance_piece(
         torch.cuda.synchronize()  # else only the queueing is timed, and a checkpoint waits for it
     at.seconds_per_step = (time.monotonic() - began) / (stop - at.step)
     at.step = stop
-
-
-def per_seed(series: Mapping[str, Series], seeds: Sequence[int]) -> dict[int, dict[str, Series]]:
-    """Splits what several seeds measured together, as `train` returns it with ``seed_axis``.
-
-    A seed's series end with its first observation that is not finite, as they do when it is
-    measured alone.
-
-    Args:
-        series: by name, values of shape (step, seed, *axes).
-        seeds: the seeds, in the order of the seed axis.
-
-    Returns:
-        By seed and name, values of shape (step, *axes).
-
-    Raises:
-        ValueError: if the second axis of a series is not the seed.
-    """
-    for name, one in series.items():
-        if one.values.shape[1:2] != (len(seeds),):
-            raise ValueError(
-                f"series '{name}' has shape {one.values.shape}; its second axis is the seed, "
-                f"of length {len(seeds)}"
-            )
-    return {seed: _until_diverged(series, index) for index, seed in enumerate(seeds)}
-
-
-def _until_diverged(series: Mapping[str, Series], index: int) -> dict[str, Series]:
-    def bad_steps() -> Iterator[int]:
-        for one in series.values():
-            values = one.values[:, index].reshape(len(one.steps), -1)
-            yield from np.asarray(one.steps)[~np.isfinite(values).all(axis=1)].tolist()
-
-    last = min(bad_steps(), default=None)
-    parts = {}
-    for name, one in series.items():
-        keep = [i for i, step in enumerate(one.steps) if last is None or step <= last]
-        steps = tuple(one.steps[i] for i in keep)
-        if keep:
-            parts[name] = Series(steps=steps, values=one.values[keep][:, index])
-    return parts

@@ -72,19 +72,17 @@ class _Command:
         stated = stated_length(self.audit, self.name, dataclasses.asdict(settings))
         return {PHASE: int(stated or 1)}
 
-    def measure(self, settings: Any, session: Session) -> dict[int, Measurements]:
-        """Runs the command once for each seed.
+    def measure(self, settings: Any, session: Session) -> Measurements:
+        """Runs the command with the session's seed.
 
         Raises:
             CommandError: if it fails, or what it wrote cannot be used; its output is kept.
         """
-        found = {}
-        for seed in session.seeds:
-            with scratch_folder() as place:
-                values = {**dataclasses.asdict(settings), SEED: seed}
-                found[seed], last_step = self._measured(values, session, place.resolve())
-            session.progress(PHASE, last_step, last_step)
-        return found
+        with scratch_folder() as place:
+            values = {**dataclasses.asdict(settings), SEED: session.seed}
+            measured, last_step = self._measured(values, session, place.resolve())
+        session.progress(PHASE, last_step, last_step)
+        return measured
 
     def _measured(
         self, values: Mapping[str, SettingValue], session: Session, place: Path

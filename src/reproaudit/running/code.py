@@ -1,9 +1,9 @@
 """What makes a cell's numbers: its code, its settings and seed, its data and its versions.
 
 A paper's code is digested without what computes nothing (`syntax`). The digest covers every module
-of the paper, all of `reproaudit.lab`, and `reproaudit.records`. A user's paper is its own file or
-package, and what that imports from the folder in which it lies. Code is read and never run, so an
-import by a computed name is not seen.
+of the paper, all of `reproaudit.lab` with its stub, and `reproaudit.records`. A user's paper is its
+own file or package, and what that imports from the folder in which it lies. Code is read and never
+run, so an import by a computed name is not seen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,15 @@ NOT_PACKAGES = frozenset({"python", "device", "form"})
 """The keys of `versions` that name no package."""
 
 COMPUTING_NOTHING = frozenset(
-    {"reproaudit", "jaxtyping", "pydantic", "typing_extensions", "beartype", "threadpoolctl"}
+    {
+        "reproaudit",
+        "beartype",
+        "jaxtyping",
+        "lazy_loader",
+        "pydantic",
+        "threadpoolctl",
+        "typing_extensions",
+    }
 )
 """Packages that a paper may import and whose version changes no number; ours counts by its code."""
 
@@ -58,7 +66,8 @@ def closure_of(module: Module) -> CodeClosure:
 
         return CodeClosure(run_file_digest(module.file), frozenset())
     folder = module.file.resolve().parent
-    ours = [*(PACKAGE / "lab").rglob("*.py"), PACKAGE / "records.py"]
+    lab = PACKAGE / "lab"
+    ours = [*lab.rglob("*.py"), *lab.rglob("*.pyi"), PACKAGE / "records.py"]
     read = {file.relative_to(folder).as_posix(): _read(file) for file in _files_of_paper(module)}
     own = {name.partition("/")[0].removesuffix(".py") for name in read}
     read |= {f"reproaudit/{file.relative_to(PACKAGE).as_posix()}": _read(file) for file in ours}

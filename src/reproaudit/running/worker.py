@@ -239,16 +239,12 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     session.begin()
     with reported_compilation(session.report_compiling):
         result: object = experiment.measure(settings, session)
-    if not isinstance(result, Mapping) or not all(
-        isinstance(one, Measurements) for one in result.values()
-    ):
-        raise TypeError(
-            "measure returned something other than a mapping from each seed to its Measurements"
+    if not isinstance(result, Measurements):
+        raise SpecError(
+            f"{job.module.file}: experiment '{job.cell.experiment}' returned "
+            f"{type(result).__name__}. Return the Measurements of session.seed."
         )
-    if set(result) != set(session.seeds):
-        raise ValueError(f"measure returned seeds {sorted(result)}, and was given {session.seeds}")
-    measured: Measurements = result[job.cell.seed]
-    return measured
+    return result
 
 
 @cache
@@ -289,11 +285,11 @@ def _environment(job: Job) -> Environment:
 
 
 class JobSession:
-    """The `reproaudit.lab.experiment.Session` of a job, which has one seed."""
+    """The `reproaudit.lab.experiment.Session` of a job."""
 
     def __init__(self, job: Job, on_event: OnEvent) -> None:
         self._job = job
-        self.seeds = (job.cell.seed,)
+        self.seed = job.cell.seed
         self.device = job.device
         self.form = job.form
         self._on_event = on_event
@@ -302,6 +298,11 @@ class JobSession:
         self._began = time.monotonic()
         self._reported: dict[str, float] = {}
         self._steps: dict[str, int] = {}
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Says what a module of version 0.1 has to write now."""
+        raise TypeError("a session has one seed: write session.seed, and return its Measurements")
 
     def begin(self) -> None:
         """Starts the clock: what came before was importing, not measuring."""

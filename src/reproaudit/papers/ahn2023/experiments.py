@@ -50,7 +50,7 @@ class ContextLength(Choosing):
 
 def measure_demonstration(settings: Demonstration, session: Session) -> Measurements:
     """The demonstrations of Theorems 3 (B_l = 0) and 4 (B_l free): losses, distances, matrices."""
-    task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
+    task = RunTask.of(session.seed, settings.pairs, settings, session)
     model = train_model(session, "training", task, settings.layers, _observe_layers)
     norms = model.series["norm_a"].values[-1]
     return Measurements(
@@ -82,7 +82,7 @@ def _observe_layers(task: RunTask, A: Array, B: Array) -> Mapping[str, Array]:
 def measure_one_layer(settings: OneLayer, session: Session) -> Measurements:
     """One layer, for its optimum in closed form under either law of the weights (Theorem 1)."""
     root = np.eye(settings.dimension) if settings.weight_law == "identity" else None
-    task = RunTask.of(session.seeds[0], settings.pairs, settings, session, weight_root=root)
+    task = RunTask.of(session.seed, settings.pairs, settings, session, weight_root=root)
     model = train_model(session, "training", task, settings.layers, _observe_one_layer)
     arrays = {"whitened_a": task.covariance.whitened(model.end[0])[0]}
     return Measurements(series=model.series, arrays=arrays)
@@ -107,7 +107,7 @@ def _observe_one_layer(task: RunTask, A: Array, _B: Array) -> Mapping[str, float
 
 def measure_depth(settings: Depth, session: Session) -> Measurements:
     """Models of each depth, and the baselines with as many steps on the same test prompts."""
-    task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
+    task = RunTask.of(session.seed, settings.pairs, settings, session)
     test = task.test_prompts()
     validation = task.validation_prompts()
     models = [train_model(session, f"{layers} layers", task, layers) for layers in settings.depths]
@@ -125,7 +125,7 @@ def measure_context_length(settings: ContextLength, session: Session) -> Measure
         short = pairs < settings.short_below
         rate = settings.short_learning_rate if short else settings.learning_rate
         own = replace(settings, learning_rate=rate)
-        task = RunTask.of(session.seeds[0], pairs, own, session)
+        task = RunTask.of(session.seed, pairs, own, session)
         models.append(train_model(session, f"{pairs} pairs", task, settings.layers))
         chosen.append(training.chosen_loss(task, models[-1].saved))
         test = task.test_prompts()
@@ -152,18 +152,17 @@ def _experiment(
     measure: Callable[[Any, Session], Measurements],
     phases: Callable[[Any], Mapping[str, int]] = lambda settings: {"training": settings.steps},
 ) -> Experiment:
-    """An experiment that measures one seed a call, on one thread.
+    """An experiment that measures on one thread.
 
     With more threads, sums are split among them, and the last bits depend on their number.
     """
 
-    def measured(settings: Any, session: Session) -> Mapping[int, Measurements]:
-        (seed,) = session.seeds
+    def measured(settings: Any, session: Session) -> Measurements:
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
             with lab.one_thread():
-                return {seed: measure(settings, session)}
+                return measure(settings, session)
         finally:
             torch.set_num_threads(threads)
 

@@ -48,7 +48,7 @@ def turned(prompts: Prompts) -> Prompts:
 
 def measure_family(settings: Family, session: Session) -> Measurements:
     """At drawn scalars, what the gradient has off the family, and what two lemmas say."""
-    task = RunTask.of(session.seeds[0], settings.pairs, settings, session)
+    task = RunTask.of(session.seed, settings.pairs, settings, session)
     rng = generator(task.seed, "points of the family")
     prompts = task.prompts("turned", settings.prompts)
     found = []

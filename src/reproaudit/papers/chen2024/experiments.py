@@ -75,7 +75,7 @@ def information_of_subsets(s: Settings, seed: int) -> Float[Array, " subset"]:
 
 def seed_data(s: Settings, session: Session) -> SeedData:
     """Draws and prepares the sequences of the session's seed."""
-    (seed,) = session.seeds
+    seed = session.seed
     training = training_sequences(s, seed)
     validation = sequences_for(s, seed, "validation", s.validation_sequences)
     return SeedData(
@@ -150,7 +150,7 @@ def _jump(on: SeedData, at: Parameters, phase: Phase) -> Callable[[int, int], No
 # --------------------------------------------------------------------------------- the experiments
 
 
-def measure_training(s: InPhases, session: Session) -> Mapping[int, Measurements]:
+def measure_training(s: InPhases, session: Session) -> Measurements:
     """Trains the phases in turn, and takes the model to other sequences where they are named."""
     on = seed_data(s, session)
     at = initial_parameters(s)
@@ -169,23 +169,21 @@ def measure_training(s: InPhases, session: Session) -> Mapping[int, Measurements
             "growing_sharpness": measures.until_rest(last["sharpness"]),
             "sharpening_validation_loss": last["validation_loss"],
         }
-    (seed,) = session.seeds
     arrays = {"information": on.information}
     if isinstance(s, Transferred):
         arrays |= _transferred(s, session, at)
     scalars = {"sharpened_limit_loss": on.head.least_loss(on.validation_targets, s.epsilon)}
-    return {seed: Measurements(scalars=scalars, series=series, arrays=arrays)}
+    return Measurements(scalars=scalars, series=series, arrays=arrays)
 
 
 def _transferred(s: Transferred, session: Session, at: Parameters) -> dict[str, Array]:
     """The weights on sequences of other lengths, from chains of other laws."""
-    (seed,) = session.seeds
     found = []
     for dirichlet in s.transfer_dirichlets:
         for length in s.transfer_lengths:
             other = replace(s, dirichlet=dirichlet, length=length)
             purpose = f"transfer {dirichlet} {length}"
-            sequences = sequences_for(other, seed, purpose, s.validation_sequences)
+            sequences = sequences_for(other, session.seed, purpose, s.validation_sequences)
             data = prepared(other, sequences, session)
             found.append(measures.transfer(at, other, data, sequences.targets))
     shape = 2, len(s.transfer_dirichlets), len(s.transfer_lengths)
@@ -193,17 +191,14 @@ def _transferred(s: Transferred, session: Session, at: Parameters) -> dict[str, 
     return {"transfer_loss": loss, "recovered_gain": gain}
 
 
-def measure_first_gradient(s: Settings, session: Session) -> Mapping[int, Measurements]:
+def measure_first_gradient(s: Settings, session: Session) -> Measurements:
     """Computes the first gradient on c_S and takes no step."""
-    (seed,) = session.seeds
     on = seed_data(s, session)
     implied, cosine, slope = measures.first_gradient(initial_parameters(s), on)
-    return {
-        seed: Measurements(
-            scalars={"information_cosine": cosine, "information_slope": slope},
-            arrays={"information": on.information, "implied_information": implied},
-        )
-    }
+    return Measurements(
+        scalars={"information_cosine": cosine, "information_slope": slope},
+        arrays={"information": on.information, "implied_information": implied},
+    )
 
 
 def _epochs(s: InPhases) -> Mapping[str, int]:

@@ -45,13 +45,13 @@ def _by_length(model: Model, tests: PointSets) -> Array:
     return np.array([model.loss(points) for points in tests])
 
 
-def measure_selection(s: Selection, session: Session) -> Mapping[int, Measurements]:
+def measure_selection(s: Selection, session: Session) -> Measurements:
     """Train a layer with stochastic codes and one with fixed ones; test both on longer sequences.
 
     Of the first, attention and directions are measured, too. What the best identity blocks reach is
     measured on the same tokens and subsets with stochastic codes.
     """
-    (seed,) = session.seeds
+    seed = session.seed
     bests = [best_weights(seed, s, length) for length in s.lengths]
     purposes = "fixed_codes", "other_fixed_codes"
     fixed, other = (draw_codes(root(seed, purpose), s, s.tokens) for purpose in purposes)
@@ -86,7 +86,7 @@ def measure_selection(s: Selection, session: Session) -> Mapping[int, Measuremen
         "drift": drift(series["length_loss"]),
         "value_block": weights.blocks[2],
     }
-    return {seed: Measurements(scalars=scalars, series=series, arrays=arrays)}
+    return Measurements(scalars=scalars, series=series, arrays=arrays)
 
 
 def _train_with_fixed_codes(
@@ -103,9 +103,10 @@ def _train_with_fixed_codes(
     return found["length_loss"]
 
 
-def measure_dimensions(s: CodeDimensions, session: Session) -> Mapping[int, Measurements]:
+def measure_dimensions(s: CodeDimensions, session: Session) -> Measurements:
     """Measure selection, and train a layer for each other code dimension."""
-    ((seed, found),) = measure_selection(s, session).items()
+    seed = session.seed
+    found = measure_selection(s, session)
     losses = []
     bests = []
     for d_e in s.dimensions:
@@ -130,21 +131,19 @@ def measure_dimensions(s: CodeDimensions, session: Session) -> Mapping[int, Meas
         "dimension_loss": np.array(losses),
         "reachable_dimension_loss": np.array(bests),
     }
-    return {
-        seed: Measurements(
-            scalars={**found.scalars, **exponents},
-            series=found.series,
-            arrays={**found.arrays, **by_dimension},
-        )
-    }
+    return Measurements(
+        scalars={**found.scalars, **exponents},
+        series=found.series,
+        arrays={**found.arrays, **by_dimension},
+    )
 
 
-def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int, Measurements]:
+def measure_fully_connected(s: FullyConnected, session: Session) -> Measurements:
     """Train fully-connected nets on the layer's batches, one for each rate.
 
     At every observation the best of them counts.
     """
-    (seed,) = session.seeds
+    seed = session.seed
     nets = untrained_nets(seed, s, session)
     tests = draw_test_set(seed, s, None, s.tokens)
     layer = untrained_layer(seed, s, session)
@@ -160,7 +159,7 @@ def measure_fully_connected(s: FullyConnected, session: Session) -> Mapping[int,
         "width": float(s.net_sizes[1]),
         **movement(best_net(nets, tests)),
     }
-    return {seed: Measurements(scalars=scalars, series=series)}
+    return Measurements(scalars=scalars, series=series)
 
 
 def _phases(s: Selection) -> dict[str, int]:

@@ -12,15 +12,15 @@ output f(X), as reviews describe it   `model.outputs`               `fast.output
 population logistic loss              `model.logistic_loss`       `measures.population_loss`
 gradient by all weights               autograd                      `fast._gradients`
 gradient descent on all weights       `model.descend`               `fast.descend`
-start: w = 0, W_K, W_Q ~ N(0, ω²/m)   `training.initial_weights`    `fast.from_weights`
+start: w = 0, W_K, W_Q ~ N(0, ω²/m)   `training.initial_weights`    `products.from_weights`
 Algorithm 1, three stages             `experiments.measure_staged`  the same
 a transformer that solves any K       `constructed.with_attention`  judged by `model.outputs`
 ====================================  ============================  =========================
 
 The fast form keeps products of the weights with the vocabulary; its docstring derives the update,
 and tests hold it against the plain form. `training` trains a seed's model in either form,
-`measures` turns a model into what the audit declares, `settings` has the settings, and `images`
-brings the pictures of the MNIST variant.
+`products` has what both forms are measured from, `measures` turns it into what the audit declares,
+`settings` has the settings, and `images` brings the pictures of the MNIST variant.
 """
 
 from reproaudit.papers.yang2025.experiments import EXPERIMENTS

@@ -17,8 +17,8 @@ import numpy as np
 from jaxtyping import Float
 
 from reproaudit.lab import Array
-from reproaudit.papers.yang2025.fast import InnerProducts
 from reproaudit.papers.yang2025.model import HEADS
+from reproaudit.papers.yang2025.products import InnerProducts
 from reproaudit.papers.yang2025.task import Population
 
 SHARPNESS = 8.0

@@ -19,7 +19,7 @@ from reproaudit.lab import (
 )
 from reproaudit.papers.yang2025 import constructed, images, measures
 from reproaudit.papers.yang2025 import model as plain
-from reproaudit.papers.yang2025.fast import InnerProducts, Rates
+from reproaudit.papers.yang2025.products import InnerProducts, Rates
 from reproaudit.papers.yang2025.settings import Constructed, Pictured, Simultaneous, Staged
 from reproaudit.papers.yang2025.task import Population, image_mixture, mixture
 from reproaudit.papers.yang2025.training import Training
@@ -27,42 +27,36 @@ from reproaudit.papers.yang2025.training import Training
 # ------------------------------------------------------------------------------------ all at once
 
 
-def measure_simultaneous(settings: Simultaneous, session: Session) -> Mapping[int, Measurements]:
+def measure_simultaneous(settings: Simultaneous, session: Session) -> Measurements:
     """Trains on K classes with orthonormal vectors, all weights at once."""
     return _measured(settings, session, mixture(len(settings.classes), settings.labels))
 
 
-def measure_pictured(settings: Pictured, session: Session) -> Mapping[int, Measurements]:
+def measure_pictured(settings: Pictured, session: Session) -> Measurements:
     """Trains with pictures as signals, all weights at once."""
-    (seed,) = session.seeds
     chosen = images.signals(
         images.pictures(settings.images, settings.split),
         settings.classes,
         settings.pictures,
         centred=settings.centred,
         scaling=settings.scaling,
-        draw=generator(seed, "pictures"),
+        draw=generator(session.seed, "pictures"),
     )
     return _measured(settings, session, image_mixture(chosen, settings.labels))
 
 
-def _measured(
-    settings: Simultaneous, session: Session, task: Population
-) -> Mapping[int, Measurements]:
+def _measured(settings: Simultaneous, session: Session, task: Population) -> Measurements:
     """Trains; constructed neurons come early in place of training, their attention at half time."""
-    (seed,) = session.seeds
     run = Training.of(settings, session, task)
     begin = run.moment()
     steps = settings.trained_steps
     put = run.construction(steps / 100, steps / 2)
     series = run.train("training", steps, settings.rates, put)
-    return {
-        seed: Measurements(
-            scalars=run.moved(begin),
-            series=series,
-            arrays={"scores": measures.class_scores(run.model, run.population)},
-        )
-    }
+    return Measurements(
+        scalars=run.moved(begin),
+        series=series,
+        arrays={"scores": measures.class_scores(run.model, run.population)},
+    )
 
 
 # ------------------------------------------------------------------------------------- Algorithm 1
@@ -71,17 +65,16 @@ STAGES = ("neurons", "attention", "neurons_again")
 """The stages of Algorithm 1."""
 
 
-def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measurements]:
+def measure_staged(settings: Staged, session: Session) -> Measurements:
     """Runs Algorithm 1, and simultaneous training from the same start and from another seed's.
 
     A control's labels and frozen attention concern Algorithm 1 alone, so that what it is held
     against stays the paper's.
     """
-    (seed,) = session.seeds
     classes = len(settings.classes)
     staged = Training.of(settings, session, mixture(classes, settings.labels))
     together = Training.of(settings, session, mixture(classes))
-    another = Training.of(settings, session, mixture(classes), another_seed(seed))
+    another = Training.of(settings, session, mixture(classes), another_seed(session.seed))
     other_start = another.model.copy()
     start = staged.model.copy()
     begin = staged.moment()
@@ -99,19 +92,17 @@ def measure_staged(settings: Staged, session: Session) -> Mapping[int, Measureme
     for name, one in (("together", together), ("another_seed", another)):
         one.train(name, settings.trained_steps, everything, one.construction(1, 1))
     pairs = (start, together.model), (other_start, another.model)
-    return {
-        seed: Measurements(
-            scalars={
-                **_agreement(staged.population, staged.model, *pairs),
-                **staged.moved(begin),
-            },
-            series=join_phases(zip(settings.trained_stages, series, strict=True)),
-            arrays={
-                "hard_confidence_after": np.array(ends),
-                "scores": measures.class_scores(staged.model, staged.population),
-            },
-        )
-    }
+    return Measurements(
+        scalars={
+            **_agreement(staged.population, staged.model, *pairs),
+            **staged.moved(begin),
+        },
+        series=join_phases(zip(settings.trained_stages, series, strict=True)),
+        arrays={
+            "hard_confidence_after": np.array(ends),
+            "scores": measures.class_scores(staged.model, staged.population),
+        },
+    )
 
 
 def _agreement(
@@ -140,16 +131,15 @@ def _agreement(
 # ------------------------------------------------------------------------------------- constructed
 
 
-def measure_constructed(settings: Constructed, session: Session) -> Mapping[int, Measurements]:
+def measure_constructed(settings: Constructed, session: Session) -> Measurements:
     """Puts both built transformers, as weight matrices, through the plain form on every sample.
 
     The vectors are a random orthonormal basis of each seed.
     """
-    (seed,) = session.seeds
     counts = settings.class_counts
-    built = np.array([_worst_margins(settings, seed, count) for count in counts]).T
+    built = np.array([_worst_margins(settings, session.seed, count) for count in counts]).T
     stated = np.array([[constructed.attention_margin(k), constructed.MARGIN] for k in counts]).T
-    return {seed: Measurements(arrays={"worst_margin": built, "stated_margin": stated})}
+    return Measurements(arrays={"worst_margin": built, "stated_margin": stated})
 
 
 def _worst_margins(settings: Constructed, seed: int, classes: int) -> list[float]:

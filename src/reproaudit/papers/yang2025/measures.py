@@ -7,8 +7,8 @@ from jaxtyping import Float
 from scipy.special import expit, softmax
 
 from reproaudit.lab import Array
-from reproaudit.papers.yang2025.fast import InnerProducts
 from reproaudit.papers.yang2025.model import HEADS
+from reproaudit.papers.yang2025.products import InnerProducts
 from reproaudit.papers.yang2025.task import Population
 
 _SIGNS = np.array(HEADS)

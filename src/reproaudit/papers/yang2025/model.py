@@ -61,14 +61,14 @@ def samples(population: Population) -> Float[Tensor, "sample coordinate token"]:
 
 
 def outputs(
-    weights: Weights, x: Float[Tensor, "sample coordinate token"], output_scale: float
+    weights: Weights, x: Float[Tensor, "sample coordinate token"], output_weight: float
 ) -> Float[Tensor, " sample"]:
     """Returns f(X) of every sample.
 
     Args:
         weights: float64 or float32, as ``x``.
         x: the samples, their tokens as columns.
-        output_scale: what multiplies each neuron: 1 for a sum over neurons, 1/neurons for a mean.
+        output_weight: of each neuron in its head's output: 1 for a sum, 1/neurons for a mean.
     """
     total = x.new_zeros(x.shape[0])
     for head, sign in enumerate(HEADS):
@@ -77,7 +77,7 @@ def outputs(
         attention = torch.softmax(keys.transpose(1, 2) @ queries, dim=1)  # over the keys
         averaged = (x @ attention).mean(dim=2)  # over the queries, before the ReLU
         before = averaged @ weights.neurons[head].T + weights.biases[head]
-        total = total + sign * output_scale * torch.relu(before).sum(dim=1)
+        total = total + sign * output_weight * torch.relu(before).sum(dim=1)
     return total
 
 
@@ -102,7 +102,7 @@ def descend(
     population: Population,
     *,
     steps: int,
-    output_scale: float,
+    output_weight: float,
     rates: tuple[float, float, float],
 ) -> list[float]:
     """Gradient descent on the exact population (or training set), in place.
@@ -111,7 +111,7 @@ def descend(
         weights: leaf tensors that require gradients.
         population: what the loss averages over.
         steps: how many.
-        output_scale: as for `outputs`.
+        output_weight: as for `outputs`.
         rates: of the attention matrices, of each neuron and of each bias.
 
     Returns:
@@ -123,7 +123,7 @@ def descend(
     attention, neurons, biases = rates
     losses = []
     for _ in range(steps):
-        loss = logistic_loss(outputs(weights, x, output_scale), positive, shares)
+        loss = logistic_loss(outputs(weights, x, output_weight), positive, shares)
         gradients = torch.autograd.grad(loss, weights)
         with torch.no_grad():
             for tensor, gradient, rate in zip(

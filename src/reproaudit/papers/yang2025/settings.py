@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reproaudit.papers.yang2025.fast import Rates
 from reproaudit.papers.yang2025.images import Collection, Scaling, Split
+from reproaudit.papers.yang2025.products import Rates
 from reproaudit.papers.yang2025.task import Labels
 
 
@@ -36,13 +36,18 @@ class Settings:
         return float(self.neurons) if self.output == "sum" else 1.0
 
     @property
+    def output_weight(self) -> float:
+        """The weight of each neuron in a head's output: 1 in a sum, 1/neurons in a mean."""
+        return self.output_scale / self.neurons
+
+    @property
     def neuron_bias(self) -> float:
         """The bias of a neuron: in a sum, shared out, so that a head's whole bias stays small."""
         return self.bias / self.output_scale
 
     @property
     def rates(self) -> Rates:
-        """Learning rates of simultaneous training, as the rows of `fast` see them."""
+        """Learning rates of simultaneous training, as the rows of `products` see them."""
         neurons = self.neuron_rate
         if self.neuron_rate_of != "mean_field":
             neurons *= self.output_scale / self.neurons

@@ -21,8 +21,8 @@ from reproaudit.lab import (
 from reproaudit.lab import train as train_in_pieces
 from reproaudit.papers.yang2025 import constructed, fast, measures
 from reproaudit.papers.yang2025 import model as plain
-from reproaudit.papers.yang2025.fast import InnerProducts, Rates
 from reproaudit.papers.yang2025.model import Weights
+from reproaudit.papers.yang2025.products import InnerProducts, Rates, from_weights
 from reproaudit.papers.yang2025.settings import Settings
 from reproaudit.papers.yang2025.task import Population
 
@@ -59,7 +59,7 @@ class Training:
 
     Attributes:
         settings: of the experiment.
-        session: of the run, which has one seed.
+        session: of the run.
         population: what is trained on.
         start: the weights before training.
         trained: what changes in training, inner products in the fast form, weights in the plain.
@@ -80,7 +80,7 @@ class Training:
         A card computes the plain form; what is constructed needs no form of its own. The weights at
         the start may be another seed's.
         """
-        (seed,) = session.seeds
+        seed = session.seed
         drawn = seed if start_seed is None else start_seed
         if settings.training_samples > 0:
             task = task.sampled(settings.training_samples, generator(seed, "training set"))
@@ -88,7 +88,7 @@ class Training:
         fast_form = session.form == "fast" and session.device == "cpu"
         trained: InnerProducts | Weights
         if fast_form or settings.weights == "constructed":
-            trained = fast.from_weights(task, start, identical=settings.neuron_scale == 0)
+            trained = from_weights(task, start, identical=settings.neuron_scale == 0)
         else:
             trained = initial_weights(settings, drawn, task, session.device)
         return cls(settings, session, task, start, trained)
@@ -97,7 +97,7 @@ class Training:
     def model(self) -> InnerProducts:
         """The model as it is now, in inner products."""
         if isinstance(self.trained, Weights):
-            return fast.from_weights(self.population, self.trained)
+            return from_weights(self.population, self.trained)
         return self.trained
 
     def train(
@@ -119,15 +119,15 @@ class Training:
         )
 
     def _descend(self, steps: int, rates: Rates) -> None:
-        scale = self.settings.output_scale
         if isinstance(self.trained, InnerProducts):
+            scale = self.settings.output_scale
             fast.descend(
                 self.trained, self.population, steps=steps, output_scale=scale, rates=rates
             )
             return
-        scale /= self.settings.neurons  # the rates are those of rows
-        each = rates.attention, rates.neurons / scale, rates.biases / scale
-        plain.descend(self.trained, self.population, steps=steps, output_scale=scale, rates=each)
+        weight = self.settings.output_weight
+        each = rates.attention, rates.neurons / weight, rates.biases / weight  # not of rows
+        plain.descend(self.trained, self.population, steps=steps, output_weight=weight, rates=each)
 
     def outputs(self, *, attends: bool = True) -> Float[np.ndarray, " sample"]:
         """Returns f(X) of every sample, with uniform attention unless the model ``attends``."""
@@ -137,10 +137,10 @@ class Training:
             return fast.outputs(model, self.population, self.settings.output_scale)
         keys = self.trained.keys if attends else torch.zeros_like(self.trained.keys)
         weights = self.trained._replace(keys=keys)
-        scale = self.settings.output_scale / self.settings.neurons
         with torch.no_grad():
             x = plain.samples(self.population).to(keys)
-            return np.asarray(plain.outputs(weights, x, scale).cpu().numpy())
+            f = plain.outputs(weights, x, self.settings.output_weight)
+            return np.asarray(f.cpu().numpy())
 
     def observe(self) -> dict[str, float]:
         """Observes the model as it is now."""
