@@ -89,7 +89,9 @@ def test_a_wheel_of_the_source_distribution_shows_papers_and_answers_anywhere(
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     sources = ROOT / "src"
-    wanted = [f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".pyi", ".html")]
+    wanted = [
+        f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".pyi", ".html")
+    ]
     assert {f.relative_to(sources).as_posix() for f in wanted} <= names
     shipped = {one for one in names if one.startswith("reproaudit/reports/")}
     slugs = [one.stem for one in audits_in(ROOT / "audits")]
