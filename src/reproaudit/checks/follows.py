@@ -75,7 +75,8 @@ class Follows(OneBound):
         if len(common) < FEWEST_POINTS:
             raise MeasurementMissingError(
                 f"fewer than {FEWEST_POINTS} observations of '{self.series.measurement}' lie where "
-                "the curve is known"
+                "the curve is known",
+                self.series.measurement,
             )
         grid = np.asarray(steps, dtype=np.float64)[common]
         expected = np.stack([np.interp(grid, at, one) for one in known.T], axis=1)
