@@ -429,8 +429,13 @@ class ClaimAnswer(StrictModel):
     @property
     def otherwise(self) -> list[AlternativeAnswer]:
         """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
-        opposite = {Answer.YES: Answer.NO, Answer.NO: Answer.YES}.get(self.base.answer)
-        return [one for one in self.alternatives if one.counts and one.answer is opposite]
+        return [one for one in self.alternatives if self.changed_by(one)]
+
+    def changed_by(self, arm: ReadingAnswer) -> bool:
+        """Tell whether a reading or an alternative answers otherwise than the claim's own runs."""
+        if isinstance(arm, AlternativeAnswer):
+            return arm.counts and {arm.answer, self.base.answer} == {Answer.YES, Answer.NO}
+        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
 
     def arms(self) -> Iterator[ArmAnswer]:
         """Yield every arm to which the headline was put."""

@@ -205,7 +205,9 @@ def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
 def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> PlannedArm:
     """The claim's own runs with another value of one setting."""
     varied = name, value
-    return PlannedArm(f"{name}={value_text(value)}", role, claim.experiment, dict([varied]), varied=varied)
+    return PlannedArm(
+        f"{name}={value_text(value)}", role, claim.experiment, dict([varied]), varied=varied
+    )
 
 
 def _arm(

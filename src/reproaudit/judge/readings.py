@@ -264,5 +264,3 @@ def _too_early(own: ArmAnswer, answer: ArmAnswer) -> bool:
         return False
     fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
     return fall > 0 and theirs < FAR_ENOUGH * fall
-
-

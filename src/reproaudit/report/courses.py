@@ -87,7 +87,7 @@ def _arms(bundles: Bundles, found: ClaimAnswer) -> Iterator[tuple[PlannedArm, Li
 
 
 def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
-    for record in bundles.recorded(arm).distinct.values():
+    for record in bundles.recorded(arm).runs.values():
         if record.status is CellStatus.COMPLETED:
             yield bundles.run(arm, record)
 
