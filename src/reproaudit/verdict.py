@@ -381,8 +381,8 @@ class ClaimAnswer(StrictModel):
     reasons: tuple[Reason, ...] = ()
     """Why not surer, each a step down; why there is no outcome, where there is none."""
     base: ReadingAnswer
-    """The headline's runs, at the primary coordinates together: the claim's own, or a reading's
-    where those have not run."""
+    """The headline's runs, at the primary coordinates together: the claim's own, or a stated
+    reading's where the own ones say neither yes nor no, and that one does."""
     cannot_fail: tuple[int, ...] = ()
     """The headline's conditions, by place, that no control misses."""
     proxy: str | None = None
@@ -417,6 +417,11 @@ class ClaimAnswer(StrictModel):
         return (self.base, *self.readings)
 
     @property
+    def own(self) -> ReadingAnswer:
+        """The reading of the claim's own settings."""
+        return next(one for one in self.stated if one.role is Role.OWN)
+
+    @property
     def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
         """Of a claim that depends: a reading that says yes, and one that says no."""
         if self.outcome is not Outcome.DEPENDS:
@@ -434,7 +439,7 @@ class ClaimAnswer(StrictModel):
     def changed_by(self, arm: ReadingAnswer) -> bool:
         """Tell whether a reading or an alternative answers otherwise than the claim's own runs."""
         if isinstance(arm, AlternativeAnswer):
-            return arm.counts and {arm.answer, self.base.answer} == {Answer.YES, Answer.NO}
+            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
         return arm.answer not in (Answer.UNFINISHED, self.base.answer)
 
     def arms(self) -> Iterator[ArmAnswer]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import PlannedArm, Role, left_out_readings
+from reproaudit.audit.plan import Role, left_out_readings
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import ask, decide, with_crashes
 from reproaudit.judge.readings import Panel, out_of_reach
@@ -59,35 +59,37 @@ def judge_claim(
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
     panel = Panel.of(audit, claim, tier, records)
-    rest = panel.other_readings()
-    base = panel.reading(panel.base, others=bool(rest))
-    controls = panel.controls()
-    own = panel.bundles.recorded(panel.base).values()
+    others = len(panel.stated) > 1
+    base, *readings = (panel.reading(one, others=others) for one in panel.stated)
+    own = next((one for one in (base, *readings) if one.role is Role.OWN), base)
+    shown = panel.under(panel.base)
+    controls = shown.controls()
     levels = panel.levels if claim.grade is not None else ()
-    grades = [panel.level(one, others=bool(rest)) for one in levels]
+    grades = [shown.level(one, others=others) for one in levels]
+    records_shown = panel.bundles.recorded(panel.base).values()
     found = ClaimAnswer(
         id=claim.id,
         base=base,
         cannot_fail=_cannot_fail(claim, base, controls),
-        proxy=next((one.proxy for one in own if one.proxy), None),
+        proxy=next((one.proxy for one in records_shown if one.proxy), None),
         grades=tuple(one for one in grades if one.valid),
-        support=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.support),
-        notes=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.notes),
-        readings=tuple(panel.reading(one, others=True) for one in rest),
+        support=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.support),
+        notes=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.notes),
+        readings=tuple(readings),
         left_out=tuple(
             Varied(setting=name, value=value) for name, value in left_out_readings(audit, claim)
         ),
         nulls=controls,
         ablations=tuple(
-            _ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION)
+            _ablation(base, shown.headline(one)) for one in shown.having(Role.ABLATION)
         ),
-        constructed=next(map(panel.headline, panel.having(Role.CONSTRUCTED)), None),
+        constructed=next(map(shown.headline, shown.having(Role.CONSTRUCTED)), None),
         alternatives=(
-            *panel.alternatives(records, tier, base.answer),
-            *(() if lower is None else panel.alternatives(lower, "quick", base.answer)),
+            *panel.alternatives(records, tier, own.answer),
+            *(() if lower is None else panel.alternatives(lower, "quick", own.answer)),
         ),
     )
-    part = _lacks_support(panel, found, [panel.base, *rest])
+    part = _lacks_support(panel, found)
     outcome = conclude(found, lacks_support=part)
     reasons: tuple[Reason, ...] = ()
     if tier == "smoke":
@@ -113,7 +115,7 @@ def conclude(found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies."""
     credible = {one.answer for one in found.alternatives if one.counts and one.credible}
     stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
-    return outcome_of(stated, found.base.answer, credible, lacks_support=lacks_support)
+    return outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
 
 
 def outcome_of(
@@ -170,10 +172,10 @@ def _repaired(found: ReadingAnswer, status: Status | None, claim: Claim) -> Read
     return found.model_copy(update={"answer": answer[decision]})
 
 
-def _lacks_support(panel: Panel, found: ClaimAnswer, arms: Sequence[PlannedArm]) -> bool:
+def _lacks_support(panel: Panel, found: ClaimAnswer) -> bool:
     """Whether a check of `support` is missed, relaxed, where a stated reading says yes."""
     claim = panel.bundles.claim
-    for arm, answer in zip(arms, found.stated, strict=True):
+    for arm, answer in zip(panel.stated, found.stated, strict=True):
         if answer.answer is Answer.YES:
             there = panel.under(arm).bundles
             said = (ask(there, (one,), arm) for one in claim.support)
@@ -257,9 +259,9 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
     """The conditions that leave an answer open: a mean that no run bears out, a straddled bound."""
     for place, one in enumerate(base.estimates):
-        if one.decision is Decision.OPEN and one.mean is not None:
-            if decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET:
-                yield Reason(kind=ReasonKind.MEAN_ALONE, place=place)
+        inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
+        if inside and one.decision is Decision.OPEN:
+            yield Reason(kind=ReasonKind.MEAN_ALONE, place=place)
     for place, one in enumerate(base.estimates):
         if {True, False} <= set(one.holds):
             yield Reason(kind=ReasonKind.STRADDLES, place=place)

@@ -40,12 +40,24 @@ class Panel:
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
-        """Return the panel of a claim; a reading is shown as its own where the own has not run."""
+        """Return the panel of a claim, with the reading that is shown as its own.
+
+        These are its own settings if they say yes, no or mixed, or if no reading does; else the
+        first reading that does.
+        """
         arms = {one.name: one for one in arms_of(audit, claim)}
-        bundles = Bundles(audit, claim, tier, arms, records)
-        own = [arms[OWN], *(one for one in arms.values() if one.role is Role.READING)]
-        ran = [one for one in own if bundles.recorded(one)]
-        return cls(bundles, (ran or own)[0])
+        panel = cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
+        stated = [arms[OWN], *(one for one in arms.values() if one.role is Role.READING)]
+        clear = (Answer.YES, Answer.NO, Answer.MIXED)
+        others = len(stated) > 1
+        telling = (one for one in stated if panel.reading(one, others=others).answer in clear)
+        ran = (one for one in stated if panel.bundles.recorded(one))
+        return replace(panel, base=next(telling, None) or next(ran, arms[OWN]))
+
+    @property
+    def stated(self) -> list[PlannedArm]:
+        """Return the readings that a source states, the one that is shown as the own first."""
+        return [self.base, *self.other_readings()]
 
     def under(self, arm: PlannedArm) -> Panel:
         """Return the panel whose other arms share a reading's or an alternative's settings.

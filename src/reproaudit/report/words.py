@@ -75,7 +75,7 @@ OUTCOMES: Mapping[Outcome, Shown] = {
     Outcome.DEPENDS: Shown(
         "⇄",
         "blue",
-        "hangs",
+        "part",
         3,
         "passed",
         "yes or no hangs on a choice that the paper leaves open, and which is named",
