@@ -60,12 +60,12 @@ class Panel:
         return [self.base, *self.other_readings()]
 
     def under(self, arm: PlannedArm) -> Panel:
-        """Return the panel whose other arms share a reading's or an alternative's settings.
+        """Return the panel of a reading: its other arms share the reading's settings.
 
         An arm that has not run under them stays as it is: the claim's own one counts.
         """
         if arm.role not in (Role.READING, Role.ALTERNATIVE):
-            return self
+            return replace(self, base=arm)
 
         def moved_to(one: PlannedArm) -> PlannedArm:
             if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
