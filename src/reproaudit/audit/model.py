@@ -427,6 +427,14 @@ class Claim(StrictModel):
     elsewhere: Elsewhere | None = None
     """Where the runs end that say no."""
 
+    @property
+    def needs_control(self) -> bool:
+        """Whether only a control shows that it can fail: not of identities and contrasts.
+
+        Where nothing is learned, noise meets a contrast in half of all runs.
+        """
+        return not self.exact and not all(n.contrast for one in self.headline for n in one.numbers)
+
     def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
         """Yield each null, ablation and constructed solution, with its place in the claim."""
         yield from ((("nulls", i), one) for i, one in enumerate(self.nulls))

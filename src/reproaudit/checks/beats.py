@@ -66,6 +66,11 @@ class Beats(Kind, Sourced):
         """Along a graded axis the larger quantity, too, where it is of the same run."""
         return replace(super().drawing, rival=self.upper if self.upper.arm is None else None)
 
+    @property
+    def sides(self) -> tuple[Quantity, Quantity]:
+        """The smaller one and the larger one."""
+        return self.lower, self.upper
+
     def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
         sides = [names.noun(one.measurement) for one in (self.upper, self.lower)]

@@ -292,6 +292,16 @@ class Kind(StrictModel):
         return self.quantities() if self.whole_course else ()
 
     @property
+    def divisors(self) -> tuple[Quantity, ...]:
+        """The quantities by which it divides, so that they must not be 0."""
+        return ()
+
+    @property
+    def sides(self) -> tuple[Quantity, Quantity] | None:
+        """Of a comparison of two quantities: both of them, which must not be the same."""
+        return None
+
+    @property
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None

@@ -97,6 +97,11 @@ class Stages(Kind):
         return (_ORDER,) if self.wait is None else (_ORDER, _WAIT)
 
     @property
+    def sides(self) -> tuple[Quantity, Quantity]:
+        """Both series."""
+        return self.earlier.series, self.later.series
+
+    @property
     def drawing(self) -> Drawing:
         """The share of its change that each series has made."""
         return replace(

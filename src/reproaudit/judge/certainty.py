@@ -9,7 +9,7 @@ from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import alternatives_of
 from reproaudit.checks import Limit
 from reproaudit.judge.decisions import decide, moved, varied_of
-from reproaudit.judge.readings import Panel, needs_control, out_of_reach
+from reproaudit.judge.readings import Panel, out_of_reach
 from reproaudit.stats.binomial import Decision, share_interval
 from reproaudit.verdict import (
     AlternativeAnswer,
@@ -127,7 +127,7 @@ def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
 
 
 def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    if needs_control(claim) and not any(one.n for one in found.nulls):
+    if claim.needs_control and not any(one.n for one in found.nulls):
         yield Reason(kind=ReasonKind.NO_CONTROL)
 
 

@@ -166,7 +166,7 @@ class Panel:
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
             waiting = [one.name for one in controls if one.verdict is Verdict.OPEN]
-            if waiting and needs_control(self.bundles.claim):
+            if waiting and self.bundles.claim.needs_control:
                 return Answer.OPEN, waiting[0]
             return Answer.YES, ""
         if own.decision is Decision.MISSED:
@@ -240,14 +240,6 @@ def _size(one: Estimate, run: int) -> float:
     if value is None:
         return math.inf if one.holds[run] else -math.inf
     return -value if one.limit.side in (Side.BELOW, Side.AT_MOST) else value
-
-
-def needs_control(claim: Claim) -> bool:
-    """Tell whether only a control shows that a claim can fail: not of identities and contrasts.
-
-    Where nothing is learned, noise meets a contrast in half of all runs.
-    """
-    return not claim.exact and not all(n.contrast for one in claim.headline for n in one.numbers)
 
 
 def out_of_reach(built: ArmAnswer, claim: Claim) -> int | None:
