@@ -1,4 +1,4 @@
-"""Makes the shipped reports anew and logs where today's engine answers otherwise (``make reports``).
+"""Makes the shipped reports anew (``make reports``), and logs where the engine answers otherwise.
 
 The answers come from the records that came with the reports.
 """
