@@ -15,7 +15,7 @@ TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
 # The tests start hundreds of programs, which would each compile the same sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: audit test machine-code lint types contracts slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate mutants readme schema lock vulnerabilities clean
+.PHONY: audit test machine-code lint types contracts slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate mutants readme reports schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
@@ -82,6 +82,10 @@ calibrate: $(READY)
 
 mutants: $(READY)
 	$(BIN)/python -m benchmarks.mutants
+
+reports: $(READY)
+	$(BIN)/python -m benchmarks.reports
+	$(BIN)/python -m benchmarks.readme
 
 readme: $(READY)
 	$(BIN)/python -m benchmarks.readme

@@ -26,7 +26,7 @@ def rows() -> Iterator[str]:
 def _row(card: Scorecard) -> str:
     outcomes = Counter(one.outcome for one in card.claims)
     levels = Counter(one.level for one in card.claims)
-    tested = len(card.claims) - outcomes[Outcome.NOT_TESTED] - outcomes[Outcome.FAILED]
+    tested = len(card.claims) - outcomes[Outcome.NOT_TESTED] - outcomes[Outcome.ERROR]
     answers = [f"{OUTCOMES[one].mark} {outcomes[one]} {one}" for one in Outcome if outcomes[one]]
     sure = [f"{levels[one]} {one}" for one in Level if levels[one]]
     listed = len(card.claims) + len(card.audit.not_audited)

@@ -170,19 +170,21 @@ def test_another_layout_and_order_of_the_file_moves_nothing(file: Path, tmp_path
 class Later(Claim):
     """A claim of a later version."""
 
-    ours: bool = False
-    settings: dict[str, float] = Field(default_factory=dict)
+    joined_later: bool = False
+    decides_later: dict[str, float] = Field(default_factory=dict)
 
 
-LATER = CLAIM | CanonicalForm({"settings": Part("settings", unless={})}, informs={"ours"})
+LATER = CLAIM | CanonicalForm(
+    {"decides": Part("decides_later", unless={})}, informs={"joined_later"}
+)
 
 
 def test_a_field_that_joins_moves_no_claim_without_it() -> None:
     for claim in CLAIMS:
         data = {name: getattr(claim, name) for name in Claim.model_fields}
-        assert LATER.of(Later.model_construct(**data, ours=True)) == CLAIM.of(claim)
-        found = LATER.of(Later.model_construct(**data, settings={"level": 0.5}))
-        assert found == {**CLAIM.of(claim), "settings": {"level": 0.5}}
+        assert LATER.of(Later.model_construct(**data, joined_later=True)) == CLAIM.of(claim)
+        found = LATER.of(Later.model_construct(**data, decides_later={"level": 0.5}))
+        assert found == {**CLAIM.of(claim), "decides": {"level": 0.5}}
 
 
 def test_a_number_with_a_source_of_its_own_enters_as_the_number() -> None:

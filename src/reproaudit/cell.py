@@ -82,6 +82,11 @@ def canonical_settings(settings: Mapping[str, SettingValue]) -> str:
     return _LINES[written]
 
 
+def value_text(value: SettingValue) -> str:
+    """Return a setting's value as the names of arms and the keys of an audit have it: true, 0.1."""
+    return canonical_settings({"": value})[5:-1].strip('"')
+
+
 # --- values compared by type as well ------------------------------------------------------------
 
 

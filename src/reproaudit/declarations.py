@@ -122,7 +122,15 @@ class Declaration(StrictModel):
 
 
 class MeasurementMissingError(LookupError):
-    """A record lacks a measurement that a check reads."""
+    """A record lacks a measurement that a check reads.
+
+    Attributes:
+        measurement: its name.
+    """
+
+    def __init__(self, text: str, measurement: str) -> None:
+        super().__init__(text)
+        self.measurement = measurement
 
 
 ROUNDING = 1e-6

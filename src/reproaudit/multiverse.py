@@ -11,7 +11,7 @@ from reproaudit.report.html import multiverse_html
 from reproaudit.report.markdown import plain, table
 from reproaudit.report.numbers import of, setting_value
 from reproaudit.running.files import write_whole
-from reproaudit.verdict import AlternativeAnswer, ArmAnswer, ClaimAnswer, Scorecard
+from reproaudit.verdict import Answer, ClaimAnswer, ReadingAnswer, Scorecard
 
 CHANGES = "changes the answer"
 UNFINISHED = "unfinished"
@@ -128,8 +128,8 @@ def multiverse_of(card: Scorecard) -> Multiverse:
     return Multiverse(paper=card.paper.slug, tier=card.tier, rows=tuple(rows), not_run=not_run)
 
 
-def _found(claim: ClaimAnswer, arm: ArmAnswer) -> str:
-    if isinstance(arm, AlternativeAnswer) and arm.unfinished:
+def _found(claim: ClaimAnswer, arm: ReadingAnswer) -> str:
+    if arm.answer is Answer.UNFINISHED:
         return UNFINISHED
     return CHANGES if claim.changed_by(arm) else LEAVES
 

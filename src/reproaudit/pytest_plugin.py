@@ -191,7 +191,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         known = known_tier(tier) if tier else None
         option = "--reproaudit-fail-on"
-        outcomes = known_outcomes(",".join(names)) if names else DEFAULT_FAIL_ON
+        outcomes = known_outcomes(",".join(names)) or DEFAULT_FAIL_ON
     except UsageError as error:
         raise pytest.UsageError(f"{option}: {error}") from error
     summary = config.getoption("reproaudit_summary")
@@ -284,6 +284,7 @@ class ClaimItem(pytest.Item):
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
         from reproaudit.report.outline import claim_details
         from reproaudit.report.words import look
+        from reproaudit.verdict import Outcome
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"
@@ -297,6 +298,8 @@ class ClaimItem(pytest.Item):
             pytest.fail("\n  ".join([said, *claim_details(claim)]), pytrace=False)
         if look(claim.answer.outcome).junit != "passed":
             _skip(_words(claim))
+        if claim.answer.outcome is Outcome.DEPENDS:
+            self.add_report_section("call", "claim", f"{self.name}: {_words(claim)}")
 
     def _lacking(self) -> str:
         slug = self.path.stem
@@ -334,6 +337,20 @@ def _properties(claim: ClaimText) -> Iterator[tuple[str, str]]:
 
 
 # --- the summary ----------------------------------------------------------------------------------
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Names the claims that passed and hang on a choice."""
+    said = [
+        text
+        for report in terminalreporter.stats.get("passed", [])
+        for title, text in report.sections
+        if title == "Captured claim call"
+    ]
+    if said:
+        terminalreporter.section("claims that depend on a choice")
+        for one in said:
+            terminalreporter.write_line(one)
 
 
 @pytest.hookimpl(trylast=True)

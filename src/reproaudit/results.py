@@ -48,6 +48,8 @@ class Result(StrictModel):
     """One answer at the paper tier.
 
     Attributes:
+        kind: of records that were judged before, `judged again`, by another engine.
+        engine: the number of the engine's rules, `judge.ENGINE`.
         date: when it was given.
         revision: of the checkout that holds the audit.
         committed: whether the audit was committed as it is when the first of these runs began;
@@ -60,7 +62,8 @@ class Result(StrictModel):
         claims: the answers by claim.
     """
 
-    kind: Literal["result"] = "result"
+    kind: Literal["result", "judged again"] = "result"
+    engine: Count = 1
     date: datetime
     revision: Revision | None = None
     committed: bool | None = None
@@ -206,6 +209,9 @@ def append(
 ) -> bool:
     """Log what a run at the paper tier showed, unless a line says so of the same measurements.
 
+    Where these were judged before, by an engine with other rules, and it answered otherwise, the
+    line says `judged again`, once for each number of the engine.
+
     Args:
         entry: the paper.
         audit: its audit.
@@ -220,11 +226,14 @@ def append(
         SpecError: if a log is damaged.
         StoreError, TechnicalError: if it cannot be written.
     """
+    from reproaudit.judge import ENGINE
+
     judged = list(records)
     if not judged or not answers:
         return False
     bounds = {claim.id: bounds_of(claim) for claim in audit.claims}
     result = Result(
+        engine=ENGINE,
         date=datetime.now(UTC).replace(microsecond=0),
         revision=git(entry.audit_file, "rev-parse", "HEAD"),
         committed=_begun(entry, store).get(_key(audit)),
@@ -242,10 +251,19 @@ def append(
     )
     with _journal(entry, store).writing() as file:
         known = logged_results(entry, store)
-        if any(isinstance(one, Result) and one.digest == result.digest for one in known):
+        same = [one for one in known if isinstance(one, Result) and one.digest == result.digest]
+        if same and (same[-1].engine == result.engine or not _differ(same[-1], result)):
             return False
-        add_line(file, result.model_dump_json(exclude_none=True).encode())
+        kind = "judged again" if same else "result"
+        line = result.model_copy(update={"kind": kind})
+        add_line(file, line.model_dump_json(exclude_none=True).encode())
     return True
+
+
+def _differ(one: Result, other: Result) -> bool:
+    """Whether two results answer a claim otherwise."""
+    answers = [{name: said.answer for name, said in each.claims.items()} for each in (one, other)]
+    return answers[0] != answers[1]
 
 
 def _rules(audit: Audit) -> dict[str, str]:

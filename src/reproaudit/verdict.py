@@ -31,13 +31,20 @@ class Outcome(StrEnum):
 
     SUPPORTED = "supported"
     PARTLY_SUPPORTED = "partly supported"
+    DEPENDS = "depends"
     NOT_SUPPORTED = "not supported"
     UNDECIDED = "undecided"
+    UNINFORMATIVE = "uninformative"
     NOT_TESTED = "not tested"
-    FAILED = "failed"
+    ERROR = "error"
 
 
-DECIDED = (Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.NOT_SUPPORTED)
+DECIDED = (
+    Outcome.SUPPORTED,
+    Outcome.PARTLY_SUPPORTED,
+    Outcome.DEPENDS,
+    Outcome.NOT_SUPPORTED,
+)
 
 
 class Level(StrEnum):
@@ -52,6 +59,7 @@ class Level(StrEnum):
 class Specificity(StrEnum):
     """What an ablation tells."""
 
+    DIVERGES = "diverges"
     SPECIFIC = "specific"
     SMALLER = "smaller"
     NOT_SPECIFIC = "not specific"
@@ -64,8 +72,39 @@ class Status(StrEnum):
     YES = "yes"
     NO = "no"
     VOID = "void"
-    FAILED = "failed"
-    UNPAIRED = "unpaired"
+    CRASHED = "crashed"
+
+
+class Void(StrEnum):
+    """Why a run says neither yes nor no."""
+
+    REFERENCE_DIVERGED = "reference diverged"
+    NO_REFERENCE = "no reference"
+    NOT_MEASURED = "not measured"
+    NO_NUMBER = "no number"
+    START = "start"
+
+
+class Answer(StrEnum):
+    """What a reading of the paper, a set of settings, answers."""
+
+    YES = "yes"
+    NO = "no"
+    NEAR = "near"
+    MIXED = "mixed"
+    OPEN = "open"
+    BLIND = "blind"
+    RULED_OUT = "ruled out"
+    UNFINISHED = "unfinished"
+
+
+class Verdict(StrEnum):
+    """What becomes of a control."""
+
+    FAILS = "fails"
+    PASSES = "passes"
+    LARGER = "larger"
+    OPEN = "open"
 
 
 # --- what an arm's runs say ---------------------------------------------------------------------
@@ -86,9 +125,14 @@ class RunAnswer(StrictModel):
     seed: int
     """The run's seed."""
     status: Status
-    """yes, no, or why neither."""
+    """yes, no, void or crashed."""
     diverged: bool = False
-    """Whether it diverged, so that it has no numbers."""
+    """Whether its own training diverged, so that it says no and has no numbers."""
+    void: Void | None = None
+    """Of a void run: why."""
+    about: str = ""
+    """Of a void run: the arm that diverged or has no run of this seed, or the measurement that it
+    lacks."""
 
     @property
     def answered(self) -> bool:
@@ -113,10 +157,17 @@ class Estimate(StrictModel):
     """The bound."""
     values: tuple[float | None, ...]
     """The number of each run, in the order of the runs; null where a run has none."""
-    decision: Decision | None = None
-    """Of a condition decided on the mean: its own decision."""
+    holds: tuple[bool | None, ...]
+    """Whether each run meets the bound; null where nobody can tell."""
+    by_mean: bool = False
+    """Whether the mean of the runs decides."""
+    log: bool = False
+    """Whether that is the geometric mean."""
     mean: tuple[float, float, float] | None = None
-    """Of such a condition: the mean, and the ends of its 90 % interval."""
+    """The mean, and the ends of its 90 % interval; null where there is none, as where a run
+    diverged, so that the runs decide."""
+    decision: Decision | None = None
+    """Of a condition that its mean decides: the decision."""
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -135,8 +186,9 @@ class Estimate(StrictModel):
 
     @property
     def met(self) -> bool:
-        """Whether the typical run meets the bound."""
-        return self.limit.met_by(self.median)
+        """Whether more than half of the runs that can tell meet the bound."""
+        known = [one for one in self.holds if one is not None]
+        return 2 * sum(known) > len(known)
 
 
 class ArmAnswer(StrictModel):
@@ -152,14 +204,18 @@ class ArmAnswer(StrictModel):
     """Of a graded claim: the coordinate."""
     decision: Decision
     """met, missed or open, of all runs together."""
+    relaxed: Decision
+    """The decision where every number of ours is relaxed."""
     runs: tuple[RunAnswer, ...]
-    """Every distinct run, by seed."""
+    """Every run, by seed."""
     estimates: tuple[Estimate, ...] = ()
     """By condition; none where no run was held against the bounds."""
-    broken: bool = False
-    """Whether crashed runs would change the decision."""
-    same: int = 0
-    """How many further runs were identical in every number."""
+    unfinished: bool = False
+    """Whether there are too few runs, or void or crashed ones stand in the way of a decision."""
+    equal: bool = False
+    """Whether all of at least five runs are equal in every number that was read."""
+    copies: int = 0
+    """Of measurements from elsewhere: how many further runs were copies of others."""
     trained: tuple[float, float] | None = None
     """The median training loss at the start and at the end."""
 
@@ -170,8 +226,8 @@ class ArmAnswer(StrictModel):
 
     @property
     def n(self) -> int:
-        """The number of runs that count."""
-        return self._count(Status.YES, Status.NO, Status.FAILED)
+        """The number of runs that were handed in."""
+        return len(self.runs)
 
     @property
     def valid(self) -> int:
@@ -184,6 +240,22 @@ class ArmAnswer(StrictModel):
         return self._count(Status.VOID)
 
     @property
+    def crashed(self) -> int:
+        """The number of runs that crashed."""
+        return self._count(Status.CRASHED)
+
+    @property
+    def diverged(self) -> int:
+        """The number of runs whose own training diverged."""
+        return sum(one.diverged for one in self.runs)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """The measurements that no run has; none without runs."""
+        lacking = [one.about for one in self.runs if one.void is Void.NOT_MEASURED]
+        return tuple(dict.fromkeys(lacking)) if self.runs and len(lacking) == self.n else ()
+
+    @property
     def effect(self) -> float | None:
         """The typical factor of the first contrast that has one."""
         contrasts = [one.median for one in self.estimates if one.contrast]
@@ -193,12 +265,22 @@ class ArmAnswer(StrictModel):
         return sum(one.status in statuses for one in self.runs)
 
 
-class NullAnswer(ArmAnswer):
-    """What the runs of a null say."""
+class ReadingAnswer(ArmAnswer):
+    """What the runs of a reading answer, with its controls."""
 
-    weak: bool = False
-    """Whether it neither misses the headline nor has smaller contrasts than the claim, by seed.
-    Where nothing is learned, chance meets a contrast in half of the runs."""
+    answer: Answer
+    """The answer."""
+    by: str = ""
+    """Of a blind or an open one: the control that passes or stands in the way, or the positive
+    control that misses a bound."""
+
+
+class NullAnswer(ArmAnswer):
+    """What the runs of a control say."""
+
+    verdict: Verdict
+    """fails; passes; has the larger contrast in more than half of the paired runs; or is open, and
+    stands in the way."""
 
 
 class AblationAnswer(ArmAnswer):
@@ -208,17 +290,19 @@ class AblationAnswer(ArmAnswer):
     """Whether the effect is specific to what it lacks."""
 
 
-class AlternativeAnswer(ArmAnswer):
+class AlternativeAnswer(ReadingAnswer):
     """What the runs answer under another value of a guess."""
 
     tier: TierName
     """The tier at which it ran."""
-    flips: bool = False
-    """Whether they answer otherwise (Fisher, one-sided, 5 %)."""
-    unfinished: bool = False
-    """Whether training had not come half as far, so that it answers nothing."""
-    opens: bool = False
-    """Whether they cannot tell where the claim's own runs of that tier can."""
+    credible: bool = True
+    """Whether the audit calls it as likely as the claim's own value."""
+    counts: bool = True
+    """Whether the claim's own runs of that tier answer as those of the whole scale."""
+    own_yes: int = 0
+    """How many of the claim's own runs of that tier say yes."""
+    own_n: int = 0
+    """How many own runs that tier has."""
 
 
 # --- the conclusion on a claim ------------------------------------------------------------------
@@ -229,23 +313,32 @@ class ReasonKind(StrEnum):
 
     CRASHED = "crashed"
     SMOKE = "smoke"
-    NULL_MEETS = "null meets"
-    NULL_UNFINISHED = "null unfinished"
-    OUT_OF_REACH = "out of reach"
+    NOT_MEASURED = "not measured"
     TOO_FEW = "too few"
-    FEW_RUNS = "few runs"
+    CONTROL_PASSES = "control passes"
+    CONTROL_LARGER = "control larger"
+    OUT_OF_REACH = "out of reach"
+    VOID_RUNS = "void runs"
+    READING_UNFINISHED = "reading unfinished"
+    READING_LEFT_OUT = "reading left out"
+    NEAR = "near"
+    NOT_ENDED = "not ended"
+    CONTROL_OPEN = "control open"
+    MEAN_ALONE = "mean alone"
     STRADDLES = "straddles"
+    FEW_RUNS = "few runs"
+    ALTERNATIVE_OPEN = "alternative open"
 
     SCALE = "scale"
     PROXY = "proxy"
     ORIGIN = "origin"
     INDIRECT = "indirect"
-    READING_NOT_RUN = "reading not run"
     READING_OPEN = "reading open"
-    GUESS_FLIPS = "guess flips"
+    SMALL_SIDE = "small side"
+    GUESS_OTHERWISE = "guess otherwise"
     GUESS_NOT_VARIED = "guess not varied"
     RUNS = "runs"
-    WEAK_NULL = "weak null"
+    NO_CONTROL = "no control"
     OUR_BOUND = "our bound"
     RULE = "rule"
 
@@ -256,19 +349,22 @@ class Reason(StrictModel):
     kind: ReasonKind
     """Which."""
     arm: str = ""
-    """The name of the null, the reading or the alternative that it is about."""
+    """The name of the control, the reading or the alternative that it is about."""
+    void: Void | None = None
+    """Why runs are void."""
     place: int = 0
     """The place of the headline's condition that it is about."""
     settings: tuple[str, ...] = ()
-    """The guesses that were not varied."""
+    """The guesses that were not varied, or the setting of which a stated value is left out."""
     runs: int = 0
-    """How many runs crashed, are missing, or disagree."""
+    """How many runs crashed, are void, are missing, or disagree."""
     bound: float = 0.0
     """The other bound of ours, which changes the answer."""
     stated: float = 0.0
     """The bound of ours in its place, as the audit has it."""
     what: str = ""
-    """What stood in, in the record's words; or who measured."""
+    """What stood in, in the record's words; who measured; or which measurement, or arm, is
+    lacking."""
     changed: bool = False
     """Whether a bound was changed after results; else the audit was not committed before."""
 
@@ -284,27 +380,29 @@ class ClaimAnswer(StrictModel):
     """How sure; null for what is not decided."""
     reasons: tuple[Reason, ...] = ()
     """Why not surer, each a step down; why there is no outcome, where there is none."""
-    base: ArmAnswer
-    """The headline's runs, at the primary coordinates together: the claim's own, or a reading's
-    where those have not run."""
+    base: ReadingAnswer
+    """The headline's runs, at the primary coordinates together: the claim's own, or a stated
+    reading's where the own ones say neither yes nor no, and that one does."""
     cannot_fail: tuple[int, ...] = ()
-    """The headline's conditions, by place, that no null misses."""
+    """The headline's conditions, by place, that no control misses."""
     proxy: str | None = None
     """What stood in for the paper's data or method in these runs."""
-    grades: tuple[ArmAnswer, ...] = ()
+    grades: tuple[ReadingAnswer, ...] = ()
     """The headline at each coordinate, easiest first."""
     support: tuple[ArmAnswer, ...] = ()
     """The answer to each check beside the headline."""
     notes: tuple[ArmAnswer, ...] = ()
     """The answer to each stricter check of ours."""
-    readings: tuple[ArmAnswer, ...] = ()
-    """The headline under other sourced values."""
+    readings: tuple[ReadingAnswer, ...] = ()
+    """The headline under other values that a source states, equal in rank with the own ones."""
+    left_out: tuple[Varied, ...] = ()
+    """Other values that a source states and the claim is not judged under: they are unfinished."""
     nulls: tuple[NullAnswer, ...] = ()
-    """The headline of each null."""
+    """The headline of each control."""
     ablations: tuple[AblationAnswer, ...] = ()
     """The headline without a part of the mechanism."""
     constructed: ArmAnswer | None = None
-    """The headline of the constructed solution."""
+    """The headline of the positive control."""
     alternatives: tuple[AlternativeAnswer, ...] = ()
     """The headline under other guesses."""
 
@@ -314,21 +412,41 @@ class ClaimAnswer(StrictModel):
         return self.id.partition(".")[2]
 
     @property
-    def flips(self) -> list[AlternativeAnswer]:
-        """The alternatives that answer otherwise."""
-        return [one for one in self.alternatives if one.flips]
+    def stated(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, the one shown as the claim's own first."""
+        return (self.base, *self.readings)
+
+    @property
+    def own(self) -> ReadingAnswer:
+        """The reading of the claim's own settings."""
+        return next(one for one in self.stated if one.role is Role.OWN)
+
+    @property
+    def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
+        """Of a claim that depends: a reading that says yes, and one that says no."""
+        if self.outcome is not Outcome.DEPENDS:
+            return None
+        every = (*self.stated, *(one for one in self.alternatives if one.counts and one.credible))
+        yes = next(one for one in every if one.answer is Answer.YES)
+        no = next(one for one in every if one.answer is Answer.NO)
+        return yes, no
+
+    @property
+    def otherwise(self) -> list[AlternativeAnswer]:
+        """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
+        return [one for one in self.alternatives if self.changed_by(one)]
+
+    def changed_by(self, arm: ReadingAnswer) -> bool:
+        """Tell whether a reading or an alternative answers otherwise than the claim's own runs."""
+        if isinstance(arm, AlternativeAnswer):
+            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
+        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
 
     def arms(self) -> Iterator[ArmAnswer]:
         """Yield every arm to which the headline was put."""
         yield from (self.base, *self.grades, *self.readings, *self.nulls, *self.ablations)
         yield from (() if self.constructed is None else (self.constructed,))
         yield from self.alternatives
-
-    def changed_by(self, arm: ArmAnswer) -> bool:
-        """Tell whether a reading or an alternative answers otherwise than the claim's own runs."""
-        if isinstance(arm, AlternativeAnswer):
-            return arm.flips
-        return arm.n > 0 and arm.decision is not self.base.decision
 
 
 # --- the scorecard ------------------------------------------------------------------------------

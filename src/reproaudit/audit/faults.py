@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA059 about what the models refuse, RA081 to RA088 about run files;
 `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
-given again: a new rule's id is RA228.
+given again: a new rule's id is RA230.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ RA151 List each of the nine variables once.
 RA153 Finish the text.
 RA173 Review what has changed, and sign off again with 'reproaudit review'.
 RA211 Write 'main: true' at one claim, with which the page begins, and at no other.
-RA212 Add to 'nulls' an arm with nothing to learn, or with a wrong reference.
+RA212 Add to 'nulls' an arm with nothing to learn, or with a wrong reference, or write 'no_control'
+  with the reason why there is none.
 RA217 Give a coordinate on every axis, or measure the worst of them: several courses can cancel.
 RA221 Ask for five runs or more: fewer decide nothing.
 RA222 Name the source with its place, or move the value to 'alternatives'.
@@ -97,6 +98,8 @@ RA224 Correct the name, or declare what it stands for.
 RA225 Rename or remove one of them.
 RA226 Begin it with the slug and a dot, so that it is unique over all audits.
 RA227 Write true, false or a finite decimal number below 2^63 such as 1.0e-3, or quote what is text.
+RA228 Name what it is compared with: another measurement, coordinate, arm or step.
+RA229 Compare the values with 'beats', or correct the range in the declaration.
 """
 
 REMEDIES: dict[str, str] = {

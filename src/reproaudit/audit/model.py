@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from reproaudit.cell import SettingValue
+from reproaudit.cell import SettingValue, value_text
 from reproaudit.checks import Bound, Check
 from reproaudit.declarations import (
     Coordinate,
@@ -214,8 +214,14 @@ class Setting(StrictModel):
     """Of a guess: the reason for this value, and why its alternatives are credible."""
     alternatives: tuple[Value, ...] = ()
     """Of a guess: other values that a careful reader might equally have chosen."""
+    unlikely: dict[Text, Text] = Field(default_factory=dict)
+    """Of a guess: alternatives that are less credible than the value, each with the reason:
+    {"0.1": ten times what others use}. They change no outcome."""
     only_reading: Text | None = None
     """Of a guess without alternatives: why there is only one reading."""
+    ours: bool = False
+    """Whether we made it smaller or other, as of a stand-in, so that it is no question to the
+    authors."""
     readings: tuple[Reading, ...] = ()
     """Values that other sources back. A finding states the difference."""
     quick: Scaled | None = None
@@ -237,7 +243,17 @@ class Setting(StrictModel):
                 "a guess needs 'alternatives' that a careful reader might equally have chosen, or "
                 "'only_reading': why there are none"
             )
+        known = [value_text(one) for one in self.alternatives]
+        if unknown := [one for one in self.unlikely if one not in known]:
+            raise ValueError(
+                f"'unlikely' names {unknown[0]!r}, which is none of the alternatives: "
+                f"{', '.join(known) or 'there are none'}"
+            )
         return self
+
+    def is_credible(self, value: SettingValue) -> bool:
+        """Tell whether an alternative is as credible as the value."""
+        return value_text(value) not in self.unlikely
 
     @property
     def guessed(self) -> bool:
@@ -379,6 +395,9 @@ class Claim(StrictModel):
     """The place where the paper makes the claim."""
     main: bool = False
     """Whether it is the paper's main claim; one claim is."""
+    ours: bool = False
+    """Whether it is a question of ours, which the paper does not raise: it stands apart, and in no
+    count, badge or register."""
     experiment: Name
     """The experiment whose runs are judged."""
     headline: tuple[Check, ...] = Field(min_length=1)
@@ -390,11 +409,13 @@ class Claim(StrictModel):
     reported: tuple[Reported, ...] = ()
     """Numbers published elsewhere."""
     nulls: tuple[AnyArm, ...] = ()
-    """Arms with nothing to learn, or with a wrong reference: each must miss the headline."""
+    """Controls: arms with nothing to learn, or with a wrong reference. Each must fail."""
+    no_control: Text | None = None
+    """Of a claim without a control, where it needs one: why there is none."""
     ablations: tuple[AblationSpec, ...] = ()
     """Arms without one part of the mechanism; they change no outcome."""
     constructed: AnyArm | None = None
-    """A solution built by hand, which shows that the bounds can be met."""
+    """A positive control, built by hand or a case that has to succeed: the bounds can be met."""
     readings: tuple[Name, ...] = ()
     """The settings whose other sourced values (`readings` of the setting) are run and judged."""
     grade: Grade | None = None
@@ -405,6 +426,14 @@ class Claim(StrictModel):
     """Whether one run decides, as of a construction or an identity."""
     elsewhere: Elsewhere | None = None
     """Where the runs end that say no."""
+
+    @property
+    def needs_control(self) -> bool:
+        """Whether only a control shows that it can fail: not of identities and contrasts.
+
+        Where nothing is learned, noise meets a contrast in half of all runs.
+        """
+        return not self.exact and not all(n.contrast for one in self.headline for n in one.numbers)
 
     def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
         """Yield each null, ablation and constructed solution, with its place in the claim."""

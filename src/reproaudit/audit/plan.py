@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from reproaudit.audit.model import Audit, Claim, NamedArm, StartBound, TierName
 from reproaudit.audit.seeds import seeds_of, stored_tier
-from reproaudit.cell import Cell, SettingValue, canonical_settings
+from reproaudit.cell import Cell, SettingValue, canonical_settings, value_text
 from reproaudit.declarations import Quantity
 from reproaudit.errors import UsageError, did_you_mean
 
@@ -89,6 +89,13 @@ def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
         if setting.guessed
         for value in setting.alternatives
     )
+
+
+def left_out_readings(audit: Audit, claim: Claim) -> Iterator[tuple[str, SettingValue]]:
+    """Yield each value that a source states and under which a claim is not to be judged."""
+    for name, setting in audit.settings_of(claim.experiment).items():
+        if name not in claim.readings:
+            yield from ((name, one.value) for one in setting.readings if one.excused is None)
 
 
 def quantities_of(claim: Claim) -> Iterator[Quantity]:
@@ -244,9 +251,10 @@ def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
 
 def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> PlannedArm:
     """The claim's own runs with another value of one setting."""
-    text = canonical_settings({"": value})[5:-1].strip('"')
     varied = name, value
-    return PlannedArm(f"{name}={text}", role, claim.experiment, dict([varied]), varied=varied)
+    return PlannedArm(
+        f"{name}={value_text(value)}", role, claim.experiment, dict([varied]), varied=varied
+    )
 
 
 def _arm(

@@ -23,7 +23,7 @@ from reproaudit.audit.model import (
     VariableName,
     version_of,
 )
-from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
+from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of, quantities_of
 from reproaudit.cell import SettingValue, fits, kind_of, repeated
 from reproaudit.checks import Check
 from reproaudit.declarations import (
@@ -295,6 +295,7 @@ class _Read(NamedTuple):
     name: str
     kind: MeasurementKind
     along: dict[str, Sequence[Coordinate]]
+    range: tuple[float | None, ...]
 
     @property
     def fixed(self) -> dict[str, Coordinate]:
@@ -309,8 +310,8 @@ class _Read(NamedTuple):
 
 def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     """Yield the faults of a claim: of the names in it, then of its arms, then of what it reads."""
-    if not claim.nulls and not claim.exact:
-        message = "found a headline without a null; expected at least one"
+    if not claim.nulls and claim.needs_control and claim.no_control is None:
+        message = "found a headline without a control; expected one, or why there is none"
         yield Violation("RA212", (*loc, "headline"), message)
     misnamed = list(_names(audit, loc, claim))
     yield from misnamed
@@ -321,12 +322,18 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     places: dict[str, Loc] = {name: ("arms", name) for name in arms}
     places |= {a.name: (*loc, *at) for at, a in claim.arms() if not isinstance(a, str)}
     compared = [one for one in others if one.role is not Role.COMPARED]
+    varied = [one for one in arms_of(audit, claim) if one.role is Role.READING]
+    varied += alternatives_of(audit, claim)
+    axes = {
+        axis.setting for d in audit.measurements_of(claim.experiment).values() for axis in d.axes
+    }
+    compared += [one for one in varied if axes & one.overrides.keys()]
     read: list[tuple[Loc, Check | None, Quantity, PlannedArm, Loc]] = []
     for place, check, quantity in _quantities_of(loc, claim):
         read.append((place, check, quantity, arms[quantity.arm or OWN], (*place, "measurement")))
         measured = audit.declaration(claim.experiment, quantity.measurement) is not None
         if measured and check is not None and quantity.arm in (None, OWN):
-            read += [(place, check, quantity, arm, places[arm.name]) for arm in compared]
+            read += [(place, check, quantity, arm, places.get(arm.name, ())) for arm in compared]
     for arm in others:
         yield from _arm(audit, own, arm, places[arm.name])
         for j, bound in enumerate(arm.holds_at_start):
@@ -347,12 +354,16 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
                 axis.name: _coordinates(audit, arm.experiment, axis, tier, arm.overrides)
                 for axis in declaration.axes
             }
-            reads.append(_Read(place, tier, check, quantity, arm, name, declaration.kind, along))
+            limits = declaration.range or (None, None)
+            reads.append(
+                _Read(place, tier, check, quantity, arm, name, declaration.kind, along, limits)
+            )
         for one in reads:
-            yield from _unmeasured(one)
-            yield from _course(claim, one)
+            lacking = list(_unmeasured(one))
+            yield from lacking or _course(claim, one)
         yield from _axes(reads)
         yield from _unpaired(claim, reads)
+        yield from _with_itself(reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
 
 
@@ -476,7 +487,9 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
         stated.append(("coordinate", at, known or next(iter(read.along.values()), ())))
     for name, at, measured in stated:
         if at not in measured:
-            arm = "" if read.arm.role is Role.OWN else f" in the arm '{read.arm.name}'"
+            varied = read.arm.role in (Role.READING, Role.ALTERNATIVE)
+            arm = f" {'with' if varied else 'in the arm'} '{read.arm.name}'"
+            arm = "" if read.arm.role is Role.OWN else arm
             message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
             message += f"{shown(measured)} at the {read.tier} tier"
             yield Violation("RA104", (*read.loc, "at", name), message)
@@ -521,6 +534,24 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
             message = f"found {' by '.join(free)} of '{read.name}' at the {read.tier} tier; "
             message += f"expected {' by '.join(expected)}, as of '{name}', or a single number"
             yield Violation("RA107", read.loc, message)
+
+
+def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
+    """Yield comparisons of a quantity with itself, and ratios whose divisor may be 0."""
+    told: set[Loc] = set()
+    for read in reads:
+        if read.check is None or read.arm.role is not Role.OWN:
+            continue
+        sides = read.check.sides
+        if sides is not None and sides[0] == sides[1] and read.check_loc not in told:
+            told.add(read.check_loc)
+            message = f"found '{read.name}' compared with itself"
+            yield Violation("RA228", read.loc, f"{message}; expected two quantities")
+        low, high = read.range
+        may_be_zero = low is not None and low <= 0 and (high is None or high >= 0)
+        if may_be_zero and read.quantity in read.check.divisors:
+            message = f"found '{read.name}' as a divisor, which may be 0 by its range"
+            yield Violation("RA229", read.loc, f"{message}; expected one that is never 0")
 
 
 def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> Iterator[Violation]:

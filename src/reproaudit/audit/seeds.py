@@ -75,7 +75,18 @@ CLAIM = CanonicalForm(
         "share": Part("share", unless=0.5),
         "exact": Part("exact", unless=False),
     },
-    informs={"says", "short", "wording", "locator", "main", "notes", "reported", "elsewhere"},
+    informs={
+        "says",
+        "short",
+        "wording",
+        "locator",
+        "main",
+        "ours",
+        "no_control",
+        "notes",
+        "reported",
+        "elsewhere",
+    },
 )
 """Checks, in `headline` and `support`, bring the form of their kind."""
 

@@ -21,9 +21,10 @@ _DIFFERENCE = Number("difference", contrast=True)
 class Beats(Kind, Sourced):
     """One quantity is smaller than another, run by run: a model beats a baseline, a loss falls.
 
-    The number is the larger quantity over the smaller one, above 1 (or `by`); of quantities with a
-    sign, their difference, above 0. Without a margin this is a contrast: noise meets it in half of
-    all runs, so that it must beat the null's contrast, too.
+    The values are compared; the number that is printed is the larger quantity over the smaller one,
+    above 1 (or `by`), or, of quantities with a sign, their difference, above 0. Where a quantity is
+    0 or below there is no factor, and with `by` a negative one makes the run void. Without a margin
+    this is a contrast: noise meets it in half of all runs.
     """
 
     made = (_FACTOR, _DIFFERENCE)
@@ -65,6 +66,11 @@ class Beats(Kind, Sourced):
         """Along a graded axis the larger quantity, too, where it is of the same run."""
         return replace(super().drawing, rival=self.upper if self.upper.arm is None else None)
 
+    @property
+    def sides(self) -> tuple[Quantity, Quantity]:
+        """The smaller one and the larger one."""
+        return self.lower, self.upper
+
     def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
         sides = [names.noun(one.measurement) for one in (self.upper, self.lower)]
@@ -82,10 +88,13 @@ class Beats(Kind, Sourced):
             zero = Limit(Side.ABOVE, 0.0, self.origin)
             apart = upper - lower
             return (self._condition(apart, zero, self.lower, self.numbers[0]),)
-        limit = Limit(Side.ABOVE, self.by or 1.0, self.origin, 1.0, why=self.why)
-        signed = np.min(lower) <= 0 or np.min(upper) < 0
-        factors = () if signed else upper / lower
-        return (self._condition(factors, limit, self.lower, self.numbers[0]),)
+        factor = self.by or 1.0
+        limit = Limit(Side.ABOVE, factor, self.origin, 1.0, why=self.why)
+        least = min(np.min(lower), np.min(upper))
+        factors = upper / lower if np.min(lower) > 0 and least >= 0 else ()
+        comparable = self.by is None or least >= 0
+        says = bool(np.all(factor * lower < upper)) if comparable else None
+        return (self._condition(factors, limit, self.lower, self.numbers[0], says),)
 
 
 def _place(read: Quantity, names: Names) -> str:

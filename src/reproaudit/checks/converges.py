@@ -93,7 +93,7 @@ class Converges(Kind):
     def _asked(self) -> Iterator[tuple[Number, Limit]]:
         """The numbers that the audit asks for, each with its bound."""
         if self.falls is not None:
-            yield _FALLS, self.falls.limit(1.0)
+            yield _FALLS, self.falls.limit(1.0, fold=True)
         if self.flattens is not None:
             yield _FLATTENS, self.flattens.limit()
         if self.ends is not None:

@@ -63,6 +63,16 @@ class Equals(Kind, Sourced):
             return (replace(_VALUE, drawn=True),)
         return (replace(_VALUE, form=Form.FOLD) if self.relative else _VALUE,)
 
+    @property
+    def divisors(self) -> tuple[Quantity, ...]:
+        """Of a ratio, the other quantity."""
+        return (self.to,) if self.relative and isinstance(self.to, Quantity) else ()
+
+    @property
+    def sides(self) -> tuple[Quantity, Quantity] | None:
+        """The quantity and the other one."""
+        return (self.value, self.to) if isinstance(self.to, Quantity) else None
+
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity; where its distance from another counts, that one too."""
         noun = names.noun(measurement)

@@ -62,6 +62,11 @@ class Follows(OneBound):
             raise ValueError("a curve needs at least two points, with increasing steps")
         return self
 
+    @property
+    def sides(self) -> tuple[Quantity, Quantity] | None:
+        """The series and the measured one that it follows."""
+        return None if self.reference is None else (self.series, self.reference)
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the largest distance from the curve against the bound."""
         steps, values = run.series(self.series)
@@ -75,7 +80,8 @@ class Follows(OneBound):
         if len(common) < FEWEST_POINTS:
             raise MeasurementMissingError(
                 f"fewer than {FEWEST_POINTS} observations of '{self.series.measurement}' lie where "
-                "the curve is known"
+                "the curve is known",
+                self.series.measurement,
             )
         grid = np.asarray(steps, dtype=np.float64)[common]
         expected = np.stack([np.interp(grid, at, one) for one in known.T], axis=1)

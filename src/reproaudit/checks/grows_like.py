@@ -108,10 +108,11 @@ class GrowsLike(Kind, Sourced):
         if len(late) < FEWEST_LATE:
             raise MeasurementMissingError(
                 f"'{self.series.measurement}' has {len(late)} observations in the last "
-                f"{1 - self.since:.0%} of training; a law of growth needs {FEWEST_LATE}"
+                f"{1 - self.since:.0%} of training; a law of growth needs {FEWEST_LATE}",
+                self.series.measurement,
             )
         law = Law(self.exponent or 0.0, self.apart)
         found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)
         grows = found["law"] < found["constant"]
         ratios = [float(found[one] / found["law"]) for one in law.rivals] if grows else []
-        return growth, self._condition(ratios, limit, self.series, fit)
+        return growth, self._condition(ratios, limit, self.series, fit, says=False)

@@ -52,6 +52,12 @@ class Limit:
     zero: float = 0.0
     """The number at which nothing is allowed: 0 for a distance or a tolerance, 1 for a factor, a
     share or a cosine. Halving and doubling act on the distance from it."""
+    fold: bool = False
+    """Whether it is a fold, a factor by which something falls or grows, whose root relaxes it."""
+    least: float | None = None
+    """The least number that there can be: a relaxed bound lies above it."""
+    most: float | None = None
+    """The largest number that there can be: a relaxed bound lies below it."""
     target: float = 0.0
     """Of `WITHIN`, the number that is to be equalled."""
     relative: bool = False
@@ -75,10 +81,8 @@ class Limit:
         upper = self.side in (Side.AT_MOST, Side.BELOW)
         return (-math.inf, self.at) if upper else (self.at, math.inf)
 
-    def met_by(self, value: float | None) -> bool:
-        """Tell whether a number meets the bound; a number that does not exist meets none."""
-        if value is None:
-            return False
+    def met_by(self, value: float) -> bool:
+        """Tell whether a number meets the bound."""
         if self.side is Side.BELOW:
             return value < self.at
         if self.side is Side.ABOVE:
@@ -93,9 +97,36 @@ class Limit:
             return max(values, key=lambda x: max((self.target - x) / low, (x - self.target) / high))
         return max(values) if self.side in (Side.AT_MOST, Side.BELOW) else min(values)
 
-    def scaled(self, by: float) -> Limit:
-        """Return the bound that allows a multiple of what this one allows."""
-        return replace(self, at=self.zero + (self.at - self.zero) * by)
+    def relaxed(self) -> Limit:
+        """Return the bound that allows more, where it is ours; else the same bound.
+
+        A tolerance is doubled, and so is what a bound allows from `zero` on: a distance d to 2d, a
+        score 1 - d to 1 - 2d, a factor 1 + e to 1 + 2e. What must be passed is halved instead, and
+        of a fold the root is taken. 0, 1 and a bound at `zero` stay, and so does a bound that would
+        lie past the end of its range.
+        """
+        return self._moved(looser=True)
+
+    def tightened(self) -> Limit:
+        """Return the bound that allows less, where it is ours: by what `relaxed` allows more."""
+        return self._moved(looser=False)
+
+    def _moved(self, *, looser: bool) -> Limit:
+        if self.origin is not Provenance.OURS:
+            return self
+        if self.side is Side.WITHIN:
+            return replace(self, at=self.at * (2.0 if looser else 0.5))
+        if self.at in (0.0, 1.0):
+            return self
+        if self.fold:
+            ends = [math.sqrt(self.at), self.at**2]
+        else:
+            ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
+        upper = self.side in (Side.AT_MOST, Side.BELOW)
+        at = max(ends) if upper is looser else min(ends)
+        above = self.least is None or at > self.least
+        below = self.most is None or at < self.most
+        return replace(self, at=at) if above and below else self
 
 
 @dataclass(frozen=True)
@@ -105,9 +136,10 @@ class Condition:
     Attributes:
         number: which of the kind's numbers.
         noun: the measurement that the number is of.
-        value: the run's number, of the worst coordinate; None where it does not exist, as the onset
-            of a change that never comes.
+        value: the run's number, of the worst coordinate; None where it does not exist.
         limit: the bound.
+        says: what the run says without a number: no, where a change never comes; None, where the
+            number is missing, infinite or 0/0, so that the run is void.
         check: the place of its check among those that were put to the run.
     """
 
@@ -115,12 +147,13 @@ class Condition:
     noun: str
     value: float | None
     limit: Limit
+    says: bool | None = None
     check: int = 0
 
     @property
-    def met(self) -> bool:
-        """Whether the run meets the bound."""
-        return self.limit.met_by(self.value)
+    def met(self) -> bool | None:
+        """Whether the run meets the bound; None where nobody can tell."""
+        return self.says if self.value is None else self.limit.met_by(self.value)
 
     @property
     def name(self) -> str:
@@ -182,10 +215,10 @@ class Bound(Sourced):
             if (at := getattr(self, side.value)) is not None:
                 yield side, at
 
-    def limit(self, zero: float = 0.0) -> Limit:
+    def limit(self, zero: float = 0.0, *, fold: bool = False) -> Limit:
         """Return the bound as a number is held against it."""
         side, at = next(self._sides())
-        return Limit(side, at, self.origin, zero, why=self.why)
+        return Limit(side, at, self.origin, zero, fold, why=self.why)
 
 
 def _form(value: Any) -> str:
@@ -257,6 +290,16 @@ class Kind(StrictModel):
         return self.quantities() if self.whole_course else ()
 
     @property
+    def divisors(self) -> tuple[Quantity, ...]:
+        """The quantities by which it divides, so that they must not be 0."""
+        return ()
+
+    @property
+    def sides(self) -> tuple[Quantity, Quantity] | None:
+        """Of a comparison of two quantities: both of them, which must not be the same."""
+        return None
+
+    @property
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None
@@ -288,12 +331,17 @@ class Kind(StrictModel):
         return tuple(_quantities(self))
 
     def _condition(
-        self, values: Iterable[float], limit: Limit, quantity: Quantity, number: Number
+        self,
+        values: Iterable[float],
+        limit: Limit,
+        quantity: Quantity,
+        number: Number,
+        says: bool | None = None,
     ) -> Condition:
-        """The condition on the worst of some numbers; without a number if one of them is none."""
+        """The condition on the worst of some numbers; what it `says` if one of them is none."""
         numbers = [float(one) for one in values]
         worst = limit.worst(numbers) if numbers and all(map(math.isfinite, numbers)) else None
-        return Condition(number, quantity.measurement, worst, limit)
+        return Condition(number, quantity.measurement, worst, limit, says)
 
     @property
     def name(self) -> str:

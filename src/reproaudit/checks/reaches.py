@@ -75,6 +75,17 @@ class Reaches(OneBound):
             return (replace(_GROWN, contrast=self.limit().at == 0),)
         return (_END if self.between is None else _PLACE,)
 
+    @property
+    def divisors(self) -> tuple[Quantity, ...]:
+        """Of a ratio, what it is divided by."""
+        return () if self.relative_to is None else (self.relative_to,)
+
+    @property
+    def sides(self) -> tuple[Quantity, Quantity] | None:
+        """Of a ratio or a growth, both quantities; of a place, its ends."""
+        other = self.relative_to or self.grown_from
+        return self.between if other is None else (self.value, other)
+
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity, and what it is divided by, or the ends between which it lies."""
         noun = names.noun(measurement)

@@ -70,7 +70,7 @@ class Run:
         """
         run, name, declaration = self._found(quantity)
         if declaration.kind is not MeasurementKind.SERIES:
-            raise MeasurementMissingError(f"'{name}' is no series")
+            raise MeasurementMissingError(f"'{name}' is no series", name)
         whole = run.measurements.series[name]
         values = whole.values[(slice(None), *run._index(quantity, declaration))]
         return whole.steps, values.reshape(len(whole.steps), -1)
@@ -81,21 +81,22 @@ class Run:
         for one in declaration.axes:
             if one.name == axis:
                 return one.coordinates(run.settings)
-        raise MeasurementMissingError(f"'{name}' has no axis '{axis}'")
+        raise MeasurementMissingError(f"'{name}' has no axis '{axis}'", name)
 
     def _found(self, quantity: Quantity) -> tuple[Run, str, Declaration]:
         """The run that is read, and the measurement's name and declaration there."""
         run = self
         if quantity.arm is not None:
             if quantity.arm not in self.others:
-                raise MeasurementMissingError(f"no run of '{quantity.arm}' with seed {self.seed}")
+                why = f"no run of '{quantity.arm}' with seed {self.seed}"
+                raise MeasurementMissingError(why, quantity.measurement)
             run = self.others[quantity.arm].placed(self.at)
         name = run.reads.get(quantity.measurement, quantity.measurement)
         if name not in run.declarations:
-            raise MeasurementMissingError(f"no measurement '{name}' is declared")
+            raise MeasurementMissingError(f"no measurement '{name}' is declared", name)
         fault = misfit(name, run.declarations[name], run.measurements, run.settings)
         if fault is not None:
-            raise MeasurementMissingError(f"the record of seed {run.seed} {fault}")
+            raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name)
         return run, name, run.declarations[name]
 
     def _index(self, quantity: Quantity, declaration: Declaration) -> tuple[Any, ...]:
@@ -115,10 +116,12 @@ class Run:
                 index.append(known.index(wanted))
             else:
                 raise MeasurementMissingError(
-                    f"'{quantity.measurement}' has no {axis.name} {wanted!r}"
+                    f"'{quantity.measurement}' has no {axis.name} {wanted!r}",
+                    quantity.measurement,
                 )
         if unnamed:
             raise MeasurementMissingError(
-                f"'{quantity.measurement}' has no coordinate {unnamed[0]!r}"
+                f"'{quantity.measurement}' has no coordinate {unnamed[0]!r}",
+                quantity.measurement,
             )
         return tuple(index)

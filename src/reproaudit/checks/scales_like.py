@@ -92,7 +92,8 @@ class ScalesLike(Kind):
         sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
         if len(set(sizes)) < FEWEST_SIZES or min(sizes) <= 0:
             raise MeasurementMissingError(
-                f"a power law along '{self.axis}' needs at least {FEWEST_SIZES} positive sizes"
+                f"a power law along '{self.axis}' needs at least {FEWEST_SIZES} positive sizes",
+                self.value.measurement,
             )
         values = run.numbers(self.value)
         slope = []

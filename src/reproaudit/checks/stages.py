@@ -97,6 +97,11 @@ class Stages(Kind):
         return (_ORDER,) if self.wait is None else (_ORDER, _WAIT)
 
     @property
+    def sides(self) -> tuple[Quantity, Quantity]:
+        """Both series."""
+        return self.earlier.series, self.later.series
+
+    @property
     def drawing(self) -> Drawing:
         """The share of its change that each series has made."""
         return replace(
@@ -114,12 +119,14 @@ class Stages(Kind):
         late = _onset(run, self.later)
         ratio = late / early if early and late is not None else None
         ratios = () if ratio is None else (ratio,)
-        order = self._condition(ratios, self.order.limit(), self.later.series, _ORDER)
+        order = self._condition(
+            ratios, self.order.limit(1.0), self.later.series, _ORDER, says=False
+        )
         if self.wait is None:
             return (order,)
         limit = Limit(Side.ABOVE, 1.0, self.wait.origin)
         waits = () if early is None or ratio is None else (self._waits(run, early, ratio),)
-        return order, self._condition(waits, limit, self.later.series, _WAIT)
+        return order, self._condition(waits, limit, self.later.series, _WAIT, says=False)
 
     def _waits(self, run: Run, early: float, ratio: float) -> float:
         """What one clock would give of the later change at the earlier onset, over what is made."""

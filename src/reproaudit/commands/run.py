@@ -204,7 +204,7 @@ def run_multiverse(
 
 def went_wrong(card: Scorecard) -> bool:
     """Whether a claim failed or, at the smoke tier, which judges nothing, its own run diverged."""
-    if any(claim.outcome is Outcome.FAILED for claim in card.claims):
+    if any(claim.outcome is Outcome.ERROR for claim in card.claims):
         return True
     own = (run for claim in card.claims for run in claim.base.runs)
     return card.tier == "smoke" and any(r.diverged and r.status is Status.NO for r in own)

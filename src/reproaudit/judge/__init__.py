@@ -1,8 +1,9 @@
 """The engine: from an audit, records and a history to the verdict (`verdict`), and nothing else.
 
 `runs` puts the records of all arms with one seed into a bundle and lets each run say yes or no;
-`decisions` counts; `outcomes` concludes on a claim; `certainty` says how sure that makes us and why
-not surer. Nothing here knows a store, git, a clock, or a sentence.
+`decisions` counts; `readings` holds the count under one set of settings against its controls;
+`outcomes` concludes on a claim; `certainty` says how sure that makes us and why not surer. Nothing
+here knows a store, git, a clock, or a sentence. docs/answers.md has the same rules in words.
 """
 
 from __future__ import annotations
@@ -11,4 +12,7 @@ from reproaudit.judge.certainty import History
 from reproaudit.judge.outcomes import judge
 from reproaudit.judge.runs import Records, SeedRecords, index_records
 
-__all__ = ["History", "Records", "SeedRecords", "index_records", "judge"]
+ENGINE = 2
+"""The number of these rules: with other ones, the same records may answer otherwise."""
+
+__all__ = ["ENGINE", "History", "Records", "SeedRecords", "index_records", "judge"]

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reproaudit.audit.model import Audit, Claim
+from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import alternatives_of
-from reproaudit.checks import Provenance
-from reproaudit.judge.decisions import scaled, varied_of
-from reproaudit.judge.runs import Bundles
-from reproaudit.stats.binomial import FEWEST_RUNS, Decision, share_interval
-from reproaudit.verdict import ClaimAnswer, Level, Reason, ReasonKind
+from reproaudit.checks import Limit
+from reproaudit.judge.decisions import decide, moved, varied_of
+from reproaudit.judge.readings import Panel, out_of_reach
+from reproaudit.stats.binomial import Decision, share_interval
+from reproaudit.verdict import (
+    AlternativeAnswer,
+    Answer,
+    ClaimAnswer,
+    Level,
+    Outcome,
+    Reason,
+    ReasonKind,
+)
 
 SURE_SHARE = 2 / 3
 """The share of all runs that must agree with the outcome, at the interval's lower end."""
@@ -31,28 +39,33 @@ class History:
 
 
 def certainty(
-    bundles: Bundles, found: ClaimAnswer, history: History
+    panel: Panel, found: ClaimAnswer, history: History
 ) -> tuple[Level, tuple[Reason, ...]]:
     """Start at high and step down for each reason that fires, for a decided claim."""
-    claim = bundles.claim
+    claim = panel.bundles.claim
     reasons = (
-        *_of_records(bundles, found),
+        *_of_records(panel, found),
         *_indirect(claim),
-        *_readings(bundles, found),
-        *_guesses(bundles.audit, claim, found),
+        *_readings(panel, found),
+        *_small_side(found),
+        *_guesses(panel, found),
         *_runs(claim, found),
-        *_nulls(found),
-        *_our_bounds(claim, found),
+        *_controls(claim, found),
+        *_our_bounds(panel, found),
         *_history(claim, history),
     )
     return tuple(Level)[min(len(reasons), len(Level) - 1)], reasons
 
 
-def _of_records(bundles: Bundles, found: ClaimAnswer) -> Iterator[Reason]:
-    """What is the matter with the records by which the headline was judged, nulls' included."""
+def _of_records(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+    """What is the matter with the records by which the headline was judged, controls' included."""
+    bundles = panel.bundles
     arms = [bundles.arms[one.name] for one in (found.base, *found.nulls)]
     records = [record for one in arms for record in bundles.recorded(one).values()]
-    if bundles.tier != "paper":
+    experiment = bundles.claim.experiment
+    settings = bundles.audit.settings_of(experiment)
+    smaller = any(one.at(bundles.tier) != one.value for one in settings.values())
+    if bundles.tier != "paper" and smaller:
         yield Reason(kind=ReasonKind.SCALE)
     if proxies := sorted({one.proxy for one in records if one.proxy}):
         yield Reason(kind=ReasonKind.PROXY, what=proxies[0])
@@ -65,58 +78,79 @@ def _indirect(claim: Claim) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.INDIRECT)
 
 
-def _readings(bundles: Bundles, found: ClaimAnswer) -> Iterator[Reason]:
-    needed = [one for one in found.readings if not bundles.arms[one.name].excused]
-    late = [one for one in needed if one.valid < FEWEST_RUNS]
-    if late:
-        yield Reason(kind=ReasonKind.READING_NOT_RUN, arm=late[0].name)
-    elif unclear := [one for one in needed if one.decision is Decision.OPEN]:
-        yield Reason(kind=ReasonKind.READING_OPEN, arm=unclear[0].name)
+def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+    """A stated reading that answers neither yes nor no, and need not be excused."""
+    unclear = (Answer.UNFINISHED, Answer.OPEN, Answer.NEAR)
+    for one in found.stated:
+        if one.answer in unclear and not panel.bundles.arms[one.name].excused:
+            yield Reason(kind=ReasonKind.READING_OPEN, arm=one.name)
+            return
+    for varied in found.left_out[:1]:
+        yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
 
 
-def _guesses(audit: Audit, claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    """At most one reason for guesses that flip, and one for guesses that were not varied."""
-    if found.flips:
-        yield Reason(kind=ReasonKind.GUESS_FLIPS, arm=found.flips[0].name)
+def _small_side(found: ClaimAnswer) -> Iterator[Reason]:
+    """Of a claim that depends, a side that ran at reduced scale only."""
+    for one in found.sides or ():
+        if isinstance(one, AlternativeAnswer) and one.tier != "paper":
+            yield Reason(kind=ReasonKind.SMALL_SIDE, arm=one.name)
+
+
+def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+    """At most one reason for alternatives that answer otherwise, and one for those not varied."""
+    otherwise = [one for one in found.otherwise if not one.credible]
+    if otherwise and found.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
+        yield Reason(kind=ReasonKind.GUESS_OTHERWISE, arm=otherwise[0].name)
     answered = {
-        one.varied for one in found.alternatives if one.valid >= FEWEST_RUNS and not one.unfinished
+        one.varied
+        for one in found.alternatives
+        if one.counts and one.answer in (Answer.YES, Answer.NO, Answer.RULED_OUT, Answer.BLIND)
     }
-    planned = filter(None, map(varied_of, alternatives_of(audit, claim)))
-    known = {one.varied.setting for one in found.flips if one.varied is not None}
-    open_ = dict.fromkeys(one.setting for one in planned if one not in answered)
-    if missing := tuple(one for one in open_ if one not in known):
-        yield Reason(kind=ReasonKind.GUESS_NOT_VARIED, settings=missing)
+    audit = panel.bundles.audit
+    settings = audit.settings_of(panel.bundles.claim.experiment)
+    planned = filter(None, map(varied_of, alternatives_of(audit, panel.bundles.claim)))
+    credible = (one for one in planned if settings[one.setting].is_credible(one.value))
+    missing = dict.fromkeys(one.setting for one in credible if one not in answered)
+    told = {one.varied.setting for one in found.sides or () if one.varied is not None}
+    if left := tuple(one for one in missing if one not in told):
+        yield Reason(kind=ReasonKind.GUESS_NOT_VARIED, settings=left)
 
 
 def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
     """Too few runs agree with the outcome; means and exact answers are not counted."""
     base = found.base
-    if claim.exact or all(one.decision is not None for one in base.estimates):
+    if claim.exact or all(one.decision is not None for one in base.estimates) or not base.n:
         return
     agree = base.yes if 2 * base.yes >= base.n else base.n - base.yes
     if share_interval(agree, base.n)[0] < SURE_SHARE:
         yield Reason(kind=ReasonKind.RUNS, runs=base.n - agree)
 
 
-def _nulls(found: ClaimAnswer) -> Iterator[Reason]:
-    if weak := [one.name for one in found.nulls if one.weak]:
-        yield Reason(kind=ReasonKind.WEAK_NULL, arm=weak[0])
+def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
+    if claim.needs_control and not any(one.n for one in found.nulls):
+        yield Reason(kind=ReasonKind.NO_CONTROL)
 
 
-def _our_bounds(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    """A bound of ours, halved or doubled, changes what the claim's runs or a reading's say."""
-    parts = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
-    decided = [one for one in found.readings if one.decision is not Decision.OPEN]
-    for part in (*(parts or [found.base]), *decided):
-        for place, one in enumerate(part.estimates):
-            if one.limit.origin is not Provenance.OURS:
-                continue
-            as_is = scaled(part, place, 1.0, claim)
-            for by in (0.5, 2.0):
-                if scaled(part, place, by, claim) is not as_is:
-                    bound = one.limit.scaled(by).at
-                    yield Reason(kind=ReasonKind.OUR_BOUND, bound=bound, stated=one.limit.at)
-                    return
+def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+    """Bounds of ours, tightened all at once, change what a stated reading that says yes says.
+
+    What is missed is missed relaxed, too, or its reading would be near. Tightened bounds that the
+    positive control misses say nothing.
+    """
+    claim = panel.bundles.claim
+    built = found.constructed
+    if built is not None and out_of_reach(moved(built, Limit.tightened), claim) is not None:
+        return
+    levels = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
+    for part in (*(levels or [found.base]), *found.readings):
+        tight = moved(part, Limit.tightened)
+        if part.answer is not Answer.YES or decide(tight, claim.share, claim.exact) is Decision.MET:
+            continue
+        ours = (k for k, one in enumerate(part.estimates) if tight.estimates[k].limit != one.limit)
+        place = min(ours, key=lambda k: tight.estimates[k].met)
+        bounds = (part.estimates[place].limit.at, tight.estimates[place].limit.at)
+        yield Reason(kind=ReasonKind.OUR_BOUND, place=place, stated=bounds[0], bound=bounds[1])
+        return
 
 
 def _history(claim: Claim, history: History) -> Iterator[Reason]:

@@ -1,17 +1,22 @@
-"""From what runs say to a decision: counts, means, contrasts with the null, graded coordinates."""
+"""From what runs say to a decision: counts, means, and the same with other bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from reproaudit.audit.model import Claim
-from reproaudit.audit.plan import PlannedArm, Role
-from reproaudit.checks import Condition, Kind, Side
+from reproaudit.audit.plan import PlannedArm
+from reproaudit.checks import Condition, Kind, Limit, Provenance
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.runs import Bundles, Said, answers
+from reproaudit.judge.runs import Bundles, Said, ask_runs
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval
-from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
+from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied, Void
+
+FEWEST_OF_PAPER = 3
+"""The fewest runs whose mean decides where the number is the paper's own."""
+
+INSIDE = 0.25
+"""The share of runs that lie inside a margin, at least, where their mean does."""
 
 
 def all_of(decisions: Iterable[Decision]) -> Decision:
@@ -28,29 +33,28 @@ def ask(
     """Return what an arm's runs say of checks that must all be met, at a graded coordinate."""
     claim = bundles.claim
     place = {claim.grade.axis: at} if claim.grade is not None and at is not None else {}
-    said = answers(checks, bundles, arm, place)
-    runs = tuple(run for run, _ in said)
-    count = len(bundles.recorded(arm))
-    # what is the same whatever the seed needs no second run, but for the claim itself
-    exact = claim.exact or (len(runs) == 1 < count and arm.role is not Role.OWN)
+    said = ask_runs(checks, bundles, arm, place)
     estimates = tuple(_estimates(checks, said))
-    decision = decide(runs, estimates, claim.share, exact)
-    kinder = [
-        one.model_copy(update={"status": Status.YES}) if one.status is Status.FAILED else one
-        for one in runs
-    ]
-    return ArmAnswer(
+    runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
+    found = ArmAnswer(
         name=arm.name,
         role=arm.role,
         varied=varied_of(arm),
         at=at,
-        decision=decision,
+        decision=Decision.OPEN,
+        relaxed=Decision.OPEN,
         runs=runs,
         estimates=estimates,
-        broken=decide(kinder, estimates, claim.share, exact) is not decision,
-        same=count - len(runs),
+        equal=_equal(estimates, runs),
+        copies=bundles.recorded(arm).copies,
         trained=bundles.trained(arm),
     )
+    decision = decide(found, claim.share, claim.exact)
+    relaxed = decide(moved(found, Limit.relaxed), claim.share, claim.exact)
+    late = decision is Decision.OPEN and stands_in_the_way(found, claim.share, claim.exact)
+    few = len(runs) < (1 if claim.exact else _fewest(estimates))
+    changes = {"decision": decision, "relaxed": relaxed, "unfinished": late or few}
+    return found.model_copy(update=changes)
 
 
 def varied_of(arm: PlannedArm) -> Varied | None:
@@ -58,125 +62,159 @@ def varied_of(arm: PlannedArm) -> Varied | None:
     return None if arm.varied is None else Varied(setting=arm.varied[0], value=arm.varied[1])
 
 
+def decide(found: ArmAnswer, share: float, exact: bool) -> Decision:
+    """Decide by the count of runs and by every mean, all of which must be met.
+
+    It is met only if it would be with every void or crashed run counted as no, and missed only if
+    it would be with each counted as yes. Where the answer is exact, all runs must say yes.
+    """
+    n = found.n
+    unknown = n - found.valid
+    means = [one.decision for one in found.estimates if one.decision is not None]
+    if exact:
+        if found.yes + unknown < n:
+            return Decision.MISSED
+        return Decision.MET if n and found.yes == n else Decision.OPEN
+    if means and len(means) == len(found.estimates):
+        return all_of(means)
+    counted = Decision.OPEN
+    if n >= FEWEST_RUNS:
+        for decision, yes in ((Decision.MET, found.yes), (Decision.MISSED, found.yes + unknown)):
+            if decide_count(yes, n, share) is decision:
+                counted = decision
+    return all_of([counted, *means])
+
+
+def stands_in_the_way(found: ArmAnswer, share: float, exact: bool) -> bool:
+    """Tell whether an open answer might be decided, if void and crashed runs said yes or no."""
+    if found.n == found.valid:
+        return False
+    hoped = (_as(found, status) for status in (Status.YES, Status.NO))
+    return any(decide(one, share, exact) is not Decision.OPEN for one in hoped)
+
+
+def with_crashes(found: ArmAnswer, status: Status) -> ArmAnswer:
+    """Return an answer in which every crashed run says yes, or no."""
+    return _as(found, status, only=Status.CRASHED)
+
+
+def _as(found: ArmAnswer, status: Status, only: Status | None = None) -> ArmAnswer:
+    unknown = (Status.VOID, Status.CRASHED) if only is None else (only,)
+    runs = tuple(
+        one.model_copy(update={"status": status}) if one.status in unknown else one
+        for one in found.runs
+    )
+    return found.model_copy(update={"runs": runs})
+
+
+# --- conditions ---------------------------------------------------------------------------------
+
+
 def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimate]:
-    diverged = any(run.diverged for run, _ in said)
-    common: tuple[Condition, ...] = next((found for _, found in said if found), ())
+    common: tuple[Condition, ...] = next((one.conditions for one in said if one.conditions), ())
     for place, one in enumerate(common):
         check = checks[one.check]
-        values = tuple(found[place].value if found else None for _, found in said)
-        numbers = [value for value in values if value is not None]
-        decision: Decision | None = None
-        mean: tuple[float, float, float] | None = None
-        if check.by_mean:
-            answered = sum(bool(found) for _, found in said)
-            decision = Decision.OPEN
-            if not diverged and len(numbers) >= max(2, answered):
-                log = min(numbers) > 0 and not check.signed if check.log is None else check.log
-                mean = mean_interval(numbers, log)
-                decision = decide_mean(mean[1:], one.limit.accepted)
-        yield Estimate(
+        found = [run.conditions[place] if run.conditions else None for run in said]
+        estimate = Estimate(
             check=one.check,
             name=one.name,
             measurement=one.noun,
             unit=one.unit,
             contrast=one.contrast,
             limit=one.limit,
-            values=values,
-            decision=decision,
-            mean=mean,
+            values=tuple(None if each is None else each.value for each in found),
+            holds=tuple(None if each is None else each.met for each in found),
+            by_mean=check.by_mean,
+            log=bool(check.log),
         )
+        yield _with_mean(estimate)
 
 
-def decide(
-    runs: Sequence[RunAnswer], estimates: Sequence[Estimate], share: float, exact: bool
-) -> Decision:
-    """Decide by a count of runs and by every mean, all of which must be met.
-
-    Estimates with a decision of their own are decided on the mean. More than a share of all runs
-    must say yes; where the answer is exact, one run decides.
-    """
-    yes = sum(one.status is Status.YES for one in runs)
-    n = sum(one.status in (Status.YES, Status.NO, Status.FAILED) for one in runs)
-    means = [one.decision for one in estimates if one.decision is not None]
-    if exact and n:
-        return Decision.MET if yes == n else Decision.MISSED
-    if exact or n < FEWEST_RUNS:
-        return Decision.OPEN
-    if means and len(means) == len(estimates):
-        return all_of(means)
-    return all_of([decide_count(yes, n, share), *means])
+def _with_mean(one: Estimate) -> Estimate:
+    """The condition with its mean, if it has one: where every run has a number, and enough do."""
+    values = one.numbers
+    fewest = _fewest_of(one)
+    if not one.by_mean or len(values) < len(one.values):
+        return one
+    if len(values) < 2 or (one.log and min(values) <= 0):
+        return one.model_copy(update={"decision": Decision.OPEN})
+    mean = mean_interval(values, one.log)
+    decision = decide_mean(mean[1:], one.limit.accepted) if len(values) >= fewest else Decision.OPEN
+    if decision is Decision.MET and sum(map(bool, one.holds)) < INSIDE * len(values):
+        decision = Decision.OPEN
+    return one.model_copy(update={"mean": mean, "decision": decision})
 
 
-def beats_null(own: ArmAnswer, null: ArmAnswer) -> Decision | None:
-    """Decide whether every contrast of the claim is larger than the null's, seed by seed.
-
-    A contrast that does not exist is smaller than any other; ties count for neither.
-
-    Returns:
-        None without a contrast, or without a common seed.
-    """
-    theirs = {run.seed: place for place, run in enumerate(null.runs) if run.answered}
-    pairs = [
-        (place, theirs[run.seed])
-        for place, run in enumerate(own.runs)
-        if run.answered and run.seed in theirs
-    ]
-    if not pairs:
-        return None
-    decisions = []
-    for mine, other in zip(own.estimates, null.estimates, strict=True):
-        if mine.contrast:
-            sizes = [(_size(mine, a), _size(other, b)) for a, b in pairs]
-            wins = sum(a > b for a, b in sizes)
-            losses = sum(a < b for a, b in sizes)
-            enough = wins + losses >= FEWEST_RUNS
-            decisions.append(decide_count(wins, wins + losses) if enough else Decision.OPEN)
-    return all_of(decisions) if decisions else None
+def _fewest_of(one: Estimate) -> int:
+    return FEWEST_OF_PAPER if one.limit.origin is Provenance.PAPER else FEWEST_RUNS
 
 
-def _size(estimate: Estimate, run: int) -> float:
-    """A run's contrast, larger where it is met by more; a number that is none is the least."""
-    value = estimate.values[run]
-    if value is None:
-        return -1e300
-    return -value if estimate.limit.side in (Side.BELOW, Side.AT_MOST) else value
+def _fewest(estimates: Sequence[Estimate]) -> int:
+    """The fewest runs that can decide all conditions."""
+    fewest = [_fewest_of(one) if one.decision is not None else FEWEST_RUNS for one in estimates]
+    return max(fewest, default=FEWEST_RUNS)
+
+
+def _run(place: int, said: Said, estimates: Sequence[Estimate]) -> RunAnswer:
+    """What a run says: of conditions that a mean decides only if there is no other."""
+    if said.answer is not None:
+        return said.answer
+    counted = [one for one in estimates if one.decision is None] or estimates
+    holds = [one.holds[place] for one in counted]
+    if False in holds:
+        return RunAnswer(seed=said.seed, status=Status.NO)
+    if None in holds:
+        about = counted[holds.index(None)].measurement
+        return RunAnswer(seed=said.seed, status=Status.VOID, void=Void.NO_NUMBER, about=about)
+    return RunAnswer(seed=said.seed, status=Status.YES)
+
+
+def _equal(estimates: Sequence[Estimate], runs: Sequence[RunAnswer]) -> bool:
+    """Whether all of at least five runs are equal in every number."""
+    known = bool(estimates) and None not in [value for one in estimates for value in one.values]
+    return known and len(runs) >= FEWEST_RUNS and all(len(set(e.values)) == 1 for e in estimates)
+
+
+# --- with other bounds --------------------------------------------------------------------------
+
+
+def moved(found: ArmAnswer, change: Callable[[Limit], Limit]) -> ArmAnswer:
+    """Return an answer with other bounds, such as `Limit.relaxed`; its decision stays as it was."""
+    estimates = tuple(_moved(one, change(one.limit)) for one in found.estimates)
+    said = [Said(one.seed, answer=None if _has_numbers(one) else one) for one in found.runs]
+    runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
+    return found.model_copy(update={"estimates": estimates, "runs": runs})
+
+
+def _moved(one: Estimate, limit: Limit) -> Estimate:
+    if limit == one.limit:
+        return one
+    pairs = zip(one.values, one.holds, strict=True)
+    holds = tuple(said if value is None else limit.met_by(value) for value, said in pairs)
+    return _with_mean(one.model_copy(update={"limit": limit, "holds": holds, "mean": None}))
+
+
+def _has_numbers(run: RunAnswer) -> bool:
+    return run.answered or run.void is Void.NO_NUMBER
 
 
 def joined(parts: Sequence[ArmAnswer]) -> ArmAnswer:
     """Join the answers at several coordinates: a run says yes if it does at each of them."""
     if len(parts) == 1:
         return parts[0]
-    order = (Status.FAILED, Status.UNPAIRED, Status.VOID, Status.NO, Status.YES)
+    order = (Status.CRASHED, Status.NO, Status.VOID, Status.YES)
     runs = tuple(
-        same[0].model_copy(update={"status": min((one.status for one in same), key=order.index)})
+        min(same, key=lambda one: order.index(one.status))
         for same in zip(*(part.runs for part in parts), strict=True)
     )
     return parts[0].model_copy(
         update={
             "runs": runs,
             "decision": all_of(one.decision for one in parts),
+            "relaxed": all_of(one.relaxed for one in parts),
             "estimates": tuple(e for one in parts for e in one.estimates),
-            "broken": any(one.broken for one in parts),
+            "unfinished": any(one.unfinished for one in parts),
+            "equal": all(one.equal for one in parts),
             "at": None,
         }
     )
-
-
-def scaled(answer: ArmAnswer, place: int, by: float, claim: Claim) -> Decision:
-    """Decide again with the bound of one condition allowing a multiple of what it allows."""
-    estimates = list(answer.estimates)
-    one = answer.estimates[place]
-    limit = one.limit.scaled(by)
-    runs = list(answer.runs)
-    if one.mean is not None:
-        decision = decide_mean(one.mean[1:], limit.accepted)
-        estimates[place] = one.model_copy(update={"decision": decision})
-    elif one.decision is None:
-        estimates[place] = one.model_copy(update={"limit": limit})
-        counted = [other for other in estimates if other.decision is None]
-        for k, run in enumerate(runs):
-            if run.answered:
-                yes = all(other.limit.met_by(other.values[k]) for other in counted)
-                status = Status.YES if yes else Status.NO
-                runs[k] = run.model_copy(update={"status": status})
-    return decide(runs, estimates, claim.share, claim.exact)

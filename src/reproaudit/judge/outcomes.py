@@ -1,38 +1,35 @@
-"""The conclusion on a claim: its outcome, what is specific, what flips, and how sure we are."""
+"""The conclusion on a claim: its outcome, what ablations tell, and why there is no answer."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
-from reproaudit.checks import Provenance
-from reproaudit.declarations import Coordinate
+from reproaudit.audit.plan import Role, left_out_readings
 from reproaudit.judge.certainty import History, certainty
-from reproaudit.judge.decisions import all_of, ask, beats_null, joined
-from reproaudit.judge.runs import Bundles, Records
-from reproaudit.stats.binomial import FEWEST_RUNS, Decision, fewer_yes
+from reproaudit.judge.decisions import ask, decide, with_crashes
+from reproaudit.judge.readings import Panel, out_of_reach
+from reproaudit.judge.runs import Records
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision
+from reproaudit.stats.means import decide_mean
 from reproaudit.verdict import (
     DECIDED,
     AblationAnswer,
-    AlternativeAnswer,
+    Answer,
     ArmAnswer,
     ClaimAnswer,
     NullAnswer,
     Outcome,
+    ReadingAnswer,
     Reason,
     ReasonKind,
     Specificity,
     Status,
+    Varied,
+    Verdict,
 )
-
-FLIP = 0.05
-"""The one-sided P value of Fisher's test at which runs answer otherwise."""
-
-FAR_ENOUGH = 0.5
-"""The share of the claim's own fall of the training loss, on a log scale, that answers."""
 
 
 def judge(
@@ -62,194 +59,242 @@ def judge_claim(
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
     panel = Panel.of(audit, claim, tier, records)
-    grades = panel.graded(panel.base, panel.having(Role.NULL))
-    base = joined([one for one in grades if claim.grade is None or one.at in claim.grade.primary])
-    nulls = tuple(map(panel.null, panel.having(Role.NULL)))
-    own = panel.bundles.recorded(panel.base).values()
+    others = len(panel.stated) > 1
+    base, *readings = (panel.reading(one, others=others) for one in panel.stated)
+    own = next((one for one in (base, *readings) if one.role is Role.OWN), base)
+    shown = panel.under(panel.base)
+    controls = shown.controls()
+    levels = panel.levels if claim.grade is not None else ()
+    grades = [shown.level(one, others=others) for one in levels]
+    records_shown = panel.bundles.recorded(panel.base).values()
     found = ClaimAnswer(
         id=claim.id,
         base=base,
-        cannot_fail=_cannot_fail(claim, base, nulls),
-        proxy=next((one.proxy for one in own if one.proxy), None),
-        grades=tuple(one for one in grades if claim.grade is not None and one.valid),
-        support=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.support),
-        notes=tuple(ask(panel.bundles, (one,), panel.base) for one in claim.notes),
-        readings=tuple(map(panel.headline, panel.other_readings())),
-        nulls=nulls,
-        ablations=tuple(
-            _ablation(base, panel.headline(one)) for one in panel.having(Role.ABLATION)
+        cannot_fail=_cannot_fail(claim, base, controls),
+        proxy=next((one.proxy for one in records_shown if one.proxy), None),
+        grades=tuple(one for one in grades if one.valid),
+        support=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.support),
+        notes=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.notes),
+        readings=tuple(readings),
+        left_out=tuple(
+            Varied(setting=name, value=value) for name, value in left_out_readings(audit, claim)
         ),
-        constructed=next(map(panel.headline, panel.having(Role.CONSTRUCTED)), None),
+        nulls=controls,
+        ablations=tuple(
+            _ablation(base, shown.headline(one)) for one in shown.having(Role.ABLATION)
+        ),
+        constructed=next(map(shown.headline, shown.having(Role.CONSTRUCTED)), None),
         alternatives=(
-            *panel.alternatives(records, tier),
-            *(() if lower is None else panel.alternatives(lower, "quick")),
+            *panel.alternatives(records, tier, own.answer),
+            *(() if lower is None else panel.alternatives(lower, "quick", own.answer)),
         ),
     )
-    outcome, why = _outcome(claim, tier, found)
+    part = _lacks_support(panel, found)
+    outcome = conclude(found, lacks_support=part)
+    reasons: tuple[Reason, ...] = ()
+    if tier == "smoke":
+        outcome = Outcome.NOT_TESTED
+        reasons = (Reason(kind=ReasonKind.SMOKE),)
+    elif crashes_matter(found, claim, lacks_support=part):
+        outcome = Outcome.ERROR
+        crashed = sum(one.crashed for one in found.stated)
+        reasons = (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
+    elif outcome not in DECIDED:
+        reasons = (next(_why_none(panel, found, outcome)),)
     level = None
     if outcome in DECIDED:
-        level, why = certainty(panel.bundles, found, history)
-    return found.model_copy(update={"outcome": outcome, "level": level, "reasons": why})
+        decided = found.model_copy(update={"outcome": outcome})
+        level, reasons = certainty(panel, decided, history)
+    return found.model_copy(update={"outcome": outcome, "level": level, "reasons": reasons})
 
 
-@dataclass(frozen=True)
-class Panel:
-    """A claim before its records: its arms, and the arm whose runs are the claim's own."""
-
-    bundles: Bundles
-    base: PlannedArm
-    asked: dict[tuple[str, Coordinate | None], ArmAnswer] = field(default_factory=dict, init=False)
-
-    @classmethod
-    def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
-        """Return the panel of a claim; a reading is its own where the primary one has not run."""
-        arms = {one.name: one for one in arms_of(audit, claim)}
-        bundles = Bundles(audit, claim, tier, arms, records)
-        own = [arms[OWN], *(one for one in arms.values() if one.role is Role.READING)]
-        ran = [one for one in own if bundles.recorded(one)]
-        panel = cls(bundles, (ran or own)[0])
-        return replace(panel, bundles=panel.under(panel.base))
-
-    def under(self, arm: PlannedArm) -> Bundles:
-        """Return the bundles whose other arms share a reading's or an alternative's settings.
-
-        An arm that has not run under them stays as it is.
-        """
-        if arm.role not in (Role.READING, Role.ALTERNATIVE):
-            return self.bundles
-
-        def moved(one: PlannedArm) -> PlannedArm:
-            if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
-                return one
-            there = replace(one, overrides={**arm.overrides, **one.overrides})
-            return there if self.bundles.recorded(there) else one
-
-        arms = {name: moved(one) for name, one in self.bundles.arms.items()}
-        return replace(self.bundles, arms=arms)
-
-    def having(self, role: Role) -> list[PlannedArm]:
-        """Return the arms of a role."""
-        return [one for one in self.bundles.arms.values() if one.role is role]
-
-    def other_readings(self) -> list[PlannedArm]:
-        """Return the readings whose runs are not the claim's own, the primary one among them."""
-        readings = [one for one in self.having(Role.READING) if one != self.base]
-        if self.base.varied is None:
-            return readings
-        name = self.base.varied[0]
-        audit = self.bundles.audit
-        value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
-        own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
-        return [*own, *readings]
-
-    def at(self, arm: PlannedArm, place: Coordinate | None) -> ArmAnswer:
-        """Put the headline to an arm, at a graded coordinate, once."""
-        key = arm.name, place
-        if key not in self.asked:
-            bundles = self.under(arm)
-            self.asked[key] = ask(bundles, bundles.claim.headline, arm, place)
-        return self.asked[key]
-
-    def headline(self, arm: PlannedArm) -> ArmAnswer:
-        """Put the headline to an arm, at the primary coordinates together."""
-        grade = self.bundles.claim.grade
-        return joined([self.at(arm, one) for one in (grade.primary if grade else (None,))])
-
-    def null(self, arm: PlannedArm) -> NullAnswer:
-        """Put the headline to a null, and tell whether it is weak."""
-        own = self.headline(self.base)
-        answer = self.headline(arm)
-        undecided = answer.decision is Decision.OPEN and own.decision is not Decision.MISSED
-        weak = undecided and beats_null(own, answer) is not Decision.MET
-        return NullAnswer(**dict(answer), weak=weak)
-
-    def graded(self, arm: PlannedArm, nulls: Sequence[PlannedArm]) -> tuple[ArmAnswer, ...]:
-        """Put the headline to an arm at each coordinate, and its contrasts against each null's."""
-        claim = self.bundles.claim
-        found = []
-        for at in (None,) if claim.grade is None else claim.grade.easiest_first:
-            answer, *theirs = (self.at(one, at) for one in (arm, *nulls))
-            against = [beats_null(answer, one) for one in theirs]
-            if answer.decision is Decision.MET:
-                decisions = (Decision.MET, *(one for one in against if one is not None))
-                answer = answer.model_copy(update={"decision": all_of(decisions)})
-            found.append(answer)
-        return tuple(found)
-
-    def alternatives(self, records: Records, tier: TierName) -> list[AlternativeAnswer]:
-        """Put the headline to every alternative that has runs; none where own runs disagree."""
-        panel = replace(self, bundles=replace(self.bundles, tier=tier, records=records))
-        own = panel.headline(panel.base)
-        ran = panel.bundles.recorded
-        if own.decision is not self.headline(self.base).decision:
-            return []
-        arms = alternatives_of(self.bundles.audit, self.bundles.claim)
-        return [_alternative(own, panel.headline(arm), tier) for arm in arms if ran(arm)]
+# --- the outcome --------------------------------------------------------------------------------
 
 
-def _outcome(claim: Claim, tier: str, found: ClaimAnswer) -> tuple[Outcome, tuple[Reason, ...]]:
-    """The outcome and, if there is none, why; technical failures before all else."""
+def conclude(found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
+    """Return the outcome that follows from what the readings answer; the first that applies."""
+    credible = {one.answer for one in found.alternatives if one.counts and one.credible}
+    stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
+    return outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
+
+
+def outcome_of(
+    stated: Sequence[Answer], own: Answer, credible: Collection[Answer], *, lacks_support: bool
+) -> Outcome:
+    """Return the outcome of what stated readings and credible alternatives answer.
+
+    Args:
+        stated: the answers of the readings that a source states, in any order.
+        own: the answer of the claim's own settings, one of them.
+        credible: the answers of the credible alternatives that ran.
+        lacks_support: whether a check of `support` is missed, relaxed, where a stated reading
+            says yes.
+    """
+    finished = {one for one in stated if one is not Answer.UNFINISHED}
+    silent = {Answer.BLIND, Answer.RULED_OUT}
+    if not finished:
+        return Outcome.NOT_TESTED
+    if finished <= silent and Answer.BLIND in finished:
+        return Outcome.UNINFORMATIVE
+    both = {Answer.YES, Answer.NO}
+    if both <= finished or (own in both and both <= {own, *credible}):
+        return Outcome.DEPENDS
+    if Answer.MIXED in finished:
+        return Outcome.PARTLY_SUPPORTED
+    if Answer.YES in finished:
+        return Outcome.PARTLY_SUPPORTED if lacks_support else Outcome.SUPPORTED
+    telling = [one for one in stated if one not in silent]
+    in_doubt = {Answer.YES, Answer.NEAR, Answer.OPEN} & set(credible)
+    if all(one is Answer.NO for one in telling) and not in_doubt:
+        return Outcome.NOT_SUPPORTED
+    return Outcome.UNDECIDED
+
+
+def crashes_matter(found: ClaimAnswer, claim: Claim, *, lacks_support: bool) -> bool:
+    """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
+    broken = [one for one in found.stated if one.crashed]
+    outcomes = set()
+    for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
+        statuses = {one.name: status for one, status in zip(broken, chosen, strict=True)}
+        stated = [_repaired(one, statuses.get(one.name), claim) for one in found.stated]
+        changes = {"base": stated[0], "readings": tuple(stated[1:])}
+        outcomes.add(conclude(found.model_copy(update=changes), lacks_support=lacks_support))
+    return bool(broken) and len({conclude(found, lacks_support=lacks_support), *outcomes}) > 1
+
+
+def _repaired(found: ReadingAnswer, status: Status | None, claim: Claim) -> ReadingAnswer:
+    """A reading's answer if its crashed runs said yes, or no."""
+    if status is None:
+        return found
+    runs = with_crashes(found, status)
+    decision = decide(runs, claim.share, claim.exact)
+    answer = {Decision.MET: Answer.YES, Decision.MISSED: Answer.NO, Decision.OPEN: Answer.OPEN}
+    return found.model_copy(update={"answer": answer[decision]})
+
+
+def _lacks_support(panel: Panel, found: ClaimAnswer) -> bool:
+    """Whether a check of `support` is missed, relaxed, where a stated reading says yes."""
+    claim = panel.bundles.claim
+    for arm, answer in zip(panel.stated, found.stated, strict=True):
+        if answer.answer is Answer.YES:
+            there = panel.under(arm).bundles
+            said = (ask(there, (one,), arm) for one in claim.support)
+            if any(one.relaxed is Decision.MISSED for one in said):
+                return True
+    return False
+
+
+# --- why there is no outcome --------------------------------------------------------------------
+
+
+def _why_none(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> Iterator[Reason]:
+    """Yield why nothing follows, the weightiest first."""
+    if outcome is Outcome.NOT_TESTED:
+        yield from _not_tested(panel, found)
+    if outcome is Outcome.UNINFORMATIVE:
+        blind = next(one for one in found.stated if one.answer is Answer.BLIND)
+        yield from _blind(panel, found, blind)
+    yield from _undecided(panel, found)
+
+
+def _not_tested(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     base = found.base
-    if base.broken:
-        crashed = sum(one.status is Status.FAILED for one in base.runs)
-        return Outcome.FAILED, (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
-    if untested := _not_tested(claim, tier, found):
-        return Outcome.NOT_TESTED, (untested,)
-    primary = claim.grade.primary if claim.grade is not None else ()
-    decisions = [one.decision for one in found.grades if one.at in primary] or [base.decision]
-    readings = {one.decision for one in found.readings}
-    if all_of(decisions) is Decision.MISSED and Decision.MET not in decisions:
-        reversed_ = Decision.MET in readings
-        return (Outcome.PARTLY_SUPPORTED if reversed_ else Outcome.NOT_SUPPORTED), ()
-    if Decision.MET not in decisions:
-        return Outcome.UNDECIDED, (_undecided(base),)
-    support = any(one.decision is Decision.MISSED for one in found.support)
-    part = support or set(decisions) != {Decision.MET} or Decision.MISSED in readings
-    return (Outcome.PARTLY_SUPPORTED if part else Outcome.SUPPORTED), ()
+    for name in base.lacks:
+        yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
+    claim = panel.bundles.claim
+    missing = (1 if claim.exact else FEWEST_RUNS) - base.n
+    if missing > 0:
+        yield Reason(kind=ReasonKind.TOO_FEW, runs=missing)
+    yield from _voids(base)
 
 
-def _not_tested(claim: Claim, tier: str, found: ClaimAnswer) -> Reason | None:
-    """Why nothing follows from the runs, if so: a null, a bound out of reach, too few runs."""
-    if tier == "smoke":
-        return Reason(kind=ReasonKind.SMOKE)
+def _voids(found: ArmAnswer) -> Iterator[Reason]:
+    """What the void runs of an arm have in common."""
+    voids = [one for one in found.runs if one.void is not None]
+    for one in voids[:1]:
+        alike = [other for other in voids if (other.void, other.about) == (one.void, one.about)]
+        yield Reason(
+            kind=ReasonKind.VOID_RUNS,
+            arm=found.name,
+            void=one.void,
+            what=one.about,
+            runs=len(alike),
+        )
+
+
+def _blind(panel: Panel, found: ClaimAnswer, blind: ReadingAnswer) -> Iterator[Reason]:
     for one in found.nulls:
-        if one.decision is Decision.MET:
-            return Reason(kind=ReasonKind.NULL_MEETS, arm=one.name)
-    for one in found.nulls:
-        if one.decision is Decision.OPEN and one.n < FEWEST_RUNS:
-            kind = ReasonKind.NULL_UNFINISHED
-            return Reason(kind=kind, arm=one.name, runs=FEWEST_RUNS - one.n)
-    if out := _out_of_reach(found):
-        return out
-    missing = (1 if claim.exact else FEWEST_RUNS) - found.base.valid
-    return Reason(kind=ReasonKind.TOO_FEW, runs=missing) if missing > 0 else None
+        if one.name == blind.by:
+            passes = one.verdict is Verdict.PASSES
+            kind = ReasonKind.CONTROL_PASSES if passes else ReasonKind.CONTROL_LARGER
+            yield Reason(kind=kind, arm=one.name)
+    if found.constructed is not None:
+        place = out_of_reach(found.constructed, panel.bundles.claim)
+        yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=found.constructed.name, place=place or 0)
 
 
-def _out_of_reach(found: ClaimAnswer) -> Reason | None:
-    """A bound, not the paper's, that the claim and the constructed solution both miss."""
-    built = found.constructed
-    if built is None or found.base.decision is not Decision.MISSED:
-        return None
-    pairs = zip(found.base.estimates, built.estimates, strict=False)
-    for place, (mine, theirs) in enumerate(pairs):
-        both_miss = not mine.met and not theirs.met and theirs.numbers
-        if both_miss and mine.limit.origin is not Provenance.PAPER:
-            return Reason(kind=ReasonKind.OUT_OF_REACH, place=place)
-    return None
+def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+    base = found.base
+    for one in found.stated:
+        if one.answer is Answer.UNFINISHED:
+            missing = max(0, FEWEST_RUNS - one.n)
+            yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=one.name, runs=missing)
+    for varied in found.left_out[:1]:
+        yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
+    if base.answer is Answer.OPEN and base.by:
+        yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=base.by)
+    if _still_moves(panel, base):
+        yield Reason(kind=ReasonKind.NOT_ENDED)
+    for one in found.stated:
+        if one.answer is Answer.NEAR:
+            yield _near(one)
+    yield from _of_conditions(base)
+    doubt = (Answer.YES, Answer.NEAR, Answer.OPEN)
+    for other in found.alternatives:
+        if other.counts and other.credible and other.answer in doubt:
+            yield Reason(kind=ReasonKind.ALTERNATIVE_OPEN, arm=other.name)
+    yield Reason(kind=ReasonKind.FEW_RUNS)
 
 
-def _undecided(base: ArmAnswer) -> Reason:
-    """Why runs leave a claim open: they lie on both sides of a bound, or there are too few."""
+def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
+    """The conditions that leave an answer open: a mean that no run bears out, a straddled bound."""
     for place, one in enumerate(base.estimates):
-        if len({one.limit.met_by(value) for value in one.numbers}) == 2:
-            return Reason(kind=ReasonKind.STRADDLES, place=place)
-    return Reason(kind=ReasonKind.FEW_RUNS)
+        inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
+        if inside and one.decision is Decision.OPEN:
+            yield Reason(kind=ReasonKind.MEAN_ALONE, place=place)
+    for place, one in enumerate(base.estimates):
+        if {True, False} <= set(one.holds):
+            yield Reason(kind=ReasonKind.STRADDLES, place=place)
 
 
-def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> tuple[int, ...]:
-    """The headline conditions that every null meets in at least half of its runs.
+def _near(found: ReadingAnswer) -> Reason:
+    """The bound of ours that would pass where it is relaxed."""
+    places = (k for k, one in enumerate(found.estimates) if one.limit.relaxed() != one.limit)
+    place = min(places, key=lambda k: found.estimates[k].met)
+    stated = found.estimates[place].limit
+    return Reason(
+        kind=ReasonKind.NEAR,
+        arm=found.name,
+        place=place,
+        bound=stated.relaxed().at,
+        stated=stated.at,
+    )
 
-    Contrasts are held against the null's, and what reads other arms only is the same in every arm.
+
+def _still_moves(panel: Panel, base: ArmAnswer) -> bool:
+    """Whether what is judged still moves at the end in most of the runs that say no."""
+    saying_no = [one.seed for one in base.runs if one.status is Status.NO and one.answered]
+    moving = [seed for seed in saying_no if panel.bundles.still_moves(panel.base, seed)]
+    return bool(saying_no) and 2 * len(moving) > len(saying_no)
+
+
+# --- conditions and ablations -------------------------------------------------------------------
+
+
+def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[NullAnswer]) -> tuple[int, ...]:
+    """The headline conditions that every control meets in at least half of its runs.
+
+    Contrasts are held against the control's, and what reads other arms only is the same everywhere.
     """
     judged = [one for one in nulls if any(run.answered for run in one.runs)]
     own = [any(q.arm is None for q in check.quantities()) for check in claim.headline]
@@ -259,18 +304,15 @@ def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[ArmAnswer]) -> t
         if judged
         and own[one.check]
         and not one.contrast
-        and all(_meets_mostly(null, place) for null in judged)
+        and all(_meets_mostly(control, place) for control in judged)
     )
 
 
-def _meets_mostly(null: ArmAnswer, place: int) -> bool:
-    one = null.estimates[place]
-    met = [
-        one.limit.met_by(value)
-        for run, value in zip(null.runs, one.values, strict=True)
-        if run.answered
-    ]
-    return 2 * met.count(False) <= len(met)
+def _meets_mostly(control: ArmAnswer, place: int) -> bool:
+    if place >= len(control.estimates):
+        return False
+    known = [one for one in control.estimates[place].holds if one is not None]
+    return 2 * known.count(False) <= len(known)
 
 
 def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
@@ -278,32 +320,12 @@ def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
     mine = base.effect
     theirs = answer.effect
     found = Specificity.NOT_SPECIFIC
-    if answer.decision is Decision.MISSED:
+    if 2 * answer.diverged > answer.n:
+        found = Specificity.DIVERGES
+    elif answer.decision is Decision.MISSED:
         found = Specificity.SPECIFIC
     elif answer.decision is Decision.OPEN:
         found = Specificity.OPEN
     elif mine is not None and theirs is not None and math.log(theirs) < math.log(mine) / 2:
         found = Specificity.SMALLER
     return AblationAnswer(**dict(answer), specificity=found)
-
-
-def _alternative(own: ArmAnswer, answer: ArmAnswer, tier: TierName) -> AlternativeAnswer:
-    """Whether an alternative's runs answer otherwise, and whether it had come far enough."""
-    unfinished = flips = opens = False
-    if own.trained and answer.trained and min(*own.trained, *answer.trained) > 0:
-        fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
-        unfinished = fall > 0 and theirs < FAR_ENOUGH * fall
-    if answer.n >= FEWEST_RUNS and own.n >= FEWEST_RUNS:
-        counts = (answer.yes, answer.n, own.yes, own.n)
-        if own.decision is Decision.MET:
-            flips = fewer_yes(*counts) <= FLIP
-        elif own.decision is Decision.MISSED:
-            flips = fewer_yes(*counts[2:], *counts[:2]) <= FLIP
-        opens = answer.decision is Decision.OPEN is not own.decision and not (flips or unfinished)
-    return AlternativeAnswer(
-        **dict(answer),
-        tier=tier,
-        flips=flips and not unfinished,
-        unfinished=unfinished,
-        opens=opens,
-    )

@@ -8,22 +8,31 @@ from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import PlannedArm, Role, quantities_of
+from reproaudit.audit.plan import PlannedArm, quantities_of
 from reproaudit.cell import canonical_settings
-from reproaudit.checks import Condition, Kind, Run
-from reproaudit.declarations import Coordinate, MeasurementMissingError
+from reproaudit.checks import Condition, Kind, Limit, Run
+from reproaudit.declarations import Coordinate, MeasurementKind, MeasurementMissingError
 from reproaudit.records import CellStatus, Record
-from reproaudit.verdict import RunAnswer, Status
+from reproaudit.stats.onsets import STILL
+from reproaudit.verdict import RunAnswer, Status, Void
+
+WHOLE_COURSE = 10
+"""The fewest points of a course that two different runs do not share by chance."""
 
 
 class SeedRecords(dict[int, Record]):
     """The records of one experiment and its settings, by seed."""
 
     @cached_property
-    def distinct(self) -> Mapping[int, Record]:
-        """The records by seed, each distinct run once."""
-        first = {_same(self[seed]): seed for seed in sorted(self, reverse=True)}
+    def runs(self) -> Mapping[int, Record]:
+        """The records by seed; of measurements from elsewhere, copies of a run but once."""
+        first = {_course(self[seed]): seed for seed in sorted(self, reverse=True)}
         return {seed: self[seed] for seed in sorted(first.values())}
+
+    @property
+    def copies(self) -> int:
+        """How many records are copies of others."""
+        return len(self) - len(self.runs)
 
 
 Records = Mapping[tuple[str, str], SeedRecords]
@@ -58,7 +67,7 @@ class Bundles:
     records: Records
 
     def recorded(self, arm: PlannedArm) -> SeedRecords:
-        """Return the records of an arm by seed, identical ones each."""
+        """Return the records of an arm by seed."""
         return self.records.get(arm.key(self.audit, self.tier), SeedRecords())
 
     @cached_property
@@ -83,70 +92,113 @@ class Bundles:
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
         name = self.audit.training_loss_of(arm.experiment)
-        every = [one.measurements.series for one in self.recorded(arm).distinct.values()]
+        every = [one.measurements.series for one in self.recorded(arm).runs.values()]
         kept = [one[name] for one in every if name is not None and name in one]
         ends = [median(float(one.values[at].mean()) for one in kept) for at in (0, -1) if kept]
         return (ends[0], ends[1]) if ends else None
 
+    def still_moves(self, arm: PlannedArm, seed: int) -> bool:
+        """Tell whether a series that the headline reads in a run still moves at the end.
 
-def _same(record: Record) -> Hashable:
-    """A key that two records of the same run share; a crashed record shares its key with none."""
-    if record.status is CellStatus.FAILED:
-        return record.seed
-    measured = record.measurements
-    series = sorted((name, s.steps, s.values.tobytes()) for name, s in measured.series.items())
-    arrays = sorted((name, one.tobytes()) for name, one in measured.arrays.items())
-    return record.status, *sorted(measured.scalars.items()), *series, *arrays
+        It does where the last fifth of training makes more than a tenth of its whole change.
+        """
+        run = self.run(arm, self.recorded(arm)[seed])
+        for quantity in (q for one in self.claim.headline for q in one.quantities() if not q.arm):
+            name = run.reads.get(quantity.measurement, quantity.measurement)
+            declared = run.declarations.get(name)
+            if declared is None or declared.kind is not MeasurementKind.SERIES:
+                continue
+            steps, values = run.series(quantity)
+            late = steps[0] + 0.8 * (steps[-1] - steps[0])
+            before = values[[step <= late for step in steps]][-1]
+            whole = abs(values[-1] - values[0])
+            if (abs(values[-1] - before) > STILL * whole).any():
+                return True
+        return False
 
 
-Said = tuple[RunAnswer, tuple[Condition, ...]]
-"""What a run says, and each condition in order; none of a run that was not held against them."""
+def _course(record: Record) -> Hashable:
+    """A key that a record shares with copies of the same run, and with no other."""
+    series = record.measurements.series
+    long = [(k, s) for k, s in sorted(series.items()) if len(s.steps) >= WHOLE_COURSE]
+    key = tuple((name, one.steps, one.values.tobytes()) for name, one in long)
+    return key if key and record.origin is not None else record.seed
 
 
-def answers(
+@dataclass(frozen=True)
+class Said:
+    """What a run says: its conditions in order; or, of one that has none, its answer."""
+
+    seed: int
+    conditions: tuple[Condition, ...] = ()
+    answer: RunAnswer | None = None
+
+
+def ask_runs(
     checks: Sequence[Kind],
     bundles: Bundles,
     arm: PlannedArm,
     at: Mapping[str, Coordinate] | None = None,
 ) -> list[Said]:
-    """Return what each distinct run of an arm says of checks that must all be met.
+    """Return what each run of an arm says of checks; `at` is a graded coordinate, by axis.
 
-    Checks decided on a mean count only if there is no other. `at` is a graded coordinate, by axis.
+    A run that crashed or diverged has no conditions, and neither has one whose reference diverged
+    or has no run with its seed.
     """
-    counted = [one for one in checks if not one.by_mean] or list(checks)
-    beside = {q.arm for one in checks for q in one.quantities() if q.arm is not None}
-    found: list[Said] = []
-    for seed, record in bundles.recorded(arm).distinct.items():
-        if record.status is CellStatus.FAILED:
-            found.append(_without(seed, Status.FAILED))
-        elif record.status is CellStatus.DIVERGED:
-            own = arm.role in (Role.OWN, Role.READING, Role.ALTERNATIVE)
-            status = Status.NO if own else Status.VOID
-            found.append((RunAnswer(seed=seed, status=status, diverged=True), ()))
-        elif beside <= (run := bundles.run(arm, record).placed(at or {})).others.keys():
-            found.append(_answer(checks, counted, arm, run))
+    compared = [q.arm for one in checks for q in one.quantities() if q.arm is not None]
+    found = []
+    for seed, record in bundles.recorded(arm).runs.items():
+        fixed = _without_numbers(bundles, arm, record, compared)
+        if fixed is None:
+            found.append(_said(checks, arm, bundles.run(arm, record).placed(at or {})))
         else:
-            found.append(_without(seed, Status.UNPAIRED))
+            found.append(Said(seed, answer=fixed))
     return found
 
 
-def _without(seed: int, status: Status) -> Said:
-    return RunAnswer(seed=seed, status=status), ()
+def _without_numbers(
+    bundles: Bundles, arm: PlannedArm, record: Record, compared: Iterable[str]
+) -> RunAnswer | None:
+    """The answer of a run whose numbers do not matter; None of any other."""
+    seed = record.seed
+    if record.status is CellStatus.FAILED:
+        return RunAnswer(seed=seed, status=Status.CRASHED)
+    if record.status is CellStatus.DIVERGED:
+        return RunAnswer(seed=seed, status=Status.NO, diverged=True)
+    for name in compared:
+        other = record if name == arm.name else bundles.recorded(bundles.arms[name]).get(seed)
+        if other is None or other.status is CellStatus.FAILED:
+            return _void(seed, Void.NO_REFERENCE, name)
+        if other.status is CellStatus.DIVERGED:
+            return _void(seed, Void.REFERENCE_DIVERGED, name)
+    return None
 
 
-def _answer(checks: Sequence[Kind], counted: Sequence[Kind], arm: PlannedArm, run: Run) -> Said:
+def _void(seed: int, why: Void, about: str = "") -> RunAnswer:
+    return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about)
+
+
+def _said(checks: Sequence[Kind], arm: PlannedArm, run: Run) -> Said:
     try:
         for bound in arm.holds_at_start:
             first = bound.value.model_copy(update={"step": "first"})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
-                return _without(run.seed, Status.VOID)
-        said = tuple(
-            replace(one, check=place)
+                return Said(run.seed, answer=_void(run.seed, Void.START))
+        conditions = [
+            replace(one, check=place, limit=_within_range(one, run))
             for place, check in enumerate(checks)
             for one in check.conditions(run.placed(check.at))
-        )
-    except MeasurementMissingError:
-        return _without(run.seed, Status.FAILED)
-    yes = all(one.met for one in said if checks[one.check] in counted)
-    return RunAnswer(seed=run.seed, status=Status.YES if yes else Status.NO), said
+        ]
+    except MeasurementMissingError as error:
+        return Said(run.seed, answer=_void(run.seed, Void.NOT_MEASURED, error.measurement))
+    return Said(run.seed, tuple(conditions))
+
+
+def _within_range(one: Condition, run: Run) -> Limit:
+    """The condition's bound with the declared range, where it lies on the quantity's own scale."""
+    declared = run.declarations.get(run.reads.get(one.noun, one.noun))
+    if not one.number.drawn or declared is None or declared.range is None:
+        return one.limit
+    least, most = declared.range
+    return replace(one.limit, least=least, most=most)

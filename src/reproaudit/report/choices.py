@@ -9,7 +9,9 @@ from reproaudit.audit.model import Audit, Setting
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import listed, of
 from reproaudit.report.words import AT_REDUCED_SCALE, SOURCES, Namer, value_words
-from reproaudit.verdict import AlternativeAnswer, ArmAnswer, Scorecard
+from reproaudit.verdict import AlternativeAnswer, Answer, ReadingAnswer, Scorecard
+
+SURE = (Answer.YES, Answer.NO)
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,15 @@ def _said(setting: Setting) -> str:
     return ", ".join(f"{value_words(setting, value)} {SOURCES[source]}" for value, source in stated)
 
 
-def _varied(claim: ClaimText, name: str) -> list[ArmAnswer]:
+def _varied(claim: ClaimText, name: str) -> list[ReadingAnswer]:
     every = (*claim.answer.readings, *claim.answer.alternatives)
     return [one for one in every if one.varied is not None and one.varied.setting == name]
 
 
-def _answers(arms: Sequence[tuple[ClaimText, ArmAnswer]], setting: Setting) -> Iterator[str]:
+def _answers(arms: Sequence[tuple[ClaimText, ReadingAnswer]], setting: Setting) -> Iterator[str]:
     """For each value the claims whose answer changes with it, or that none does."""
     same: list[str] = []
-    by_value: dict[str, list[tuple[ClaimText, ArmAnswer]]] = {}
+    by_value: dict[str, list[tuple[ClaimText, ReadingAnswer]]] = {}
     for claim, arm in arms:
         if arm.varied is not None and arm.n:
             by_value.setdefault(value_words(setting, arm.varied.value), []).append((claim, arm))
@@ -104,11 +106,13 @@ def _answers(arms: Sequence[tuple[ClaimText, ArmAnswer]], setting: Setting) -> I
         ]
         guesses = [(claim, arm) for claim, arm in pairs if isinstance(arm, AlternativeAnswer)]
         turned += [
-            f"{claim.name} open, {of(arm.yes, arm.n)}" for claim, arm in guesses if arm.opens
+            f"{claim.name} {arm.answer}, {of(arm.yes, arm.n)}"
+            for claim, arm in guesses
+            if arm.counts and arm.answer in (Answer.NEAR, Answer.OPEN) and claim.base.answer in SURE
         ]
         if turned:
             yield f"{value}: {', '.join(turned)}"
-        elif any(arm.unfinished for _, arm in guesses):
+        elif any(arm.answer is Answer.UNFINISHED for _, arm in guesses):
             yield f"{value}: training had not come half as far"
         else:
             same.append(value)

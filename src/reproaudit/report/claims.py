@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.plan import Role
-from reproaudit.checks import Kind, Number
+from reproaudit.checks import Kind
 from reproaudit.declarations import Coordinate
 from reproaudit.report.numbers import at_words, listed, number
 from reproaudit.report.words import (
@@ -21,14 +21,16 @@ from reproaudit.report.words import (
     typical_words,
     words,
 )
-from reproaudit.stats.binomial import FEWEST_RUNS, share_interval
+from reproaudit.stats.binomial import share_interval
 from reproaudit.verdict import (
     AblationAnswer,
     AlternativeAnswer,
+    Answer,
     ArmAnswer,
     Estimate,
     Figure,
     Lines,
+    ReadingAnswer,
     Reason,
     Scorecard,
     Specificity,
@@ -48,7 +50,7 @@ class ClaimText(Context):
         return self.answer.name
 
     @property
-    def base(self) -> ArmAnswer:
+    def base(self) -> ReadingAnswer:
         """The arm that decides."""
         return self.answer.base
 
@@ -75,13 +77,13 @@ class ClaimText(Context):
 
     def _phrases(self) -> Iterator[str]:
         found = self.answer
-        for flip in found.flips:
-            if flip.varied is not None:
-                yield f"depends on {self.setting(flip.varied.setting)}"
+        for other in found.otherwise:
+            if other.varied is not None and other.credible:
+                yield f"depends on {self.setting(other.varied.setting)}"
         for one in found.readings:
-            if one.valid >= FEWEST_RUNS and one.decision is not found.base.decision:
-                holds = {"met": "holds", "missed": "does not hold", "open": "open"}
-                yield f"{holds[one.decision]} with {self.arm(one)}"
+            if found.changed_by(one):
+                holds = {Answer.YES: "holds", Answer.NO: "does not hold"}
+                yield f"{holds.get(one.answer, one.answer)} with {self.arm(one)}"
         for ablation in found.ablations:
             said = f"{WITHOUT[ablation.specificity]} {self.lacks(ablation)}"
             if ablation.specificity is Specificity.NOT_SPECIFIC:
@@ -134,12 +136,12 @@ class ClaimText(Context):
         graded = self.claim.grade is not None
         primary = [one for one in self.answer.grades if graded and self.is_primary(one)]
         estimates = [one.estimates[0] for one in primary if one.estimates]
-        what = self.number_asked(shown)
+        what = self.number_of(shown)
         if len(primary) < 2 or any(one.median is None for one in estimates):
             typical = typical_words(shown, what, noun, held, with_worst=with_worst)
             return against(typical, shown, what)
         ends = [
-            f"{figure_of(one, self.number_asked(one))} at {where}{at_words(part.at or 0)}"
+            f"{figure_of(one, self.number_of(one))} at {where}{at_words(part.at or 0)}"
             f"{f', worst run {number(one.worst or 0.0)}' if with_worst else ''}"
             for where, part, one in (
                 (f"{self.symbol} = ", primary[0], estimates[0]),
@@ -148,19 +150,15 @@ class ClaimText(Context):
         ]
         return against(f"{noun} {'; '.join(ends) if with_worst else listed(ends)}", shown, what)
 
-    def noun(self, one: Estimate) -> str:
+    def noun_of(self, one: Estimate) -> str:
         """Return what a condition of the headline is of."""
         return self._noun(one, self.claim.headline[one.check], self.claim.headline)[0]
 
     def said(self, one: Estimate) -> str:
         """Return a condition of the headline, its number against its bound."""
         named = self._noun(one, self.claim.headline[one.check], self.claim.headline)
-        what = self.number_asked(one)
+        what = self.number_of(one)
         return against(typical_words(one, what, *named), one, what)
-
-    def number_asked(self, one: Estimate) -> Number:
-        """Return which of its kind's numbers a condition of the headline is on."""
-        return number_asked(one, self.claim.headline[one.check])
 
     def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
         """What a condition's number is of, and what it is held against.

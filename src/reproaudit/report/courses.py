@@ -87,7 +87,7 @@ def _arms(bundles: Bundles, found: ClaimAnswer) -> Iterator[tuple[PlannedArm, Li
 
 
 def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
-    for record in bundles.recorded(arm).distinct.values():
+    for record in bundles.recorded(arm).runs.values():
         if record.status is CellStatus.COMPLETED:
             yield bundles.run(arm, record)
 
@@ -119,7 +119,8 @@ def _along(run: Run, quantity: Quantity, axis: str) -> tuple[list[float], list[f
     places = run.coordinates(quantity, axis)
     values = run.numbers(quantity)
     if len(values) != len(places) or any(isinstance(one, str) for one in places):
-        raise MeasurementMissingError(f"'{quantity.measurement}' is no curve along '{axis}'")
+        why = f"'{quantity.measurement}' is no curve along '{axis}'"
+        raise MeasurementMissingError(why, quantity.measurement)
     ordered = sorted(zip(map(float, places), map(float, values), strict=True))
     return [x for x, _ in ordered], [y for _, y in ordered]
 

@@ -77,7 +77,7 @@ def _claims(card: Scorecard) -> dict[str, str]:
 
 def _claim(one: ClaimText) -> str:
     typical = [
-        f"{one.noun(each)} {number(each.median, 4)}"
+        f"{one.noun_of(each)} {number(each.median, 4)}"
         for each in one.base.estimates
         if each.median is not None
     ]

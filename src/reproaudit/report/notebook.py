@@ -32,9 +32,12 @@ def known_outcomes(words: str) -> frozenset[str]:
         UsageError: at a name that is none.
     """
     known = {one.value.replace(" ", "-"): one.value for one in Outcome}
+    renamed = {"failed": Outcome.ERROR}
     found = set()
     for name in filter(None, map(str.strip, words.split(","))):
         word = name.replace(" ", "-").replace("_", "-")
+        if word in renamed:
+            raise UsageError(f"no outcome '{name}': a crash is called '{renamed[word]}'.")
         if word not in known:
             raise UsageError(f"no outcome '{name}'. {did_you_mean(word, known)}".rstrip())
         found.add(known[word])

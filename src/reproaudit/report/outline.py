@@ -276,9 +276,9 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
         yield Fact("Nulls", "; ".join(_arm(claim, one) for one in answer.nulls) + ".")
     if answer.ablations:
         yield Fact("Without", "; ".join(_ablation(claim, one) for one in answer.ablations) + ".")
-    if flips := answer.flips:
-        scale = AT_REDUCED_SCALE if any(map(claim.is_smaller, flips)) else ""
-        yield Fact("Hangs on", "; ".join(_arm(claim, one) for one in flips) + f"{scale}.")
+    if others := answer.otherwise:
+        scale = AT_REDUCED_SCALE if any(map(claim.is_smaller, others)) else ""
+        yield Fact("Hangs on", "; ".join(_arm(claim, one) for one in others) + f"{scale}.")
     if answer.reasons:
         yield Fact("Why not surer", f"{certainty_words(claim)}.")
     for label, checks in (("Also said", claim.support), ("Stricter (ours)", claim.notes)):
@@ -296,13 +296,13 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
 def _effects(claim: ClaimText) -> Iterator[Fact]:
     pairs = [*enumerate(claim.base.estimates)]
     # of a graded claim each bound once: the table of its coordinates has the rest
-    told = {(claim.noun(e), e.limit.origin, e.limit.why): (place, e) for place, e in pairs[::-1]}
+    told = {(claim.noun_of(e), e.limit.origin, e.limit.why): (place, e) for place, e in pairs[::-1]}
     for place, one in pairs[:4] if not claim.answer.grades else reversed(told.values()):
         cannot = place in claim.answer.cannot_fail
         little = " *Tells little: no null clearly misses it.*" if cannot else ""
         why = f": {one.limit.why}" if one.limit.why else ""
         words = claim.said(one)
-        noun = claim.noun(one)
+        noun = claim.noun_of(one)
         said = words if words.startswith(noun) else f"{noun}: {words}"
         yield Fact("Effect", f"{said} ({one.limit.origin}{why}).{little}")
 
@@ -322,9 +322,9 @@ def _counts(arm: ArmAnswer) -> str:
 
 def _number(claim: ClaimText, one: Estimate) -> str:
     """The typical run's number in a few words."""
-    what = claim.number_asked(one)
+    what = claim.number_of(one)
     figure = figure_of(one, what) or number(one.median or 0.0)
-    return what.aside.format(noun=what.noun or claim.noun(one), figure=figure)
+    return what.aside.format(noun=what.noun or claim.noun_of(one), figure=figure)
 
 
 def counts_of(arm: ArmAnswer) -> str:

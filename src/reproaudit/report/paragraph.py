@@ -8,7 +8,7 @@ coordinates (`_range`), and the rest (`_rest`). Each names its claim before it s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.checks import Provenance
@@ -25,7 +25,6 @@ from reproaudit.verdict import (
     ReasonKind,
     Scorecard,
     Specificity,
-    Status,
 )
 
 MOST_CLAIMS = 4
@@ -38,9 +37,7 @@ def summary(card: Scorecard) -> tuple[str, ...]:
     if not claims:
         return ("No claim of this paper is judged; its documentation is.",)
     if card.tier == "smoke":
-        failed = [
-            one.name for one in claims if any(r.status is Status.FAILED for r in one.base.runs)
-        ]
+        failed = [one.name for one in claims if one.base.crashed]
         if failed:
             return (f"The smoke tier judges nothing; runs of {listed(failed)} failed.",)
         return ("The smoke tier shows that every experiment runs; it judges nothing.",)
@@ -53,6 +50,9 @@ def summary(card: Scorecard) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+OPEN = (Outcome.UNDECIDED, Outcome.UNINFORMATIVE, Outcome.NOT_TESTED)
+"""The outcomes of claims without an answer."""
+
 PLAIN = 6
 """The weight of a claim that simply holds."""
 
@@ -62,15 +62,15 @@ def _weight(claim: ClaimText) -> int:
     answer = claim.answer
     if claim.claim.main:
         return 0
-    if answer.outcome in (Outcome.NOT_SUPPORTED, Outcome.FAILED):
+    if answer.outcome in (Outcome.NOT_SUPPORTED, Outcome.ERROR):
         return 1
-    if answer.outcome is Outcome.PARTLY_SUPPORTED:
+    if answer.outcome in (Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS):
         return 2
-    if answer.outcome in (Outcome.UNDECIDED, Outcome.NOT_TESTED):
+    if answer.outcome in OPEN:
         return 3
     if any(one.decision is not Decision.MET and one.n for one in answer.readings):
         return 3
-    if answer.flips:
+    if answer.otherwise:
         return 4
     if claim.base.yes < claim.base.n or _breaks(claim):
         return 5
@@ -90,12 +90,13 @@ def _sentence(claim: ClaimText, sure: bool) -> str:
 def _said_of(claim: ClaimText, sure: bool) -> str:
     answer = claim.answer
     name = "Main claim" if claim.claim.main else _name(claim)
-    aside = ["partly supported"] if answer.outcome is Outcome.PARTLY_SUPPORTED else []
+    named = (Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS)
+    aside = [answer.outcome.value] if answer.outcome in named else []
     if sure and answer.level is not None:
         aside.append(f"certainty {answer.level}")
     if aside:
         name += f" ({', '.join(aside)})"
-    if answer.outcome in (Outcome.NOT_TESTED, Outcome.FAILED, Outcome.UNDECIDED):
+    if answer.outcome is Outcome.ERROR or answer.outcome in OPEN:
         return _open(claim, name)
     if answer.outcome is Outcome.NOT_SUPPORTED:
         return _fails(claim, name)
@@ -104,7 +105,7 @@ def _said_of(claim: ClaimText, sure: bool) -> str:
         return _reading(claim, name, turned)
     if _breaks(claim):
         return _range(claim, name)
-    return _flips(claim, name) if answer.flips else _holds(claim, name)
+    return _flips(claim, name) if answer.otherwise else _holds(claim, name)
 
 
 # --- the patterns -------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def _said_of(claim: ClaimText, sure: bool) -> str:
 
 def _opening(audit: Audit, tier: TierName, claims: Sequence[ClaimText]) -> str:
     outcomes = Counter(one.answer.outcome for one in claims)
-    untested = (Outcome.NOT_TESTED, Outcome.FAILED)
+    untested = (Outcome.NOT_TESTED, Outcome.ERROR)
     tested = [one for one in claims if one.answer.outcome not in untested]
     of_all = len(claims) + len(audit.not_audited)
     scale = "at the paper's own scale" if tier == "paper" else "at reduced scale"
@@ -138,8 +139,8 @@ def _fails(claim: ClaimText, name: str) -> str:
     read = [one for one in claim.answer.readings if one.n and one.decision is Decision.OPEN]
     opened = "".join(f", and in {of(one.yes, one.n)} with {claim.arm(one)}" for one in read)
     met = [one for one in claim.base.estimates if one.met]
-    figures = [(one, figure_of(one, claim.number_asked(one))) for one in met]
-    said = [f"{claim.noun(one)} ({figure})" for one, figure in figures if figure]
+    figures = [(one, figure_of(one, claim.number_of(one))) for one in met]
+    said = [f"{claim.noun_of(one)} ({figure})" for one, figure in figures if figure]
     as_asked = f"; the bound on {listed(said)} is met" if said else ""
     return (
         f"{name} is not supported: {_in_runs(claim)}{_own(claim)} "
@@ -147,11 +148,18 @@ def _fails(claim: ClaimText, name: str) -> str:
     )
 
 
+_VERBS: Mapping[Outcome, str] = {
+    Outcome.UNDECIDED: "is open",
+    Outcome.UNINFORMATIVE: "cannot be told",
+    Outcome.NOT_TESTED: "is not tested",
+    Outcome.ERROR: "has no answer",
+}
+
+
 def _open(claim: ClaimText, name: str, *, briefly: bool = False) -> str:
     reasons = claim.answer.reasons
     why = claim.why(reasons[0]) if reasons else claim.effect
-    verbs = {Outcome.UNDECIDED: "is open", Outcome.NOT_TESTED: "is not tested"}
-    verb = verbs.get(claim.answer.outcome, "failed")
+    verb = _VERBS[claim.answer.outcome]
     runs = f"; {_in_runs(claim)}" if claim.base.n and not briefly else ""
     return f"{name} {verb}: {why}{runs}."
 
@@ -177,7 +185,7 @@ def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
     if claim.place is None or not arm.estimates or arm.decision is Decision.OPEN:
         return ""
     estimate = arm.estimates[claim.place]
-    found = figure_of(estimate, claim.number_asked(estimate))
+    found = figure_of(estimate, claim.number_of(estimate))
     return f" ({found})" if found else ""
 
 
@@ -192,7 +200,7 @@ def _flips(claim: ClaimText, name: str) -> str:
 
 def _hangs(claim: ClaimText) -> str:
     """On which guesses an answer hangs, each setting by its first value that changes it."""
-    others = claim.answer.flips
+    others = claim.answer.otherwise
     if not others:
         return ""
     first = {one.varied.setting: one for one in reversed(others) if one.varied is not None}
@@ -253,7 +261,7 @@ def _exception(claim: ClaimText) -> str:
     """Where a supported claim does not hold: under a reading, a guess, at a coordinate; else ''."""
     answer = claim.answer
     read = [one for one in answer.readings if one.n and one.decision is not Decision.MET]
-    if turned := [*read, *answer.flips]:
+    if turned := [*read, *answer.otherwise]:
         return f", but {of(turned[0].yes, turned[0].n)} with {claim.arm(turned[0])}"
     found = min(answer.grades, key=lambda one: one.yes - one.n, default=None)
     if found is None or found.yes == found.n or found.at is None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from reproaudit.audit.model import Audit, Reviews, TierName
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.judge import Records
-from reproaudit.judge.outcomes import Panel
+from reproaudit.judge.readings import Panel
 from reproaudit.records import CellStatus, Record
 from reproaudit.report.courses import chart_of
 from reproaudit.report.words import leading

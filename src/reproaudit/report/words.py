@@ -19,8 +19,8 @@ from reproaudit.report.numbers import (
     setting_value,
     stated,
 )
-from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
+    Answer,
     ArmAnswer,
     ClaimAnswer,
     Estimate,
@@ -30,6 +30,7 @@ from reproaudit.verdict import (
     ReasonKind,
     Specificity,
     Varied,
+    Void,
 )
 
 
@@ -69,7 +70,15 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "part",
         3,
         "passed",
-        "a named part is not met, or it holds under one reading only",
+        "what else the paper says of it is not met, or it holds at some coordinates only",
+    ),
+    Outcome.DEPENDS: Shown(
+        "⇄",
+        "blue",
+        "part",
+        3,
+        "passed",
+        "yes or no hangs on a choice that the paper leaves open, and which is named",
     ),
     Outcome.NOT_SUPPORTED: Shown(
         "✗",
@@ -80,13 +89,21 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "more than half of all runs would say no, at 95 % confidence",
     ),
     Outcome.UNDECIDED: Shown(
-        "?", "yellow", "none", 1, "skipped", "these runs cannot tell; more would"
+        "?", "yellow", "none", 1, "skipped", "these runs, or a bound of ours, leave it open"
+    ),
+    Outcome.UNINFORMATIVE: Shown(
+        "○",
+        "dim",
+        "none absent",
+        4,
+        "skipped",
+        "a control passes too, or what has to succeed fails: the check cannot tell",
     ),
     Outcome.NOT_TESTED: Shown(
-        "–", "dim", "none absent", 4, "skipped", "a null passes too, or fewer than five runs ended"
+        "–", "dim", "none absent", 4, "skipped", "runs or a measurement are missing"
     ),
-    Outcome.FAILED: Shown(
-        "!", "magenta", "fault", 0, "error", "a technical fault; the paper is not judged"
+    Outcome.ERROR: Shown(
+        "!", "magenta", "fault", 0, "error", "runs crashed, and the answer hangs on them"
     ),
 }
 
@@ -242,7 +259,7 @@ def leading(found: ClaimAnswer) -> Estimate | None:
     """Return the condition that a row shows: what own runs miss, or a reading's, or a null's."""
     estimates = found.base.estimates
     missed = [one for one in estimates if not one.met]
-    turned = [one.estimates for one in found.readings if one.decision is Decision.MISSED]
+    turned = [one.estimates for one in found.readings if one.answer is Answer.NO]
     read = [
         one
         for i, one in enumerate(estimates)
@@ -286,6 +303,14 @@ class Context:
             return self.namer.arm(one.name)
         return self.namer.varied(self.claim.experiment, one.varied)
 
+    def noun(self, measurement: str) -> str:
+        """Return what a page calls a measurement."""
+        return self.namer.noun(self.claim.experiment, measurement)
+
+    def number_of(self, one: Estimate) -> Number:
+        """Return which of its kind's numbers a condition of the headline is on."""
+        return number_asked(one, self.claim.headline[one.check])
+
     def arm_of(self, reason: Reason) -> ArmAnswer:
         """Return the arm that a reason is about."""
         return next(one for one in self.answer.arms() if one.name == reason.arm)
@@ -306,6 +331,7 @@ COMMON: Mapping[ReasonKind, str] = {
 """A reason in words that fit every claim, for a page that says it once."""
 
 WITHOUT: Mapping[Specificity, str] = {
+    Specificity.DIVERGES: "diverges without",
     Specificity.SPECIFIC: "fails without",
     Specificity.SMALLER: "smaller without",
     Specificity.NOT_SPECIFIC: "holds also without",
@@ -341,7 +367,46 @@ def _out_of_reach(reason: Reason, context: Context) -> str:
     one = context.estimate_of(reason)
     noun = context.namer.noun(context.claim.experiment, one.measurement)
     bound = stated(one.limit.at)
-    return f"bound out of reach: the constructed solution misses {bound}, too ({noun})"
+    return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
+
+
+def _near(reason: Reason, context: Context) -> str:
+    one = context.estimate_of(reason)
+    bound = bound_of(one, context.number_of(one))
+    return f"near our bound: {stated(reason.bound)} would pass, and {bound} is asked"
+
+
+_VOIDS: Mapping[Void, str] = {
+    Void.REFERENCE_DIVERGED: "{what} diverged in {runs}",
+    Void.NO_REFERENCE: "{what} has no run with the same seed in {runs}",
+    Void.NOT_MEASURED: "{what} was not measured in {runs}",
+    Void.NO_NUMBER: "{what} has no number in {runs}",
+    Void.START: "training did not start as it should in {runs}",
+}
+
+
+def _voids(reason: Reason, context: Context) -> str:
+    if reason.void is None:
+        return "runs say neither yes nor no"
+    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE)
+    name = context.namer.arm if reason.void in arms else context.noun
+    what = name(reason.what)
+    runs = of(reason.runs, context.arm_of(reason).n)
+    return _VOIDS[reason.void].format(what=what, runs=runs)
+
+
+def _unfinished(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    if not arm.n:
+        return f"not yet run: {context.arm(arm)}"
+    missing = f"lacks {counted(reason.runs, 'run')}" if reason.runs else "has runs without a number"
+    return f"{context.arm(arm)} {missing}"
+
+
+def _mean_alone(reason: Reason, context: Context) -> str:
+    one = context.estimate_of(reason)
+    inside = sum(map(bool, one.holds))
+    return f"the mean lies inside the margin, and {of(inside, len(one.holds))} runs do"
 
 
 def _indirect(_reason: Reason, context: Context) -> str:
@@ -363,12 +428,30 @@ def _agree(reason: Reason, context: Context) -> str:
 
 def _open_with(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
-    return f"open with {context.arm(arm)}, {of(arm.yes, arm.n)}"
+    if not arm.n:
+        return f"not yet run: {context.arm(arm)}"
+    how = "as run" if arm is context.answer.base else f"with {context.arm(arm)}"
+    return f"open {how}, {of(arm.yes, arm.n)}"
 
 
-def _null_meets(reason: Reason, context: Context) -> str:
+def _passes(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
-    return f"the null ({context.arm(arm)}) passes, too, in {of(arm.yes, arm.n)}"
+    return f"the control ({context.arm(arm)}) passes, too, in {of(arm.yes, arm.n)}"
+
+
+def _in_the_way(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    said = of(arm.yes, arm.n) if arm.n else "it has not run"
+    return f"the control ({context.arm(arm)}) does not clearly fail: {said}"
+
+
+def _otherwise(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    return f"{context.arm(arm)}, less likely, answers otherwise: {of(arm.yes, arm.n)}"
+
+
+def _small_side(reason: Reason, context: Context) -> str:
+    return f"{context.arm(context.arm_of(reason))} ran at reduced scale only"
 
 
 _WORDS: Mapping[ReasonKind, Callable[[Reason, Context], str]] = {
@@ -377,29 +460,40 @@ _WORDS: Mapping[ReasonKind, Callable[[Reason, Context], str]] = {
         f"{counted(r.runs, 'run')} crashed, and the answer hangs on them"
     ),
     ReasonKind.SMOKE: lambda _r, _: "the smoke tier judges nothing",
-    ReasonKind.NULL_MEETS: _null_meets,
-    ReasonKind.OUT_OF_REACH: _out_of_reach,
-    ReasonKind.NULL_UNFINISHED: lambda r, c: (
-        f"the null lacks {counted(r.runs, 'run')}: {c.namer.arm(r.arm)}"
-    ),
+    ReasonKind.NOT_MEASURED: lambda r, c: f"{c.noun(r.what)} was not measured",
     ReasonKind.TOO_FEW: lambda r, _: (
         f"{counted(r.runs, 'run')} missing of the five that can decide"
     ),
+    ReasonKind.CONTROL_PASSES: _passes,
+    ReasonKind.CONTROL_LARGER: lambda r, c: (
+        f"the control ({c.namer.arm(r.arm)}) has the larger difference in most runs"
+    ),
+    ReasonKind.OUT_OF_REACH: _out_of_reach,
+    ReasonKind.VOID_RUNS: _voids,
+    ReasonKind.READING_UNFINISHED: _unfinished,
+    ReasonKind.READING_LEFT_OUT: lambda r, c: (
+        f"not run with another stated {c.setting(r.settings[0])}"
+    ),
+    ReasonKind.NEAR: _near,
+    ReasonKind.NOT_ENDED: lambda _r, _: "training had not ended: what is judged still moves",
+    ReasonKind.CONTROL_OPEN: _in_the_way,
+    ReasonKind.MEAN_ALONE: _mean_alone,
+    ReasonKind.STRADDLES: _straddles,
     ReasonKind.FEW_RUNS: lambda _r, c: (
         f"{of(c.answer.base.yes, c.answer.base.n)} decide neither way"
     ),
-    ReasonKind.STRADDLES: _straddles,
+    ReasonKind.ALTERNATIVE_OPEN: _open_with,
     # why not surer
     ReasonKind.SCALE: lambda _r, c: f"reduced scale ({c.tier})",
     ReasonKind.PROXY: lambda r, _: f"other data or method: {r.what}",
     ReasonKind.ORIGIN: lambda r, _: f"measured by {r.what}, not by us",
     ReasonKind.INDIRECT: _indirect,
-    ReasonKind.READING_NOT_RUN: lambda r, c: f"not yet run: {c.arm(c.arm_of(r))}",
     ReasonKind.READING_OPEN: _open_with,
-    ReasonKind.GUESS_FLIPS: lambda r, c: f"{c.arm(c.arm_of(r))} changes the answer",
+    ReasonKind.SMALL_SIDE: _small_side,
+    ReasonKind.GUESS_OTHERWISE: _otherwise,
     ReasonKind.GUESS_NOT_VARIED: _not_varied,
     ReasonKind.RUNS: _agree,
-    ReasonKind.WEAK_NULL: lambda r, c: f"weak null: {c.namer.arm(r.arm)}",
+    ReasonKind.NO_CONTROL: lambda _r, c: f"no control: {c.claim.no_control or 'none is named'}",
     ReasonKind.OUR_BOUND: lambda r, _: (
         f"our bound at {stated(r.bound)} instead of {stated(r.stated)} changes the answer"
     ),

@@ -1,0 +1,270 @@
+"""What a reading of the paper, a set of settings, answers: its runs, held against its controls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from reproaudit.audit.model import Audit, Claim, TierName
+from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
+from reproaudit.checks import Provenance, Side
+from reproaudit.declarations import Coordinate
+from reproaudit.judge.decisions import ask, joined
+from reproaudit.judge.runs import Bundles, Records
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
+from reproaudit.verdict import (
+    AlternativeAnswer,
+    Answer,
+    ArmAnswer,
+    Estimate,
+    NullAnswer,
+    ReadingAnswer,
+    Verdict,
+)
+
+RARER = 0.05
+"""The one-sided P value of Fisher's test at which a control says yes more rarely than the claim."""
+
+FAR_ENOUGH = 0.5
+"""The share of the claim's own fall of the training loss, on a log scale, that answers."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A claim before its records: its arms, and the arm whose runs are shown as the claim's own."""
+
+    bundles: Bundles
+    base: PlannedArm
+    asked: dict[tuple[str, Coordinate | None], ArmAnswer] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
+        """Return the panel of a claim, with the reading that is shown as its own.
+
+        These are its own settings if they say yes, no or mixed, or if no reading does; else the
+        first reading that does.
+        """
+        arms = {one.name: one for one in arms_of(audit, claim)}
+        panel = cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
+        stated = [arms[OWN], *(one for one in arms.values() if one.role is Role.READING)]
+        clear = (Answer.YES, Answer.NO, Answer.MIXED)
+        others = len(stated) > 1
+        telling = (one for one in stated if panel.reading(one, others=others).answer in clear)
+        ran = (one for one in stated if panel.bundles.recorded(one))
+        return replace(panel, base=next(telling, None) or next(ran, arms[OWN]))
+
+    @property
+    def stated(self) -> list[PlannedArm]:
+        """Return the readings that a source states, the one that is shown as the own first."""
+        return [self.base, *self.other_readings()]
+
+    def under(self, arm: PlannedArm) -> Panel:
+        """Return the panel of a reading: its other arms share the reading's settings.
+
+        An arm that has not run under them stays as it is: the claim's own one counts.
+        """
+        if arm.role not in (Role.READING, Role.ALTERNATIVE):
+            return replace(self, base=arm)
+
+        def moved_to(one: PlannedArm) -> PlannedArm:
+            if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
+                return one
+            there = replace(one, overrides={**arm.overrides, **one.overrides})
+            return there if self.bundles.recorded(there) else one
+
+        arms = {name: moved_to(one) for name, one in self.bundles.arms.items()}
+        return Panel(replace(self.bundles, arms=arms), arm)
+
+    def having(self, role: Role) -> list[PlannedArm]:
+        """Return the arms of a role."""
+        return [one for one in self.bundles.arms.values() if one.role is role]
+
+    def other_readings(self) -> list[PlannedArm]:
+        """Return the readings whose runs are not shown as the claim's own, that one among them."""
+        readings = [one for one in self.having(Role.READING) if one != self.base]
+        if self.base.varied is None:
+            return readings
+        name = self.base.varied[0]
+        audit = self.bundles.audit
+        value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
+        own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
+        return [*own, *readings]
+
+    def at(self, arm: PlannedArm, place: Coordinate | None) -> ArmAnswer:
+        """Put the headline to an arm, at a graded coordinate, once."""
+        key = arm.name, place
+        if key not in self.asked:
+            self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, place)
+        return self.asked[key]
+
+    def headline(self, arm: PlannedArm) -> ArmAnswer:
+        """Put the headline to an arm, at the primary coordinates together."""
+        return joined([self.at(arm, one) for one in self.primary])
+
+    @property
+    def primary(self) -> tuple[Coordinate | None, ...]:
+        """The primary coordinates; of a claim without a grade, None alone."""
+        grade = self.bundles.claim.grade
+        return grade.primary if grade else (None,)
+
+    @property
+    def levels(self) -> tuple[Coordinate | None, ...]:
+        """Every coordinate, easiest first."""
+        grade = self.bundles.claim.grade
+        return grade.easiest_first if grade else (None,)
+
+    # --- controls -----------------------------------------------------------------------------
+
+    def control(self, arm: PlannedArm, place: Coordinate | None) -> NullAnswer:
+        """Put the headline to a control, and hold it against the reading's runs."""
+        own = self.at(self.base, place)
+        answer = self.at(arm, place)
+        return NullAnswer(**dict(answer), verdict=_verdict(own, answer))
+
+    def controls(self) -> tuple[NullAnswer, ...]:
+        """Return every control at the primary coordinates together, the worst verdict of each."""
+        found = []
+        for arm in self.having(Role.NULL):
+            each = [self.control(arm, one) for one in self.primary]
+            worst = min((one.verdict for one in each), key=_WORST_FIRST.index)
+            found.append(NullAnswer(**dict(self.headline(arm)), verdict=worst))
+        return tuple(found)
+
+    # --- readings -----------------------------------------------------------------------------
+
+    def reading(self, arm: PlannedArm, *, others: bool) -> ReadingAnswer:
+        """Return what a reading answers at the primary coordinates; others: whether it has any."""
+        panel = self.under(arm)
+        each = [panel.level(one, others=others) for one in self.primary]
+        answer = _of_levels([one.answer for one in each])
+        by = next((one.by for one in each if one.answer is answer and one.by), "")
+        return ReadingAnswer(**{**dict(joined(each)), "answer": answer, "by": by})
+
+    def level(self, place: Coordinate | None, *, others: bool) -> ReadingAnswer:
+        """Return what the panel's own reading answers at one coordinate."""
+        own = self.at(self.base, place)
+        answer, by = self._answer(own, place, others=others)
+        return ReadingAnswer(**dict(own), answer=answer, by=by)
+
+    def _answer(
+        self, own: ArmAnswer, place: Coordinate | None, *, others: bool
+    ) -> tuple[Answer, str]:
+        """The first answer that applies, and the arm that brings it about."""
+        if own.unfinished or not own.runs:
+            return Answer.UNFINISHED, ""
+        if others and own.n >= FEWEST_RUNS and 2 * own.diverged > own.n:
+            return Answer.RULED_OUT, ""
+        controls = [self.control(one, place) for one in self.having(Role.NULL)]
+        # a larger contrast of a control takes away a yes, and is no news beside a no
+        larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
+        for one in controls:
+            if one.verdict in (Verdict.PASSES, larger):
+                return Answer.BLIND, one.name
+        for arm in self.having(Role.CONSTRUCTED):
+            if out_of_reach(self.at(arm, place), self.bundles.claim) is not None:
+                return Answer.BLIND, arm.name
+        if own.decision is Decision.MET:
+            waiting = [one.name for one in controls if one.verdict is Verdict.OPEN]
+            if waiting and self.bundles.claim.needs_control:
+                return Answer.OPEN, waiting[0]
+            return Answer.YES, ""
+        if own.decision is Decision.MISSED:
+            return (Answer.NO if own.relaxed is Decision.MISSED else Answer.NEAR), ""
+        return Answer.OPEN, ""
+
+    def alternatives(
+        self, records: Records, tier: TierName, expected: Answer
+    ) -> list[AlternativeAnswer]:
+        """Put the headline to every alternative that has runs, by the rule of a reading."""
+        bundles = replace(self.bundles, tier=tier, records=records)
+        panel = Panel(bundles, bundles.arms[OWN])
+        own = panel.reading(panel.base, others=False)
+        audit = bundles.audit
+        found = []
+        for arm in alternatives_of(audit, bundles.claim):
+            if not bundles.recorded(arm) or arm.varied is None:
+                continue
+            answer = panel.reading(arm, others=True)
+            if _too_early(own, answer):
+                answer = answer.model_copy(update={"answer": Answer.UNFINISHED, "by": ""})
+            name, value = arm.varied
+            setting = audit.settings_of(bundles.claim.experiment)[name]
+            found.append(
+                AlternativeAnswer(
+                    **dict(answer),
+                    tier=tier,
+                    credible=setting.is_credible(value),
+                    counts=own.answer is expected,
+                    own_yes=own.yes,
+                    own_n=own.n,
+                )
+            )
+        return found
+
+
+_WORST_FIRST = (Verdict.PASSES, Verdict.LARGER, Verdict.OPEN, Verdict.FAILS)
+
+
+def _verdict(own: ArmAnswer, control: ArmAnswer) -> Verdict:
+    if control.decision is Decision.MET:
+        return Verdict.PASSES
+    if _larger(own, control):
+        return Verdict.LARGER
+    if control.decision is Decision.MISSED:
+        return Verdict.FAILS
+    if control.n and own.n and fewer_yes(control.yes, control.n, own.yes, own.n) <= RARER:
+        return Verdict.FAILS
+    return Verdict.OPEN
+
+
+def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
+    """Whether a contrast of the control is the larger in more than half of the paired runs."""
+    theirs = {run.seed: place for place, run in enumerate(control.runs) if run.answered}
+    pairs = [
+        (place, theirs[run.seed])
+        for place, run in enumerate(own.runs)
+        if run.answered and run.seed in theirs
+    ]
+    for mine, other in zip(own.estimates, control.estimates, strict=False):
+        if mine.contrast and pairs:
+            larger = sum(_size(other, b) > _size(mine, a) for a, b in pairs)
+            if 2 * larger > len(pairs):
+                return True
+    return False
+
+
+def _size(one: Estimate, run: int) -> float:
+    """A run's contrast, larger where it is met by more; without a number it is without end."""
+    value = one.values[run]
+    if value is None:
+        return math.inf if one.holds[run] else -math.inf
+    return -value if one.limit.side in (Side.BELOW, Side.AT_MOST) else value
+
+
+def out_of_reach(built: ArmAnswer, claim: Claim) -> int | None:
+    """Return the place of a bound that a positive control misses, not the paper's nor derived."""
+    for place, one in enumerate(built.estimates):
+        if one.limit.origin in (Provenance.PAPER, Provenance.DERIVED):
+            continue
+        known = [holds for holds in one.holds if holds is not None]
+        counted = decide_count(sum(known), len(known), claim.share) if known else Decision.OPEN
+        if (one.decision or counted) is Decision.MISSED:
+            return place
+    return None
+
+
+def _of_levels(answers: Sequence[Answer]) -> Answer:
+    """The answer of a reading from those at its primary coordinates."""
+    found = set(answers)
+    if len(found) == 1:
+        return answers[0]
+    return Answer.MIXED if {Answer.YES, Answer.NO} <= found else Answer.OPEN
+
+
+def _too_early(own: ArmAnswer, answer: ArmAnswer) -> bool:
+    """Whether training has not come half as far as that of the claim's own runs."""
+    if not own.trained or not answer.trained or min(*own.trained, *answer.trained) <= 0:
+        return False
+    fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
+    return fall > 0 and theirs < FAR_ENOUGH * fall
