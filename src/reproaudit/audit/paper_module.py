@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what only finds papers starts without the libraries that co
     from reproaudit.lab.experiment import Experiment
 
 OF_THE_EXTRA_RUN = frozenset(
-    {"torch", "torchvision", "numba", "sklearn", "threadpoolctl", "jaxtyping"}
+    {"torch", "torchvision", "numba", "scipy", "sklearn", "threadpoolctl", "jaxtyping"}
 )
 """The libraries that only the extra `run` installs, by the names under which they are imported."""
 
