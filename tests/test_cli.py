@@ -545,7 +545,11 @@ def test_what_is_piped_has_no_colour_and_fits(
 
 
 NO_TORCH = """
+import json
 import sys
+from contextlib import redirect_stdout
+from importlib import metadata
+from io import StringIO
 import reproaudit
 assert not {"numpy", "pydantic", "yaml", "rich"} & set(sys.modules)
 from reproaudit.cli import run_command
@@ -554,7 +558,7 @@ from reproaudit.running.devices import has_driver
 audits, store, out = sys.argv[1:]
 stored = ["--audits", audits, "--store", store]
 device = ["--device", "cpu" if has_driver() else "auto"]
-absent = {"torch", "torchvision", "numba", "sklearn"}
+absent = {"torch", "torchvision", "numba", "sklearn", "scipy"}
 for command in (["--help"], ["schema"], ["check", "--audits", audits], ["list", *stored],
                 ["report", "mini", *stored, "--out", out], ["run", "mini", *stored, *device]):
     heavy = absent | ({"pydantic", "numpy", "rich"} if command == ["--help"] else set())
@@ -568,7 +572,23 @@ class Absent:
         if name.partition(".")[0] in absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
+def version(name, installed=metadata.version):
+    if name in {"llvmlite", "scikit-learn", *absent}:
+        raise metadata.PackageNotFoundError(name)
+    return installed(name)
+
+def judged():
+    with redirect_stdout(StringIO()) as printed:
+        assert run_command(["report", "mini", *stored, "--out", out, "--json"]) == 0
+    return json.loads(printed.getvalue())["claims"]
+
+from reproaudit.running.code import _version
+
+before = judged()
 sys.meta_path.insert(0, Absent())
+metadata.version = version
+_version.cache_clear()
+print("judged the same:", judged() == before, file=sys.stderr)
 print(run_command(["run", "ahn2023", "--tier", "smoke", "--store", out]), file=sys.stderr)
 """
 
@@ -585,9 +605,10 @@ def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
         check=True,
     )
     commands = ["--help", "schema", "check", "list", "report", "run"]
-    *lines, missing, code = done.stderr.splitlines()
+    *lines, judged, missing, code = done.stderr.splitlines()
     said = [line for line in lines if line.split(" ")[0] in commands]
     assert said == [f"{command} 0 []" for command in commands]
+    assert judged == "judged the same: True"
     assert missing.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
     assert code == "2"
 

@@ -26,7 +26,7 @@ import sys
 
 class NoTorch:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("torch", "torchvision", "numba", "sklearn"):
+        if name.partition(".")[0] in ("torch", "torchvision", "numba", "scipy", "sklearn"):
             raise ImportError(f"{name} is not installed")
 
 sys.meta_path.insert(0, NoTorch())

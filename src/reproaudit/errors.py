@@ -39,7 +39,7 @@ class TechnicalError(AuditError):
 
 
 OF_THE_EXTRA_RUN = frozenset(
-    {"torch", "torchvision", "numba", "sklearn", "threadpoolctl", "jaxtyping"}
+    {"torch", "torchvision", "numba", "scipy", "sklearn", "threadpoolctl", "jaxtyping"}
 )
 """The libraries that only the extra `run` installs, by the names under which they are imported."""
 
