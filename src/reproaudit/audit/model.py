@@ -190,6 +190,8 @@ class Reading(StrictModel):
     """The place where the other source states it."""
     together: dict[Name, Value] = Field(default_factory=dict, alias="with")
     """Values of other settings that the same source states and that change along."""
+    quick: dict[Name, Value] = Field(default_factory=dict)
+    """Of those, and of the value's own setting, what the quick tier runs smaller."""
     excused: Text | None = None
     """Why the difference cannot matter, so that it need not be run."""
 
@@ -546,20 +548,30 @@ class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
 
     quick: int = Field(default=5, ge=1, le=MOST_RUNS)
-    """Runs of every arm at the quick tier."""
+    """Runs at the quick tier; of controls, positive controls and ablations three at most."""
     paper: int = Field(default=15, ge=1, le=MOST_RUNS)
     """Runs of a claim's own experiment at the paper tier, of its readings, and of what is compared
     with them run by run."""
     arms: int = Field(default=5, ge=1, le=MOST_RUNS)
     """Runs at the paper tier of every other null, ablation, constructed solution, alternative."""
 
-    def at(self, tier: TierName, own: bool) -> int:
-        """Return the number of runs of an arm at a tier."""
+    def at(self, tier: TierName, own: bool, control: bool = False) -> int:
+        """Return the number of runs of an arm at a tier.
+
+        Args:
+            tier: the tier.
+            own: whether it is a claim's own arm, a reading, or compared with run by run.
+            control: whether it only has to fail, or to succeed, beside the claim's own runs.
+        """
         if tier == "smoke":
             return 1
         if tier == "quick":
-            return self.quick
+            return min(self.quick, QUICK_CONTROLS) if control and not own else self.quick
         return self.paper if own else self.arms
+
+
+QUICK_CONTROLS = 3
+"""Runs of a control at the quick tier: five yes and no yes in three differ at P = 0.018 (Fisher)."""
 
 
 class Audit(StrictModel):

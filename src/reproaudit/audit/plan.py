@@ -40,6 +40,7 @@ class PlannedArm:
     Attributes:
         name: unique within the claim.
         overrides: the settings that differ from the experiment's own.
+        smaller: of a reading, what the tiers below the paper's run smaller.
         reads: measurements read in place of others.
         lacks: of an ablation, what it lacks.
         varied: of a reading or an alternative, the setting and its value.
@@ -51,6 +52,7 @@ class PlannedArm:
     role: Role
     experiment: str
     overrides: Mapping[str, SettingValue] = field(default_factory=dict)
+    smaller: Mapping[str, SettingValue] = field(default_factory=dict)
     reads: Mapping[str, str] = field(default_factory=dict)
     lacks: str = ""
     varied: tuple[str, SettingValue] | None = None
@@ -63,7 +65,11 @@ class PlannedArm:
 
     def settings(self, audit: Audit, tier: TierName) -> dict[str, SettingValue]:
         """Return every setting that the arm runs with at a tier."""
-        return audit.values_of(self.experiment, tier, self.overrides)
+        return audit.values_of(self.experiment, tier, self.at(tier))
+
+    def at(self, tier: TierName) -> dict[str, SettingValue]:
+        """Return the settings that differ from the experiment's own at a tier."""
+        return {**self.overrides, **(self.smaller if tier != "paper" else {})}
 
 
 def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
@@ -114,9 +120,10 @@ def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     compared = {q.arm for one in claim.headline for q in one.quantities()}
     paired = arm.role is Role.NULL and has_contrast(claim)
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
+    control = arm.role in (Role.NULL, Role.ABLATION, Role.CONSTRUCTED)
     if claim.exact and tier != "smoke":
         return 1
-    return audit.runs_of(arm.experiment).at(tier, own)
+    return audit.runs_of(arm.experiment).at(tier, own, control)
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,7 @@ class Batch:
 def batch_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> Batch:
     """Return what is run for an arm: with the seeds of the claim's own runs, so that they pair."""
     seeds = seeds_of(audit, tier, claim.experiment, runs_of(audit, claim, arm, tier))
-    return Batch(arm.experiment, tier, tuple(sorted(arm.overrides.items())), seeds)
+    return Batch(arm.experiment, tier, tuple(sorted(arm.at(tier).items())), seeds)
 
 
 def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:
@@ -246,7 +253,8 @@ def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
         for one in settings[name].readings:
             arm = _varied(claim, Role.READING, name, one.value)
             overrides = {**arm.overrides, **one.together}
-            yield replace(arm, overrides=overrides, excused=one.excused is not None)
+            excused = one.excused is not None
+            yield replace(arm, overrides=overrides, smaller=one.quick, excused=excused)
 
 
 def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> PlannedArm:

@@ -224,11 +224,13 @@ def _setting(
         if reading.source in (Source.ASSUMPTION, Source.RECALLED):
             message = f"found '{reading.source}'; expected a source that states the value"
             yield Violation("RA222", (*loc, "readings", i, "source"), message)
-        for other, value in reading.together.items():
-            place = (*loc, "readings", i, "with", other)
-            yield from _unknown(place, "setting", other, every)
-            if other in every:
-                yield from _other_type(place, other, value, every[other])
+        for field, values in (("with", reading.together), ("quick", reading.quick)):
+            for other, value in values.items():
+                place = (*loc, "readings", i, field, other)
+                known = every if field == "with" else {name, *reading.together}
+                yield from _unknown(place, "setting", other, known)
+                if other in every:
+                    yield from _other_type(place, other, value, every[other])
     for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
         if scaled is not None:
             others.append(((*loc, tier, "value"), scaled.value))

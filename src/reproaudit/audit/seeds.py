@@ -33,7 +33,7 @@ RUNS = CanonicalForm(
 
 READING = CanonicalForm(
     {"value": Part("value"), "together": Part("together", unless={})},
-    informs={"source", "locator", "excused"},
+    informs={"source", "locator", "quick", "excused"},
 )
 
 START_BOUND = BOUND | CanonicalForm({"value": Part("value", QUANTITY)})

@@ -10,7 +10,7 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, left_out_readings
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import ask, decide, with_crashes
-from reproaudit.judge.readings import Panel, out_of_reach
+from reproaudit.judge.readings import Panel, out_of_reach, rarer
 from reproaudit.judge.runs import Records
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision
 from reproaudit.stats.means import decide_mean
@@ -322,7 +322,7 @@ def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
     found = Specificity.NOT_SPECIFIC
     if 2 * answer.diverged > answer.n:
         found = Specificity.DIVERGES
-    elif answer.decision is Decision.MISSED:
+    elif answer.decision is Decision.MISSED or rarer(answer, base):
         found = Specificity.SPECIFIC
     elif answer.decision is Decision.OPEN:
         found = Specificity.OPEN

@@ -70,7 +70,9 @@ class Panel:
         def moved_to(one: PlannedArm) -> PlannedArm:
             if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
                 return one
-            there = replace(one, overrides={**arm.overrides, **one.overrides})
+            overrides = {**arm.overrides, **one.overrides}
+            smaller = {k: v for k, v in arm.smaller.items() if k not in one.overrides}
+            there = replace(one, overrides=overrides, smaller=smaller)
             return there if self.bundles.recorded(there) else one
 
         arms = {name: moved_to(one) for name, one in self.bundles.arms.items()}
@@ -213,9 +215,12 @@ def _verdict(own: ArmAnswer, control: ArmAnswer) -> Verdict:
         return Verdict.LARGER
     if control.decision is Decision.MISSED:
         return Verdict.FAILS
-    if control.n and own.n and fewer_yes(control.yes, control.n, own.yes, own.n) <= RARER:
-        return Verdict.FAILS
-    return Verdict.OPEN
+    return Verdict.FAILS if rarer(control, own) else Verdict.OPEN
+
+
+def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
+    """Tell whether an arm says yes significantly more rarely than another."""
+    return bool(few.n and many.n) and fewer_yes(few.yes, few.n, many.yes, many.n) <= RARER
 
 
 def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:

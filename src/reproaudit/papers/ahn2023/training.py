@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -150,13 +150,24 @@ class RunTask:
         if self.covariance.other_weights:
             A = constructed.printed_optimum(sigma, self.pairs)
             return A, np.zeros_like(A)
-        rng = generator(self.seed, f"law of {self.pairs} pairs")
-        d = self.settings.dimension
-        law = constructed.law_of_moments(rng, LAW_POINTS, self.pairs, d, layers)
-        if self.settings.b_matrices == "free":
-            return constructed.matrices_of(sigma, *constructed.best_corrected_descent(law, layers))
-        steps = constructed.best_steps(law, layers)
-        return constructed.matrices_of(sigma, steps, np.zeros(layers))
+        free = self.settings.b_matrices == "free"
+        scalars = best_scalars(self.seed, self.pairs, self.settings.dimension, layers, free)
+        return constructed.matrices_of(sigma, *scalars)
+
+
+@lru_cache(maxsize=64)
+def best_scalars(
+    seed: int, pairs: int, dimension: int, layers: int, corrected: bool
+) -> tuple[Float[Array, " layers"], Float[Array, " layers"]]:
+    """Finds the best a_l and β_l for a seed's law of prompts; β_l = 0 unless corrected.
+
+    They are kept, since a run needs them twice, and its controls need the same.
+    """
+    rng = generator(seed, f"law of {pairs} pairs")
+    law = constructed.law_of_moments(rng, LAW_POINTS, pairs, dimension, layers)
+    if corrected:
+        return constructed.best_corrected_descent(law, layers)
+    return constructed.best_steps(law, layers), np.zeros(layers)
 
 
 @dataclass(frozen=True)
