@@ -571,7 +571,7 @@ class RunCounts(StrictModel):
 
 
 QUICK_CONTROLS = 3
-"""Runs of a control at the quick tier: five yes and no yes in three differ at P = 0.018 (Fisher)."""
+"""Runs of a control at the quick tier: five yes and none of three differ at P = 0.018 (Fisher)."""
 
 
 class Audit(StrictModel):

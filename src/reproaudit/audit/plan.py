@@ -276,7 +276,7 @@ def _arm(
         role,
         one.experiment or claim.experiment,
         dict(one.settings),
-        dict(one.reads),
-        lacks,
+        reads=dict(one.reads),
+        lacks=lacks,
         holds_at_start=one.holds_at_start,
     )
