@@ -182,8 +182,9 @@ class DueLines:
         if self._since is None:
             self._since = now
             self._share = state.done
-        is_other = state.phase == self._seen != self._told
+        lasts = state.phase == self._seen
         self._seen = state.phase
+        is_other = lasts and state.phase != self._told
         has_more = state.done - self._share >= LINE_SHARE
         if not is_other and not has_more and now - self._since < LINE_SECONDS:
             return None

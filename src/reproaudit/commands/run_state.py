@@ -22,11 +22,11 @@ from reproaudit.running import events
 CellId = tuple[str | int, ...]
 """A cell within a run."""
 
-Names = Mapping[tuple[str, ...], str]
+CellNames = Mapping[tuple[str, ...], str]
 """By paper, tier, experiment and canonical settings: what cells of these are to the judgement."""
 
 
-class Kind(NamedTuple):
+class CellKind(NamedTuple):
     """What cells have in common that take about the same time."""
 
     paper: str
@@ -34,9 +34,9 @@ class Kind(NamedTuple):
     settings: str
 
 
-def kind_of(cell: Cell) -> Kind:
+def cell_kind_of(cell: Cell) -> CellKind:
     """Return the kind of a cell."""
-    return Kind(cell.paper, cell.experiment, canonical_settings(cell.settings))
+    return CellKind(cell.paper, cell.experiment, canonical_settings(cell.settings))
 
 
 def _id_of(cell: Cell) -> CellId:
@@ -47,20 +47,20 @@ class Costs:
     """The seconds that cells take, learned from those that have finished."""
 
     def __init__(self) -> None:
-        self._steps: dict[Kind, int] = {}
-        self._of_kind: dict[Kind, list[float]] = defaultdict(list)
+        self._steps: dict[CellKind, int] = {}
+        self._of_kind: dict[CellKind, list[float]] = defaultdict(list)
         self._of_experiment: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
 
-    def plan(self, kind: Kind, steps: int) -> None:
+    def plan(self, kind: CellKind, steps: int) -> None:
         """Note the steps of a kind of cells; 0 if they are not known."""
         self._steps[kind] = steps
 
-    def add(self, kind: Kind, seconds: float) -> None:
+    def add(self, kind: CellKind, seconds: float) -> None:
         """Note the seconds of a finished cell."""
         self._of_kind[kind].append(seconds)
         self._of_experiment[kind.paper, kind.experiment].append((seconds, self._steps[kind]))
 
-    def of(self, kind: Kind) -> float | None:
+    def of(self, kind: CellKind) -> float | None:
         """Return the seconds that a cell of a kind takes; None if nothing is known."""
         if same := self._of_kind.get(kind):
             return median(same)
@@ -78,7 +78,7 @@ class _Running:
     """A cell that runs now."""
 
     cell: Cell
-    kind: Kind
+    kind: CellKind
     steps: int
     activity: str = "importing"
     since: float = 0.0
@@ -121,14 +121,16 @@ class RunState:
         until: by the clock, when the last cell may start.
     """
 
-    def __init__(self, clock: Callable[[], float], names: Names, until: float = math.inf) -> None:
+    def __init__(
+        self, clock: Callable[[], float], names: CellNames, until: float = math.inf
+    ) -> None:
         self._clock = clock
         self._names = names
         self._until = until
         self._phase = "starting"
         self._plan: dict[CellId, events.PlannedCell] = {}
         self._varying: dict[tuple[str, str], list[str]] = {}
-        self._waiting: Counter[Kind] = Counter()
+        self._waiting: Counter[CellKind] = Counter()
         self._running: dict[CellId, _Running] = {}
         self._most_at_once = 1
         self._costs = Costs()
@@ -178,7 +180,7 @@ class RunState:
             case events.CellFinished(cell, record):
                 compiled = self._end(cell, now)
                 if record.status is not CellStatus.FAILED and _id_of(cell) in self._plan:
-                    self._costs.add(kind_of(cell), max(record.seconds - compiled, 0.0))
+                    self._costs.add(cell_kind_of(cell), max(record.seconds - compiled, 0.0))
 
     def _begin(self, cells: tuple[events.PlannedCell, ...]) -> None:
         self._phase = "starting"
@@ -187,17 +189,17 @@ class RunState:
         self._running = {}
         self._varying = _varying(one.cell for one in cells)
         for one in cells:
-            self._costs.plan(kind_of(one.cell), one.steps)
+            self._costs.plan(cell_kind_of(one.cell), one.steps)
         for one in cells:
             if one.seconds is None:
-                self._waiting[kind_of(one.cell)] += 1
+                self._waiting[cell_kind_of(one.cell)] += 1
             else:
-                self._costs.add(kind_of(one.cell), one.seconds)
+                self._costs.add(cell_kind_of(one.cell), one.seconds)
         self.present = self.finished
 
     def _start(self, cell: Cell, now: float) -> None:
         if planned := self._plan.get(_id_of(cell)):
-            running = _Running(cell, kind_of(cell), planned.steps, since=now)
+            running = _Running(cell, cell_kind_of(cell), planned.steps, since=now)
             self._running[_id_of(cell)] = running
             self._waiting[running.kind] -= 1
             self._most_at_once = max(self._most_at_once, len(self._running))
@@ -218,8 +220,8 @@ class RunState:
         if running is not None:
             running.turn_to("finished", now)
             return running.seconds["compiling"]
-        if self._waiting[kind_of(cell)] > 0:  # another run has made its record
-            self._waiting[kind_of(cell)] -= 1
+        if self._waiting[cell_kind_of(cell)] > 0:  # another run has made its record
+            self._waiting[cell_kind_of(cell)] -= 1
         return 0.0
 
     # --- the time left
@@ -285,7 +287,7 @@ class RunState:
 
     def name(self, cell: Cell, *, with_paper: bool = True) -> str:
         """Return a cell in words: ``null shuffled: ahn2023 sparse, seed 3``."""
-        kind = kind_of(cell)
+        kind = cell_kind_of(cell)
         named = self._names.get((kind.paper, cell.tier, kind.experiment, kind.settings), "")
         differ = ""
         if not named:
