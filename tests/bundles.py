@@ -82,7 +82,7 @@ def measured(row: Any, seed: int) -> Measurements:
     end = row if isinstance(row, float | int) else YES
     loss = row if isinstance(row, list) else [1.0, 1.0]
     return Measurements(
-        scalars={"final": end if 0 <= end <= 0.7 else 0.0},
+        scalars={"final": min(max(end, 0.0), 0.7)},
         series={
             "distance": Series(steps=(0, 5, 10), values=[1.0, end, end]),
             "loss": Series(steps=(0, 10), values=loss),

@@ -23,6 +23,8 @@ WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-
 ELSEWHERE = {"origin": Origin.model_validate(WHO)}
 
 UNMEASURED = Measurements(scalars={"final": 1.0})
+AT_2 = {"distance": Series(steps=(0, 5), values=[1.0, 2.0])}
+INFINITE = Measurements(series=AT_2, scalars={"final": 0.0})
 BARE: dict[str, Any] = {"nulls": [], "no_control": "A toy.", "constructed": None}
 
 
@@ -64,7 +66,7 @@ def reaches(**check: Any) -> dict[str, Any]:
         # 0/0 and infinite: void
         ([reaches(relative_to="final", at_most=1.0)], {"own": [YES] * 11 + [0.0] * 4}, (11, 15, 4),
          "unfinished", ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
-        ([reaches(relative_to="final", at_most=1.0)], {"own": [YES] * 11 + [2.0] * 4}, (11, 15, 4),
+        ([reaches(relative_to="final", at_most=1.0)], {"own": [YES] * 11 + [INFINITE] * 4}, (11, 15, 4),
          "unfinished", ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
         # `beats` compares values, of which the smaller may be 0 or negative
         ([BEATS], {"own": [0.0] * 15}, (15, 15, 0), "yes", None),
@@ -76,8 +78,8 @@ def reaches(**check: Any) -> dict[str, Any]:
         ([{**BEATS, "by": 9}], {"own": [0.0] * 15}, (15, 15, 0), "yes", None),
         ([{**AGAINST_LOW, "by": 9}], {"own": [0.0] * 15, "low": [0.0] * 15}, (0, 15, 0), "no",
          None),
-        # a run with no void and no no in one check, and a void one in another, is no if one is no
-        ([reaches(relative_to="final", at_most=9.0), ours()], {"own": [2.0] * 15}, (0, 15, 0),
+        # one number is missing, and another says no
+        ([reaches(relative_to="final", at_most=9.0), ours()], {"own": [INFINITE] * 15}, (0, 15, 0),
          "no", None),
     ],
 )  # fmt: skip
