@@ -129,7 +129,7 @@ def told(
     history: History | None = None,
     **changes: Any,
 ) -> ClaimAnswer:
-    """The answer to the claim; runs are beside those of `PLAIN`, `lower` those of the quick tier."""
+    """The answer to the claim; runs add to those of `PLAIN`, `lower` are of the quick tier."""
     records = records_of(audit, {**PLAIN, **(runs or {})}, tier, **changes)
     below = None if lower is None else records_of(audit, {**PLAIN, **lower}, "quick")
     return answers_of(audit, records, tier, history, below)["one"]

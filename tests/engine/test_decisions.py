@@ -32,6 +32,8 @@ def reaches(**check: Any) -> dict[str, Any]:
     return {"kind": "reaches", "value": "distance", "from": "paper", **check}
 
 
+RATIO = reaches(relative_to="final", at_most=1.0)
+
 # --- a run says yes or no, or is void -------------------------------------------------------------
 
 
@@ -64,10 +66,10 @@ def reaches(**check: Any) -> dict[str, Any]:
         ([ours()], {"own": [YES] * 11 + [UNMEASURED] * 4}, (11, 15, 4), "unfinished",
          ("void runs", {"void": "not measured", "what": "distance", "runs": 4})),
         # 0/0 and infinite: void
-        ([reaches(relative_to="final", at_most=1.0)], {"own": [YES] * 11 + [0.0] * 4}, (11, 15, 4),
-         "unfinished", ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
-        ([reaches(relative_to="final", at_most=1.0)], {"own": [YES] * 11 + [INFINITE] * 4}, (11, 15, 4),
-         "unfinished", ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
+        ([RATIO], {"own": [YES] * 11 + [0.0] * 4}, (11, 15, 4), "unfinished",
+         ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
+        ([RATIO], {"own": [YES] * 11 + [INFINITE] * 4}, (11, 15, 4), "unfinished",
+         ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
         # `beats` compares values, of which the smaller may be 0 or negative
         ([BEATS], {"own": [0.0] * 15}, (15, 15, 0), "yes", None),
         ([BEATS], {"own": [-1.0] * 15}, (15, 15, 0), "yes", None),
@@ -79,8 +81,7 @@ def reaches(**check: Any) -> dict[str, Any]:
         ([{**AGAINST_LOW, "by": 9}], {"own": [0.0] * 15, "low": [0.0] * 15}, (0, 15, 0), "no",
          None),
         # one number is missing, and another says no
-        ([reaches(relative_to="final", at_most=9.0), ours()], {"own": [INFINITE] * 15}, (0, 15, 0),
-         "no", None),
+        ([RATIO, ours()], {"own": [INFINITE] * 15}, (0, 15, 0), "no", None),
     ],
 )  # fmt: skip
 def test_a_run_says_yes_or_no_or_is_void(
@@ -90,12 +91,15 @@ def test_a_run_says_yes_or_no_or_is_void(
     assert (found.base.yes, found.base.n, found.base.void) == counts
     assert found.base.answer == answer
     named = (None, {}) if reason is None else reason
-    assert found.outcome in {
-        "unfinished": (Outcome.NOT_TESTED,),
-        "open": (Outcome.UNDECIDED,),
-        "yes": (Outcome.SUPPORTED,),
-        "no": (Outcome.NOT_SUPPORTED,),
-    }[answer]
+    assert (
+        found.outcome
+        in {
+            "unfinished": (Outcome.NOT_TESTED,),
+            "open": (Outcome.UNDECIDED,),
+            "yes": (Outcome.SUPPORTED,),
+            "no": (Outcome.NOT_SUPPORTED,),
+        }[answer]
+    )
     if reason is not None:
         ((kind, said),) = stated(found.reasons)
         assert (kind, {**said, "arm": ""}) == (named[0], {"arm": "", **named[1]})

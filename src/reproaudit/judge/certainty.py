@@ -96,8 +96,9 @@ def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 def _small_side(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     """Of a claim that depends, a side that ran at a smaller scale than the others only."""
     for one in found.sides or ():
-        small = isinstance(one, AlternativeAnswer) and one.tier != panel.bundles.tier
-        if small and _is_smaller(panel, one.tier):
+        if not isinstance(one, AlternativeAnswer) or one.tier == panel.bundles.tier:
+            continue
+        if _is_smaller(panel, one.tier):
             yield Reason(kind=ReasonKind.SMALL_SIDE, arm=one.name)
 
 
@@ -121,7 +122,7 @@ def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 
 
 def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    """Too few runs of a reading agree with what it answers; means and exact answers do not count."""
+    """Too few runs of a reading agree with its answer; means and exact answers do not count."""
     for one in found.stated:
         by_mean = all(each.decision is not None for each in one.estimates)
         silent = one.answer not in (Answer.YES, Answer.NO, Answer.MIXED)
@@ -129,8 +130,7 @@ def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
             continue
         agree = one.yes if 2 * one.yes >= one.n else one.valid - one.yes
         if share_interval(agree, one.n)[0] < SURE_SHARE:
-            arm = "" if one is found.base else one.name
-            yield Reason(kind=ReasonKind.RUNS, arm=arm, runs=one.n - agree)
+            yield Reason(kind=ReasonKind.RUNS, arm=one.name, runs=one.n - agree)
             return
 
 

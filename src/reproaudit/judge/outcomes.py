@@ -148,6 +148,8 @@ def outcome_of(
 def crashes_matter(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> bool:
     """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
     broken = [place for place, one in enumerate(found.stated) if one.crashed]
+    if not broken:
+        return False
     for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
         said = dict(zip(broken, chosen, strict=True))
         arms = enumerate(panel.stated)
@@ -268,9 +270,9 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
     """The conditions that leave an answer open: a mean that no run bears out, a straddled bound."""
     for place, one in enumerate(base.estimates):
-        if one.decision is Decision.OPEN and one.mean is not None:
-            if decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET:
-                yield Reason(kind=ReasonKind.MEAN_ALONE, place=place)
+        inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
+        if inside and one.decision is Decision.OPEN:
+            yield Reason(kind=ReasonKind.MEAN_ALONE, place=place)
     for place, one in enumerate(base.estimates):
         if {True, False} <= set(one.holds):
             yield Reason(kind=ReasonKind.STRADDLES, place=place)

@@ -38,6 +38,7 @@ class Panel:
     bundles: Bundles
     base: PlannedArm
     asked: dict[tuple[str, Coordinate | None], ArmAnswer] = field(default_factory=dict, init=False)
+    panels: dict[str, Panel] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
@@ -53,17 +54,20 @@ class Panel:
 
         An arm that has not run under them stays as it is: the claim's own one counts.
         """
-        if arm.role not in (Role.READING, Role.ALTERNATIVE):
-            return self if arm == self.base else Panel(self.bundles, arm)
+        if arm == self.base and arm.role is Role.OWN:
+            return self
+        if arm.name not in self.panels:
+            arms = {name: self._moved(one, arm) for name, one in self.bundles.arms.items()}
+            self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm)
+        return self.panels[arm.name]
 
-        def moved_to(one: PlannedArm) -> PlannedArm:
-            if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
-                return one
-            there = replace(one, overrides={**arm.overrides, **one.overrides})
-            return there if self.bundles.recorded(there) else one
-
-        arms = {name: moved_to(one) for name, one in self.bundles.arms.items()}
-        return Panel(replace(self.bundles, arms=arms), arm)
+    def _moved(self, one: PlannedArm, arm: PlannedArm) -> PlannedArm:
+        """An arm under the settings of a reading or an alternative, where it has run under them."""
+        stated = one.role in (Role.OWN, Role.READING)
+        if stated or arm.role is Role.OWN or one.experiment != arm.experiment:
+            return one
+        there = replace(one, overrides={**arm.overrides, **one.overrides})
+        return there if self.bundles.recorded(there) else one
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
@@ -265,7 +269,7 @@ def out_of_reach(built: ArmAnswer, claim: Claim) -> tuple[int, ...]:
 
 
 def _misses(built: ArmAnswer, one: Estimate, claim: Claim) -> bool:
-    """Whether a positive control misses a bound, with every void run counted as one that meets it."""
+    """Whether a positive control misses a bound, if every void run met it."""
     if one.decision is not None:
         return one.decision is Decision.MISSED
     no = one.holds.count(False) + built.diverged
