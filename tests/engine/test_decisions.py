@@ -1,76 +1,191 @@
-"""From what runs say to decisions, reasons and phrases, on answers that are written by hand."""
+"""What a run says and how runs are counted: voids, crashes, copies, means, bounds that move."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from factories import make_audit, stated
-from miniatures import aligns, claim
-from reproaudit.audit.model import Claim
-from reproaudit.audit.plan import PlannedArm, Role
-from reproaudit.checks import Limit, Provenance, Side
-from reproaudit.judge.certainty import History, certainty
-from reproaudit.judge.decisions import all_of, beats_null, decide, joined, scaled
-from reproaudit.judge.runs import Bundles
-from reproaudit.report.claims import ClaimText
+from bundles import AGAINST_LOW, BEATS, NO, ROWS, YES, one_claim, ours, read_as, records_of, told
+from factories import answers_of, stated
+from miniatures import aligns, control
+from reproaudit.judge.decisions import all_of
+from reproaudit.records import Measurements, Origin, Series
 from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import (
-    AblationAnswer,
-    AlternativeAnswer,
-    ArmAnswer,
-    ClaimAnswer,
-    Estimate,
-    Level,
-    NullAnswer,
-    RunAnswer,
-    Specificity,
-    Status,
-    Varied,
-)
+from reproaudit.stats.means import mean_interval
+from reproaudit.verdict import Answer, Outcome, Status, Void
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
-YES, NO, VOID, FAILED, UNPAIRED = Status.YES, Status.NO, Status.VOID, Status.FAILED, Status.UNPAIRED
+WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}
+ELSEWHERE = {"origin": Origin.model_validate(WHO)}
+
+UNMEASURED = Measurements(scalars={"final": 1.0})
+AT_2 = {"distance": Series(steps=(0, 5), values=[1.0, 2.0])}
+INFINITE = Measurements(series=AT_2, scalars={"final": 0.0})
+BARE: dict[str, Any] = {"nulls": [], "no_control": "A toy.", "constructed": None}
 
 
-def limit(at: float = 1, side: Side = Side.AT_MOST, origin: str = "paper", **more: Any) -> Limit:
-    return Limit(side, at, Provenance(origin), **more)
+def reaches(**check: Any) -> dict[str, Any]:
+    return {"kind": "reaches", "value": "distance", "from": "paper", **check}
 
 
-def estimate(values: Any, of: Limit | None = None, **more: Any) -> Estimate:
-    named = {"check": 0, "name": "x", "measurement": "x", **more}
-    return Estimate(limit=of or limit(), values=tuple(values), **named)
+RATIO = reaches(relative_to="final", at_most=1.0)
+
+# --- a run says yes or no, or is void -------------------------------------------------------------
 
 
-ONE = limit()
+@pytest.mark.parametrize(
+    ("headline", "runs", "counts", "answer", "reason"),
+    [
+        # its own training diverged: no
+        ([ours()], {"own": [YES] * 14 + ["diverged"]}, (14, 15, 0), "yes", None),
+        # the reference diverged: void, and met only if it is with voids counted as no
+        ([AGAINST_LOW], {"low": [NO] * 13 + ["diverged"] * 2}, (13, 15, 2), "yes", None),
+        ([AGAINST_LOW], {"low": [NO] * 5 + ["diverged"] * 10}, (5, 15, 10), "unfinished",
+         ("void runs", {"void": "reference diverged", "what": "low", "runs": 10})),
+        ([AGAINST_LOW], {"own": [YES] * 10, "low": [NO] * 8 + ["diverged"] * 2}, (8, 10, 2),
+         "unfinished", ("void runs", {"void": "reference diverged", "what": "low", "runs": 2})),
+        ([AGAINST_LOW], {"own": [NO] * 15, "low": [YES] * 12 + ["diverged"] * 3}, (0, 15, 3),
+         "no", None),
+        ([AGAINST_LOW], {"own": [NO] * 15, "low": [YES] * 11 + ["diverged"] * 4}, (0, 15, 4),
+         "unfinished", ("void runs", {"void": "reference diverged", "what": "low", "runs": 4})),
+        # voids that change nothing leave it open
+        ([AGAINST_LOW], {"own": [NO] * 7 + [YES] * 8, "low": ["diverged", *[0.1] * 14]},
+         (8, 15, 1), "open", ("straddles", {"place": 0})),
+        # no run of the same seed, or one that crashed
+        ([AGAINST_LOW], {"low": [None] * 6 + [NO] * 9}, (9, 15, 6), "unfinished",
+         ("void runs", {"void": "no reference", "what": "low", "runs": 6})),
+        ([AGAINST_LOW], {"low": ["failed"] * 6 + [NO] * 9}, (9, 15, 6), "unfinished",
+         ("void runs", {"void": "no reference", "what": "low", "runs": 6})),
+        # absent from all runs: not tested, by name; from some: void
+        ([ours()], {"own": [UNMEASURED] * 15}, (0, 15, 15), "unfinished",
+         ("not measured", {"what": "distance"})),
+        ([ours()], {"own": [YES] * 11 + [UNMEASURED] * 4}, (11, 15, 4), "unfinished",
+         ("void runs", {"void": "not measured", "what": "distance", "runs": 4})),
+        # 0/0 and infinite: void
+        ([RATIO], {"own": [YES] * 11 + [0.0] * 4}, (11, 15, 4), "unfinished",
+         ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
+        ([RATIO], {"own": [YES] * 11 + [INFINITE] * 4}, (11, 15, 4), "unfinished",
+         ("void runs", {"void": "no number", "what": "distance", "runs": 4})),
+        # `beats` compares values, of which the smaller may be 0 or negative
+        ([BEATS], {"own": [0.0] * 15}, (15, 15, 0), "yes", None),
+        ([BEATS], {"own": [-1.0] * 15}, (15, 15, 0), "yes", None),
+        ([{**BEATS, "lower": "distance@first", "upper": "distance"}], {"own": [0.0] * 15},
+         (0, 15, 0), "no", None),
+        ([AGAINST_LOW], {"own": [0.0] * 15, "low": [0.0] * 15}, (0, 15, 0), "no", None),
+        ([AGAINST_LOW], {"own": [-2.0] * 15, "low": [-1.0] * 15}, (15, 15, 0), "yes", None),
+        ([{**BEATS, "by": 9}], {"own": [0.0] * 15}, (15, 15, 0), "yes", None),
+        ([{**AGAINST_LOW, "by": 9}], {"own": [0.0] * 15, "low": [0.0] * 15}, (0, 15, 0), "no",
+         None),
+        # one number is missing, and another says no
+        ([RATIO, ours()], {"own": [INFINITE] * 15}, (0, 15, 0), "no", None),
+    ],
+)  # fmt: skip
+def test_a_run_says_yes_or_no_or_is_void(
+    headline: Any, runs: Any, counts: Any, answer: str, reason: Any
+) -> None:
+    found = told(one_claim(headline=headline, **BARE), runs)
+    assert (found.base.yes, found.base.n, found.base.void) == counts
+    assert found.base.answer == answer
+    named = (None, {}) if reason is None else reason
+    assert (
+        found.outcome
+        in {
+            "unfinished": (Outcome.NOT_TESTED,),
+            "open": (Outcome.UNDECIDED,),
+            "yes": (Outcome.SUPPORTED,),
+            "no": (Outcome.NOT_SUPPORTED,),
+        }[answer]
+    )
+    if reason is not None:
+        ((kind, said),) = stated(found.reasons)
+        assert (kind, {**said, "arm": ""}) == (named[0], {"arm": "", **named[1]})
 
 
-def answer(*rows: Any, of: Any = ONE, decision: Decision = OPEN, **more: Any) -> ArmAnswer:
-    """An arm's answer; a row has a run's number for each of the bounds, or its status alone."""
-    limits, contrast = of if isinstance(of, list) else [of], more.pop("contrast", False)
-    runs, table = [], []
-    for seed, row in enumerate(rows):
-        values = row if isinstance(row, tuple) else (row,)
-        if isinstance(row, Status):
-            runs.append(RunAnswer(seed=seed, status=row, diverged=row in (YES, NO)))
-            values = (None,) * len(limits)
-        else:
-            met = all(one.met_by(value) for value, one in zip(values, limits, strict=True))
-            runs.append(RunAnswer(seed=seed, status=YES if met else NO))
-        table.append(values)
-    columns = zip(limits, zip(*table, strict=True), strict=True)
-    found = tuple(estimate(values, one, contrast=contrast) for one, values in columns)
-    named = {"name": "own", "role": Role.OWN, "estimates": found, **more}
-    return ArmAnswer(runs=tuple(runs), decision=decision, **named)
+@pytest.mark.parametrize(
+    ("bound", "void"), [({"at_least": 1}, 0), ({"above": 1}, 5), ({"at_most": 0.9}, 5)]
+)
+def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], void: int) -> None:
+    holds = [{"value": "distance", "from": "paper", **bound}]
+    audit = one_claim(nulls=[{"name": "flat", **control(0.7), "holds_at_start": holds}])
+    (null,) = told(audit, {"level=0.7": [0.7] * 5}).nulls
+    assert ([one.void for one in null.runs].count(Void.START), null.n) == (void, 5)
+    assert null.verdict == ("open" if void else "fails")
 
 
-def changed(found: ArmAnswer, **changes: Any) -> ArmAnswer:
-    return found.model_copy(update=changes)
+def test_arms_that_are_compared_share_a_readings_settings() -> None:
+    audit = one_claim(headline=[AGAINST_LOW], steps=read_as(20), **BARE)
+    runs = {"steps=20": ROWS["yes"], "low": [NO] * 15}
+    assert told(audit, runs).readings[0].yes == 15
+    assert told(audit, {**runs, "low/steps=20": [0.001] * 15}).readings[0].yes == 0
 
 
-def the_claim(**changes: Any) -> Claim:
-    return make_audit(claims=[claim("mini", "one", main=True, **changes)]).claims[0]
+# --- counting -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "decision"),
+    [
+        ([YES] * 12 + [NO] * 3, {}, MET),
+        ([YES] * 11 + [NO] * 4, {}, OPEN),
+        ([YES] * 3 + [NO] * 12, {}, MISSED),
+        ([YES] * 4 + [NO] * 11, {}, OPEN),
+        ([YES] * 4, {}, OPEN),
+        ([NO] * 4, {"share": 0.9}, OPEN),  # fewer than five, whatever the share
+        ([YES] * 15, {"share": 0.9}, OPEN),
+        ([YES] * 29, {"share": 0.9}, MET),
+        ([YES] * 10 + [NO] * 5, {"share": 0.9}, MISSED),
+        ([YES], {"exact": True}, MET),
+        ([YES] * 14 + [NO], {"exact": True}, MISSED),
+        ([YES] * 14 + ["failed"], {"exact": True}, OPEN),
+        ([YES] * 12 + ["failed"] * 3, {}, MET),
+        ([YES] * 11 + ["failed"] * 4, {}, OPEN),
+        ([NO] * 12 + ["failed"] * 3, {}, MISSED),
+    ],
+)
+def test_more_than_half_or_a_share_of_all_runs_must_say_yes(
+    rows: Any, more: Any, decision: Decision
+) -> None:
+    assert told(one_claim(**more), {"own": rows}).base.decision is decision
+
+
+def course(end: float, points: int = 10) -> Measurements:
+    values = [1.0] * (points - 1) + [end]
+    return Measurements(series={"distance": Series(steps=tuple(range(points)), values=values)})
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "counts"),
+    [
+        ([YES] * 10, {}, (10, 10, 0, True)),
+        ([YES] * 10, ELSEWHERE, (10, 10, 0, True)),  # a number or two may well be equal
+        ([YES] * 9 + [0.03], {}, (10, 10, 0, False)),
+        ([YES] * 4, {}, (4, 4, 0, False)),
+        ([course(YES)] * 10, {}, (10, 10, 0, True)),  # our own runs are no copies
+        ([course(YES)] * 10, ELSEWHERE, (1, 1, 9, False)),
+        ([course(YES, 9)] * 10, ELSEWHERE, (10, 10, 0, True)),
+        ([course(YES)] * 5 + [course(0.03)] * 5, ELSEWHERE, (2, 2, 8, False)),
+        ([course(YES), YES] * 3, ELSEWHERE, (4, 4, 2, False)),
+    ],
+)
+def test_equal_runs_count_and_copies_from_elsewhere_count_once(
+    rows: Any, more: Any, counts: Any
+) -> None:
+    base = told(one_claim(), {"own": rows}, **more).base
+    assert (base.yes, base.n, base.copies, base.equal) == counts
+
+
+def test_an_equal_part_makes_no_copy() -> None:
+    """Two curves of a run: one is the same in every run, the other is not."""
+    audit = one_claim()
+    rows = [
+        Measurements(series={**course(YES).series, "loss": course(seed).series["distance"]})
+        for seed in range(15)
+    ]
+    assert told(audit, {"own": rows}, **ELSEWHERE).base.n == 15
 
 
 @pytest.mark.parametrize(
@@ -84,272 +199,147 @@ def test_all_must_be_met(decisions: tuple[Decision, ...], joint: Decision) -> No
     assert all_of(decisions) is joint
 
 
+# --- means ----------------------------------------------------------------------------------------
+
+
+def mean_of(origin: str = "paper", **check: Any) -> dict[str, Any]:
+    why = {"why": "It is enough."} if origin == "ours" else {}
+    return {**reaches(**check), "from": origin, "standard": "mean", **why}
+
+
+AROUND = {"kind": "equals", "to": 0.0, "within": 1.0}
+SPREAD = [1.0, 1.0, 1.0, 1.0, 16.0]
+RISING = [1.0, 1.1, 1.2, 1.3, 1.4]
+
+
 @pytest.mark.parametrize(
-    ("statuses", "means", "exact", "decision"),
+    ("check", "rows", "mean"),
     [
-        ([YES] * 5, [None], False, MET),
-        ([YES] * 4, [None], False, OPEN),
-        ([YES] * 4, [MET], False, OPEN),
-        ([NO] * 5, [None], False, MISSED),
-        ([FAILED] * 5, [None], False, MISSED),
-        ([YES] * 5 + [VOID, UNPAIRED], [None], False, MET),
-        ([YES] * 4 + [VOID, UNPAIRED], [None], False, OPEN),
-        ([NO] * 5, [MET], False, MET),
-        ([NO] * 5, [MET, OPEN], False, OPEN),
-        ([YES] * 5, [MET, None], False, MET),
-        ([YES] * 5, [MISSED, None], False, MISSED),
-        ([YES] * 5, [OPEN, None], False, OPEN),
-        ([YES] * 4 + [NO], [MET, None], False, OPEN),
-        ([YES] * 5, [], False, MET),
-        ([YES], [None], True, MET),
-        ([YES, NO], [None], True, MISSED),
-        ([VOID], [None], True, OPEN),
+        (mean_of(at_most=9), SPREAD, 4),
+        (mean_of(at_most=9, log=True), SPREAD, 16**0.2),
+        (mean_of(at_most=9, log=True), [0.0, *SPREAD[1:]], None),
+        (mean_of(at_most=9), SPREAD[:1], None),
+        (mean_of(at_most=9), [*SPREAD, "diverged"], None),  # the runs decide
+        (mean_of(kind="equals", to="distance@first", within=99.0), SPREAD, 3),
+        (mean_of(relative_to="distance@first", at_most=9), SPREAD, 4),
+        ({**reaches(), "kind": "equals", "to": 3.0, "within": 99.0}, SPREAD, 4),
+        (reaches(at_most=9), SPREAD, None),
     ],
 )
-def test_counts_and_means_decide_together(
-    statuses: list[Status], means: list[Decision | None], exact: bool, decision: Decision
+def test_a_mean_is_arithmetic_unless_the_audit_says_log(
+    check: Any, rows: Any, mean: float | None
 ) -> None:
-    runs = [RunAnswer(seed=i, status=one) for i, one in enumerate(statuses)]
-    estimates = [estimate([1.0], decision=one) for one in means]
-    assert decide(runs, estimates, 0.5, exact) is decision
-
-
-def test_more_than_a_share_of_runs_must_say_yes() -> None:
-    runs = [RunAnswer(seed=i, status=YES) for i in range(5)]
-    assert decide(runs, [], 0.54, False) is MET
-    assert decide(runs, [], 0.56, False) is OPEN
+    (estimate,) = told(one_claim(headline=[check], **BARE), {"own": rows}).base.estimates
+    found = None if estimate.mean is None else pytest.approx(estimate.mean[0])
+    assert found == mean
+    assert estimate.log == (check.get("log", False))
 
 
 @pytest.mark.parametrize(
-    ("own", "null", "side", "decision"),
+    ("headline", "rows", "answer", "yes"),
     [
-        ([2] * 5, [1] * 5, Side.ABOVE, MET),
-        ([1] * 5, [2] * 5, Side.ABOVE, MISSED),
-        ([2] * 5, [1] * 5, Side.AT_MOST, MISSED),
-        ([2] * 5, [1] * 5, Side.BELOW, MISSED),
-        ([2] * 4, [1] * 4, Side.ABOVE, OPEN),
-        ([2] * 5 + [1], [1] * 6, Side.ABOVE, MET),  # a tie counts for neither
-        ([2] * 4 + [1], [1] * 5, Side.ABOVE, OPEN),
-        ([2] * 5, [VOID] + [1] * 4, Side.ABOVE, OPEN),
-        ([-9] * 5, [None] * 5, Side.ABOVE, MET),
-        ([None] * 5, [None] * 5, Side.ABOVE, OPEN),
-        ([VOID], [VOID], Side.ABOVE, None),
+        ([mean_of(at_most=5)], RISING, "yes", 5),
+        ([mean_of(at_most=1.25)], RISING, "open", 3),
+        ([mean_of(at_most=1)], RISING, "no", 1),
+        # three runs suffice for the paper's own number, five for any other
+        ([mean_of(at_most=5)], RISING[:3], "yes", 3),
+        ([mean_of(at_most=5)], RISING[:2], "unfinished", 2),
+        ([mean_of("ours", at_most=5)], RISING[:4], "unfinished", 4),
+        ([mean_of("ours", at_most=5)], RISING, "yes", 5),
+        # where a run diverged the runs decide, k of n inside the bound
+        ([mean_of(at_most=5)], [*RISING[:4], "diverged"], "open", 4),
+        ([mean_of(at_most=5)], [*RISING, *RISING[:4], "diverged"], "yes", 9),
+        ([mean_of(at_most=5)], [*RISING[:2], "diverged"], "unfinished", 2),
+        # beside a check whose runs are counted
+        ([mean_of(at_most=1), aligns(5)], RISING, "no", 5),
+        ([mean_of(at_most=5), aligns(5)], RISING, "yes", 5),
+        ([mean_of(at_most=5), aligns(1)], RISING, "open", 1),
+        ([mean_of(at_most=5), aligns(5)], RISING[:3], "unfinished", 3),
+        # the mean inside a margin, and no run, or fewer than a quarter
+        ([mean_of(**AROUND)], [1.5, -1.5] * 10, "open", 0),
+        ([mean_of(**AROUND)], [1.5, -1.5] * 8 + [0.5] * 5, "open", 5),  # of 21
+        ([mean_of(**AROUND)], [1.5, -1.5] * 6 + [0.5] * 4, "yes", 4),  # of 16
+        ([mean_of(log=True, at_most=5)], [0.0, *RISING[1:]], "open", 5),
     ],
 )
-def test_a_contrast_must_beat_the_nulls_seed_by_seed(
-    own: list[Any], null: list[Any], side: Side, decision: Decision | None
+def test_the_mean_of_all_runs_decides(headline: Any, rows: Any, answer: str, yes: int) -> None:
+    base = told(one_claim(headline=headline, **BARE), {"own": rows}).base
+    assert (base.answer, base.yes) == (answer, yes)
+
+
+@pytest.mark.parametrize(
+    ("headline", "rows", "reason"),
+    [
+        ([mean_of(**AROUND)], [1.5, -1.5] * 10, ("mean alone", {"place": 0})),
+        ([aligns(9), mean_of(at_most=1.25)], RISING, ("straddles", {"place": 1})),
+        ([mean_of(at_most=5)], RISING[:2], ("too few", {"runs": 1})),
+        ([mean_of("ours", at_most=5)], RISING[:2], ("too few", {"runs": 3})),
+        ([ours()], [YES] * 3, ("too few", {"runs": 2})),
+        ([ours()], [], ("too few", {"runs": 5})),
+    ],
+)
+def test_why_a_mean_or_a_count_decides_nothing(headline: Any, rows: Any, reason: Any) -> None:
+    found = told(one_claim(headline=headline, **BARE), {"own": rows})
+    assert stated(found.reasons) == [reason]
+
+
+@given(st.lists(st.floats(1e-300, 1e307), min_size=2, max_size=9), st.booleans())
+def test_no_number_is_too_large_for_a_mean(values: list[float], log: bool) -> None:
+    mean, low, high = mean_interval(values, log)
+    assert math.isfinite(mean)
+    assert low <= mean <= high
+
+
+# --- levels ---------------------------------------------------------------------------------------
+
+BY_SIZE = {"headline": [ours(measurement="by_size")]}
+
+
+def graded(*primary: int, **changes: Any) -> Any:
+    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": primary}
+    return one_claim(**{**BY_SIZE, **changes}, grade=grade)
+
+
+@pytest.mark.parametrize(
+    ("primary", "rows", "answer", "outcome", "counts"),
+    [
+        ([1], [(YES, NO)] * 15, Answer.YES, Outcome.SUPPORTED, (15, 0)),
+        ([2], [(YES, NO)] * 15, Answer.NO, Outcome.NOT_SUPPORTED, (15, 0)),
+        ([1, 2], [(YES, YES)] * 15, Answer.YES, Outcome.SUPPORTED, (15, 15)),
+        ([1, 2], [(NO, NO)] * 15, Answer.NO, Outcome.NOT_SUPPORTED, (0, 0)),
+        ([1, 2], [(YES, NO)] * 15, Answer.MIXED, Outcome.PARTLY_SUPPORTED, (15, 0)),
+        ([1, 2], [(YES, NO)] * 8 + [(YES, YES)] * 7, Answer.OPEN, Outcome.UNDECIDED, (15, 7)),
+        ([1, 2], [(YES, NO)] * 8 + [(NO, NO)] * 7, Answer.OPEN, Outcome.UNDECIDED, (8, 0)),
+        ([1, 2], [(0.15, NO)] * 15, Answer.OPEN, Outcome.UNDECIDED, (0, 0)),
+        ([1, 2], [(0.15, 0.15)] * 15, Answer.NEAR, Outcome.UNDECIDED, (0, 0)),
+        # each level is met by 12 of 15 runs, and both by 9
+        ([1, 2], [(YES, NO)] * 3 + [(NO, YES)] * 3 + [(YES, YES)] * 9, Answer.YES,
+         Outcome.SUPPORTED, (12, 12)),
+    ],
+)  # fmt: skip
+def test_a_graded_claim_is_decided_where_it_is_primary(
+    primary: list[int], rows: Any, answer: Answer, outcome: Outcome, counts: Any
 ) -> None:
-    mine, theirs = (answer(*one, of=limit(side=side), contrast=True) for one in (own, null))
-    assert beats_null(mine, theirs) is decision
+    found = told(graded(*primary), {"own": rows, "stays": [(0.8, 0.8)] * 5})
+    assert (found.base.answer, found.outcome) == (answer, outcome)
+    assert tuple(one.yes for one in found.grades) == counts
+    assert found.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
 
 
-def test_without_a_contrast_no_null_is_beaten() -> None:
-    assert beats_null(answer(*[2] * 5), answer(*[1] * 5)) is None
+def test_a_run_has_the_worst_of_what_it_says_at_its_levels() -> None:
+    rows = [(YES, YES), (YES, NO), "failed", "diverged", UNMEASURED]
+    base = told(graded(1, 2), {"own": rows}).base
+    said = [Status.YES, Status.NO, Status.CRASHED, Status.NO, Status.VOID]
+    assert [one.status for one in base.runs] == said
+    assert [len(one.values) for one in base.estimates] == [5, 5]
 
 
-def test_a_run_says_yes_if_it_does_at_every_coordinate() -> None:
-    order = [YES, NO, VOID, UNPAIRED, FAILED]
-    one = answer(*order, 1, at=1, decision=MET, broken=True)
-    for place, status in enumerate(order):
-        both = joined([one, answer(*[status] * 5, 2, at=2, decision=OPEN)])
-        worst = [order[max(place, other)] for other in range(5)]
-        assert [run.status for run in both.runs] == [*worst, NO]
-        assert (both.decision, both.broken, both.at, both.n) == (OPEN, True, None, both.n)
-        assert [e.values[-1] for e in both.estimates] == [1, 2]
-        assert [e.numbers for e in both.estimates] == [(1,), (2,)]
-    assert joined([one]) is one
+def test_the_typical_number_is_the_median_of_the_runs() -> None:
+    (estimate,) = told(one_claim(), {"own": [*[YES] * 14, 2.78e120]}).base.estimates
+    assert (estimate.median, estimate.worst, estimate.decision) == (YES, 2.78e120, None)
 
 
-def test_a_scaled_bound_decides_again() -> None:
-    own, two = answer(*[1] * 5), answer(*[(1, 3)] * 5, of=[limit(), limit(2)])
-    decisions = [scaled(own, 0, by, the_claim()) for by in (0.5, 1.0, 2.0)]
-    assert decisions == [MISSED, MET, MET]
-    assert [scaled(two, place, 2, the_claim()) for place in (0, 1)] == [MISSED, MET]
-    assert scaled(answer(*[1] * 3, *[VOID] * 2), 0, 1.0, the_claim()) is OPEN
-    mean = changed(own, estimates=(estimate([1.0], decision=MISSED, mean=(1, 0.8, 1.5)),))
-    assert [scaled(mean, 0, by, the_claim()) for by in (0.5, 1, 1.5)] == [MISSED, OPEN, MET]
-    without = changed(own, estimates=(estimate([1.0], decision=OPEN),))
-    assert scaled(without, 0, 9.0, the_claim()) is OPEN
-    mixed = changed(two, estimates=(estimate([1.0], decision=MET), two.estimates[1]))
-    assert scaled(mixed, 1, 2, the_claim()) is MET
-    assert scaled(answer(1), 0, 0.5, the_claim(exact=True)) is MISSED
-
-
-def test_the_effect_is_the_first_contrast_that_has_a_size() -> None:
-    both = [limit(side=Side.ABOVE)] * 2
-    assert answer((2, 5), (4, 5), of=both, contrast=True).effect == 3
-    assert answer((0, 5), of=both, contrast=True).effect == 5
-    assert answer((None, 1), of=both, contrast=True).effect == 1
-    assert answer(2).effect is None
-
-
-# --- how sure, and why not surer ------------------------------------------------------------------
-
-BASE = answer(*[0.02] * 15, of=limit(0.1), decision=MET)
-UNTOUCHED = History()
-GUESS = {"value": 0.02, "source": "assumption", "why": "Small.", "alternatives": [0.03, 0.04]}
-
-
-ARMS = {
-    "own": PlannedArm("own", Role.OWN, "descent"),
-    "flat": PlannedArm("flat", Role.NULL, "descent"),
-    "read": PlannedArm("read", Role.READING, "descent"),
-    "excused": PlannedArm("excused", Role.READING, "descent", excused=True),
-}
-
-
-def reasons(
-    tier: Any = "paper", level: Any = None, history: Any = UNTOUCHED, **given: Any
-) -> list[tuple[str, Any]]:
-    """The reasons why we are not surer of a claim that 15 runs meet."""
-    found = {k: v for k, v in given.items() if k in ClaimAnswer.model_fields}
-    changes = {k: v for k, v in given.items() if k not in found}
-    settings = {"level": level} if level else {}
-    audit = make_audit(claims=[claim("mini", "one", main=True, **changes)])
-    audit = audit.model_copy(update={"settings": make_audit(settings=settings).settings})
-    bundles = Bundles(audit, audit.claims[0], tier, ARMS, {})
-    whole = ClaimAnswer(id="mini.one", **{"base": BASE, **found})
-    how_sure, why = certainty(bundles, whole, history)
-    assert how_sure is list(Level)[min(len(why), 3)]
-    return stated(why)
-
-
-def own(yes: int, n: int, **more: Any) -> ArmAnswer:
-    return answer(*[0.02] * yes, *[0.5] * (n - yes), of=limit(0.1), decision=MET, **more)
-
-
-def null(yes: int, n: int, *, weak: bool = False, name: str = "own") -> NullAnswer:
-    return NullAnswer(**dict(own(yes, n, role=Role.NULL, name=name)), weak=weak)
-
-
-def at_level(value: float) -> Varied:
-    return Varied(setting="level", value=value)
-
-
-def reading(yes: int, n: int, decision: Decision, name: str = "read") -> ArmAnswer:
-    found = own(yes, n, name=name, role=Role.READING, varied=at_level(0.3))
-    return changed(found, decision=decision)
-
-
-def other(
-    value: float, flips: bool = False, unfinished: bool = False, n: int = 5
-) -> AlternativeAnswer:
-    found = own(n, n, name=f"level={value}", role=Role.ALTERNATIVE, varied=at_level(value))
-    return AlternativeAnswer(**dict(found), tier="paper", flips=flips, unfinished=unfinished)
-
-
-def ours(*values: float, at: float = 0.1, **more: Any) -> ArmAnswer:
-    return answer(*values, of=limit(at, origin="ours"), **more)
-
-
-GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [2]}
-
-
-ANGLE = {"headline": [{**aligns(0.1), "stands_for": "An angle."}]}
-BY_MEAN = own(7, 7, estimates=(estimate([0.02] * 7, decision=MET),))
-TWO = answer(*[(1, 0.06)] * 15, of=[limit(2), limit(0.1, origin="ours")])
-FAR = ours(*[0.11] * 15, name="read", role=Role.READING, decision=MISSED)
-AT_1, AT_2 = (changed(ours(*[0.06] * 15), at=at) for at in (1, 2))
-NOT_VARIED = ("guess not varied", {"settings": ("level",)})
-
-
-def bound(at: float) -> tuple[str, Any]:
-    return "our bound", {"bound": at, "stated": 0.1}
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({}, None),
-        ({"tier": "quick"}, ("scale", {})),
-        ({"wording": "derived"}, None),
-        ({"wording": "recalled"}, ("indirect", {})),
-        (ANGLE, ("indirect", {})),
-        ({"readings": (reading(5, 5, MET), reading(2, 4, OPEN, "excused"))}, None),
-        ({"readings": (reading(5, 5, MET), reading(4, 4, OPEN))},
-         ("reading not run", {"arm": "read"})),
-        ({"readings": (reading(5, 5, MET), reading(3, 5, OPEN))},
-         ("reading open", {"arm": "read"})),
-        ({"level": GUESS}, NOT_VARIED),
-        ({"level": GUESS, "alternatives": (other(0.03), other(0.04))}, None),
-        ({"level": GUESS, "alternatives": (other(0.03), other(0.04, n=4))}, NOT_VARIED),
-        ({"level": GUESS, "alternatives": (other(0.03), other(0.04, unfinished=True))}, NOT_VARIED),
-        ({"alternatives": (other(0.03), other(0.04, flips=True), other(0.5, flips=True))},
-         ("guess flips", {"arm": "level=0.04"})),
-        ({"base": own(8, 8)}, None),
-        ({"base": own(14, 15)}, None),
-        ({"base": own(1, 15)}, None),
-        ({"base": own(7, 7)}, ("runs", {"runs": 0})),
-        ({"base": own(13, 15)}, ("runs", {"runs": 2})),
-        ({"base": own(2, 15)}, ("runs", {"runs": 2})),
-        ({"base": own(6, 15)}, ("runs", {"runs": 6})),
-        ({"base": own(7, 7), "exact": True}, None),
-        ({"base": BY_MEAN}, None),
-        ({"nulls": (null(0, 5), null(0, 5))}, None),
-        ({"nulls": (null(0, 5), null(2, 5, weak=True, name="flat"))},
-         ("weak null", {"arm": "flat"})),
-        ({"base": ours(*[0.05] * 15)}, None),
-        ({"base": ours(*[0.06] * 15)}, bound(0.05)),
-        ({"base": ours(*[0.21] * 15)}, None),
-        ({"base": ours(*[0.2] * 15)}, bound(0.2)),
-        ({"base": answer(*[0.06] * 15, of=limit(0.1, origin="null"))}, None),
-        ({"base": TWO}, bound(0.05)),
-        ({"readings": (FAR,)}, bound(0.2)),
-        ({"grade": GRADE, "grades": (AT_1, AT_2)}, bound(0.05)),
-        ({"grade": GRADE, "grades": (AT_1,)}, None),
-        ({"history": History(earlier=9, changed=frozenset({"mini.two"}))}, None),
-        ({"history": History(committed=False)}, ("rule", {"changed": False})),
-        ({"history": History(changed=frozenset({"mini.one"}))}, ("rule", {"changed": True})),
-    ],
-)  # fmt: skip
-def test_each_reason_fires_where_it_must(given: dict[str, Any], expected: Any) -> None:
-    assert reasons(**given) == ([] if expected is None else [expected])
-
-
-def test_reasons_add_up() -> None:
-    every = {"wording": "recalled", "base": own(7, 7), "history": History(committed=False)}
-    assert len(reasons(tier="quick", **every)) == 4
-    assert len(reasons(**every)) == 3
-
-
-def ablation(found: Specificity, effect: float | None = None) -> dict[str, Any]:
-    of = limit(side=Side.ABOVE)
-    base = answer(*[9.0] * 15, of=of, contrast=True, decision=MET)
-    arm = answer(effect, of=of, contrast=True, name="low", role=Role.ABLATION)
-    return {"base": base, "ablations": (AblationAnswer(**dict(arm), specificity=found),)}
-
-
-@pytest.mark.parametrize(
-    ("given", "phrase"),
-    [
-        ({}, ""),
-        ({"alternatives": (other(0.03), other(0.04, flips=True))}, "depends on level"),
-        ({"readings": (reading(5, 5, MET), reading(0, 4, MISSED))}, ""),
-        ({"readings": (reading(0, 5, MISSED),)}, "does not hold with level 0.3"),
-        (ablation(Specificity.SPECIFIC), ""),
-        (ablation(Specificity.OPEN), ""),
-        (ablation(Specificity.SMALLER, 2.0), "smaller without B (2.0 against 9.0)"),
-        (ablation(Specificity.NOT_SPECIFIC), "holds also without B"),
-        ({"base": own(14, 15)}, "the other 1 end elsewhere"),
-        ({"base": own(0, 15)}, ""),
-        ({"base": reading(5, 5, MET)}, "run with level 0.3"),
-    ],
-)  # fmt: skip
-def test_a_phrase_says_what_weighs(given: dict[str, Any], phrase: str) -> None:
-    found = ClaimAnswer(id="mini.one", **{"base": BASE, **given})
-    says = {"says": "end elsewhere", "measure": "final"}
-    for elsewhere in (says, None):
-        lacks = [{"arm": "low", "lacks": "B"}]
-        one = claim("mini", "one", main=True, elsewhere=elsewhere, ablations=lacks)
-        audit = make_audit(claims=[one])
-        said = ClaimText(audit, audit.claims[0], found, "paper", None).phrase
-        assert said == ("" if elsewhere is None and "elsewhere" in phrase else phrase)
-
-
-def test_an_answer_counts_its_runs() -> None:
-    one = answer(YES, YES, YES, NO, NO, FAILED, VOID, UNPAIRED)
-    assert (one.yes, one.n, one.valid, one.void) == (3, 6, 5, 1)
-    found = estimate((1, 2, None, 4), limit(1))
-    assert (found.numbers, found.median, found.worst, found.met) == ((1, 2, 4), 2, 4, False)
-    empty = estimate((None,))
-    assert (empty.median, empty.worst, empty.met) == (None, None, False)
+def test_order_changes_nothing() -> None:
+    audit = one_claim()
+    records = records_of(audit, {"own": ROWS["open"], "stays": [NO, YES] * 5})
+    assert answers_of(audit, records[::-1]) == answers_of(audit, records)

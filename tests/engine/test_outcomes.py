@@ -1,307 +1,300 @@
-"""From runs to an answer, on small synthetic records: outcomes, nulls, readings, certainty."""
+"""From runs to an outcome: readings, controls, alternatives, reasons, certainty."""
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from factories import answers_of, falls_to, make_audit, make_record, make_records, stated
-from miniatures import aligns, claim, control, setting
-from reproaudit.audit.model import Audit
+from bundles import (
+    AGAINST_LOW,
+    ALMOST,
+    BEATS,
+    NO,
+    ROWS,
+    YES,
+    guess,
+    one_claim,
+    ours,
+    read_as,
+    records_of,
+    told,
+)
+from factories import answers_of, stated
+from miniatures import aligns, setting
 from reproaudit.audit.plan import Role
-from reproaudit.cell import Cell
 from reproaudit.judge import History
-from reproaudit.records import Measurements, Origin, Record, Series
-from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import ClaimAnswer, Outcome, Specificity, Status, Varied
+from reproaudit.records import CellStatus, Measurements, Origin, Series
+from reproaudit.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 
-OWN, FEW = 15, {"own": 5}
-YES, NO = 0.02, 0.5
-PASSES = {"arm": "stays"}
-MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
+SUPPORTED, PARTLY, DEPENDS = Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS
+NOT_SUPPORTED, UNDECIDED = Outcome.NOT_SUPPORTED, Outcome.UNDECIDED
+UNINFORMATIVE, NOT_TESTED, ERROR = Outcome.UNINFORMATIVE, Outcome.NOT_TESTED, Outcome.ERROR
 
-
-MEASURED = {
-    "distance": {"kind": "series", "unit": "1", "meaning": "How far it is."},
-    "loss": {"kind": "series", "unit": "1", "meaning": "What is trained."},
-    "final": {"kind": "scalar", "unit": "1", "meaning": "Where it ends."},
-    "by_size": {
-        "kind": "array",
-        "axes": [{"name": "size", "values": [1, 2]}],
-        "unit": "1",
-        "meaning": "How far it is, by size.",
-    },
-}
+READINGS = ("own", "steps=20", "steps=10")
+PASSING = [0.01] * 5
 
 
-def one_claim(
-    own: int = OWN, level: Any = None, arms: Any = None, steps: Any = None, **changes: Any
-) -> Audit:
-    """An audit of one claim with fifteen runs of its own."""
-    plain = {"outcome": setting("completes"), "steps": steps or setting(40), "pause": setting(0.0)}
-    return make_audit(
-        claims=[claim("mini", "one", main=True, **changes)],
-        arms={"stays": control(0.8), "built": control(0.001), "low": control(0.03), **(arms or {})},
-        runs={"quick": 5, "paper": own, "arms": 5},
-        settings={**plain, "level": level or setting(0.02)},
-        experiments={
-            "descent": {"title": "It descends", "measurements": MEASURED, "training_loss": "loss"}
-        },
-    )
-
-
-def told(audit: Audit, ends: Any, by: str = "level", **more: Any) -> ClaimAnswer:
-    """The answer where the runs of a level end so, by seed; else each ends at its level.
-
-    A tuple ends so by size, a pair of numbers in a list so at the start and at the end of training;
-    text is a status, None no record.
-    """
-    places: Counter[Any] = Counter()
-
-    def of(cell: Cell) -> Record | None:
-        place = cell.settings[by]
-        rows = ends.get(place, [place] * OWN)
-        row = rows[places[place]] if places[place] < len(rows) else None
-        places[place] += 1
-        if row is None or isinstance(row, str):
-            return None if row is None else make_record(cell, status=row)
-        if isinstance(row, Measurements):
-            return make_record(cell, row)
-        end = row if isinstance(row, float) else cell.settings["level"]
-        loss = row if isinstance(row, list) else [1.0, 1.0]
-        sizes = row if isinstance(row, tuple) else (end, end)
-        measured = Measurements(
-            scalars={"final": float(cell.seed)},
-            series={
-                "distance": Series(steps=(0, 10), values=[1.0, end]),
-                "loss": Series(steps=(0, 10), values=loss),
-            },
-            arrays={"by_size": sizes},
+def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> ClaimAnswer:
+    """The answer where stated readings answer so, the own one first, and alternatives end so."""
+    runs: dict[str, Any] = {}
+    for name, answer in zip(READINGS, stated, strict=False):
+        runs[name] = ROWS[answer]
+        runs["stays" if name == "own" else f"stays/{name}"] = (
+            PASSING if answer == "blind" else [0.8] * 5
         )
-        return make_record(cell, measured)
-
-    return answers_of(audit, make_records(audit, of=of), **more)["one"]
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, OWN), st.randoms(use_true_random=False))
-def test_the_order_of_runs_and_records_changes_nothing(count: int, rng: random.Random) -> None:
-    audit = one_claim()
-    records = make_records(
-        audit,
-        of=lambda cell: make_record(
-            cell, falls_to(0.5 if cell.seed % 3 == count % 3 else 0.02, cell.seed)
-        ),
-    )
-    shuffled = rng.sample(records, len(records))
-    assert answers_of(audit, shuffled) == answers_of(audit, records)
+    runs |= {f"pause={at}": ROWS.get(end, []) for at, end in (alternatives or {}).items()}
+    steps = read_as(*(20, 10)[: len(stated) - 1]) if len(stated) > 1 else None
+    pause = guess(1.0, 2.0, unlikely={"2": "Too long."}) if alternatives else None
+    return told(one_claim(steps=steps, pause=pause), runs)
 
 
-@pytest.mark.parametrize("tier", ["smoke", "quick", "paper"])
-def test_history_and_a_smaller_tier_change_certainty_alone(tier: Any) -> None:
-    audit = one_claim()
-    records = make_records(audit, tier)
-    outcome = Outcome.NOT_TESTED if tier == "smoke" else Outcome.SUPPORTED
-    for history, reason in (
-        (History(earlier=7), []),
-        (History(committed=False), ["rule"]),
-        (History(changed=frozenset({"mini.one"})), ["rule"]),
+@pytest.mark.parametrize(
+    ("stated", "alternatives", "outcome", "reason"),
+    [
+        (["yes"], {}, SUPPORTED, None),
+        (["no"], {}, NOT_SUPPORTED, None),
+        (["near"], {}, UNDECIDED, "near"),
+        (["open"], {}, UNDECIDED, "straddles"),
+        (["ruled out"], {}, UNDECIDED, "few runs"),  # no other is stated: 8 of 15 say no
+        (["blind"], {}, UNINFORMATIVE, "control passes"),
+        (["unfinished"], {}, NOT_TESTED, "too few"),
+        # a stated reading is yes and none is no
+        (["open", "yes"], {}, SUPPORTED, "reading open"),
+        (["near", "yes"], {}, SUPPORTED, "reading open"),
+        (["unfinished", "yes"], {}, SUPPORTED, "reading open"),
+        (["ruled out", "yes"], {}, SUPPORTED, None),
+        (["blind", "yes"], {}, SUPPORTED, None),
+        # two are yes and no
+        (["yes", "no"], {}, DEPENDS, None),
+        (["open", "yes", "no"], {}, DEPENDS, "reading open"),
+        (["blind", "yes", "no"], {}, DEPENDS, None),
+        # every one that is not ruled out or blind is no
+        (["no", "no"], {}, NOT_SUPPORTED, None),
+        (["no", "ruled out"], {}, NOT_SUPPORTED, None),
+        (["no", "blind"], {}, NOT_SUPPORTED, None),
+        (["ruled out", "ruled out"], {}, NOT_SUPPORTED, None),
+        (["no", "open"], {}, UNDECIDED, "reading open"),
+        (["no", "near"], {}, UNDECIDED, "near"),
+        (["no", "unfinished"], {}, UNDECIDED, "reading unfinished"),
+        (["open", "blind"], {}, UNDECIDED, "straddles"),
+        # every finished one is blind or ruled out
+        (["blind", "blind"], {}, UNINFORMATIVE, "control passes"),
+        (["blind", "ruled out"], {}, UNINFORMATIVE, "control passes"),
+        (["blind", "unfinished"], {}, UNINFORMATIVE, "control passes"),
+        (["unfinished", "unfinished"], {}, NOT_TESTED, "too few"),
+        # a credible alternative
+        (["yes"], {1: "no"}, DEPENDS, None),
+        (["no"], {1: "yes"}, DEPENDS, None),
+        (["yes"], {1: "near"}, SUPPORTED, "guess not varied"),
+        (["yes"], {1: "open"}, SUPPORTED, "guess not varied"),
+        (["yes"], {1: "ruled out"}, SUPPORTED, None),  # it diverges
+        (["no"], {1: "near"}, UNDECIDED, "alternative open"),
+        (["no"], {1: "open"}, UNDECIDED, "alternative open"),
+        (["no"], {1: "no"}, NOT_SUPPORTED, None),
+        (["no"], {1: "ruled out"}, NOT_SUPPORTED, None),
+        (["no"], {1: "unfinished"}, NOT_SUPPORTED, "guess not varied"),
+        (["open"], {1: "yes"}, UNDECIDED, "straddles"),
+        (["open", "yes"], {1: "no"}, SUPPORTED, "reading open"),  # the own one is open
+        (["open", "no"], {1: "yes"}, UNDECIDED, "straddles"),
+        (["ruled out", "ruled out"], {1: "yes"}, UNDECIDED, "alternative open"),
+        # one that is unlikely
+        (["yes"], {1: "yes", 2: "no"}, SUPPORTED, "guess otherwise"),
+        (["no"], {1: "no", 2: "yes"}, NOT_SUPPORTED, "guess otherwise"),
+    ],
+)  # fmt: skip
+def test_the_first_outcome_that_applies(
+    stated: list[str], alternatives: Any, outcome: Outcome, reason: str | None
+) -> None:
+    found = under(stated, alternatives)
+    expected = stated if len(stated) > 1 or stated != ["ruled out"] else ["open"]
+    assert [one.answer for one in found.stated] == expected
+    assert (found.outcome, next((one.kind for one in found.reasons), None)) == (outcome, reason)
+    if outcome is DEPENDS:
+        assert [one.answer for one in found.sides or ()] == ["yes", "no"]
+
+
+def test_a_reading_that_is_left_out_is_unfinished() -> None:
+    for rows, outcome in (("yes", SUPPORTED), ("no", UNDECIDED), ("blind", UNINFORMATIVE)):
+        runs = {"own": ROWS[rows], "stays": PASSING if rows == "blind" else [0.8] * 5}
+        found = told(one_claim(steps=read_as(20), readings=[]), runs)
+        assert (found.outcome, found.left_out) == (outcome, (Varied(setting="steps", value=20),))
+    excused = read_as(20, excused="It cannot matter.")
+    for readings in ([], ["steps"]):  # it need not be run
+        audit = one_claim(steps=excused, readings=readings)
+        assert told(audit, {"own": ROWS["no"]}).outcome is NOT_SUPPORTED
+        assert not told(audit).reasons
+
+
+def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
+    audit = one_claim(steps=read_as(20, 10))
+    found = told(audit, {"own": [], "steps=20": ROWS["yes"], "stays/steps=20": PASSING})
+    assert (found.base.role, found.base.varied) == (Role.READING, Varied(setting="steps", value=20))
+    assert [one.varied and one.varied.value for one in found.readings] == [40, 10]
+    assert (found.outcome, found.nulls[0].verdict) == (UNINFORMATIVE, "passes")
+    assert told(audit, {"own": []}).base.name == "own"
+
+
+# --- what else leaves a part, and crashes ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("support", "own", "outcome"),
+    [
+        (ours(0.01), "yes", SUPPORTED),  # relaxed it is met
+        (ours(0.005), "yes", PARTLY),
+        (aligns(0.01), "yes", PARTLY),
+        ({**BEATS, "lower": "distance@first", "upper": "distance"}, "yes", PARTLY),
+        (aligns(0.005), "no", NOT_SUPPORTED),
+        (aligns(0.005), "open", UNDECIDED),
+    ],
+)
+def test_a_check_of_support_that_is_missed_leaves_a_part(
+    support: Any, own: str, outcome: Outcome
+) -> None:
+    found = told(one_claim(support=[support], notes=[aligns(0.001)]), {"own": ROWS[own]})
+    assert (found.outcome, found.notes[0].yes) == (outcome, 0)
+
+
+def test_support_is_asked_of_each_reading_and_yields_to_an_alternative() -> None:
+    audit = one_claim(support=[aligns(0.05)], steps=read_as(20), pause=guess(1.0))
+    runs = {"own": [0.06] * 15, "pause=1": [0.06] * 15}
+    assert told(audit, {**runs, "steps=20": ROWS["yes"]}).outcome is PARTLY
+    assert told(audit, {**runs, "steps=20": [0.06] * 15, "own": ROWS["yes"]}).outcome is PARTLY
+    assert told(audit, {**runs, "steps=20": ROWS["open"], "own": ROWS["yes"]}).outcome is SUPPORTED
+    assert told(audit, {**runs, "steps=20": ROWS["yes"], "pause=1": ROWS["no"]}).outcome is DEPENDS
+    some = [YES] * 8 + [0.06] * 7
+    assert told(audit, {"own": some, "steps=20": ROWS["yes"]}).outcome is SUPPORTED  # open
+
+
+GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs", "outcome"),
+    [
+        ({}, {"own": [YES] * 14 + ["failed"]}, SUPPORTED),
+        ({}, {"own": [YES] * 11 + ["failed"] * 4}, ERROR),
+        ({}, {"own": [NO] * 12 + ["failed"] * 3}, NOT_SUPPORTED),
+        ({}, {"own": [NO] * 11 + ["failed"] * 4}, ERROR),
+        ({}, {"own": ["failed"] * 15}, ERROR),
+        ({}, {"own": [YES] * 7 + [NO] * 7 + ["failed"]}, UNDECIDED),
+        ({"exact": True}, {"own": ["failed"]}, ERROR),
+        ({"exact": True}, {"own": [NO, "failed"]}, NOT_SUPPORTED),
+        # what the crashes leave as it is: near, blind, too few, voids in the way
+        ({}, {"own": [ALMOST] * 14 + ["failed"]}, UNDECIDED),
+        ({}, {"own": [YES] * 14 + ["failed"], "stays": PASSING}, UNINFORMATIVE),
+        ({}, {"own": [YES] * 2 + ["failed"]}, NOT_TESTED),
+        ({"headline": [AGAINST_LOW]},
+         {"own": [YES] * 14 + ["failed"], "low": [NO] * 5 + ["diverged"] * 10}, NOT_TESTED),
+        ({}, {"own": [YES] * 14 + ["failed"], "stays": [0.8]}, UNDECIDED),
+        ({"headline": [ours(measurement="by_size")], "grade": GRADE},
+         {"own": [(YES, NO)] * 3 + [(NO, YES)] * 3 + [(YES, YES)] * 14 + ["failed"]}, SUPPORTED),
+        # what else the paper says may hang on them
+        ({"support": [aligns(0.01)]}, {"own": [YES] * 14 + ["failed"]}, PARTLY),
+        ({"support": [aligns(0.01)]}, {"own": [YES] * 12 + [0.01] * 2 + ["failed"] * 3}, ERROR),
+        # of another reading
+        ({"steps": read_as(20)}, {"steps=20": [YES] * 11 + ["failed"] * 4}, SUPPORTED),
+        ({"steps": read_as(20)}, {"own": ROWS["no"], "steps=20": [YES] * 11 + ["failed"] * 4},
+         ERROR),
+        # in an arm that is no stated reading
+        ({}, {"stays": ["failed"] * 5}, UNDECIDED),
+        ({}, {"built": ["failed"] * 5}, SUPPORTED),
+        ({"pause": guess(1.0)}, {"pause=1": ["failed"] * 5}, SUPPORTED),
+        ({"ablations": [{"arm": "low", "lacks": "B"}]}, {"low": ["failed"] * 5}, SUPPORTED),
+    ],
+)  # fmt: skip
+def test_crashes_matter_where_they_could_change_the_outcome(
+    changes: Any, runs: Any, outcome: Outcome
+) -> None:
+    found = told(one_claim(**changes), runs)
+    assert found.outcome is outcome
+    if outcome is ERROR:
+        arms = [runs.get(one, []) for one in READINGS]
+        assert stated(found.reasons) == [
+            ("crashed", {"runs": sum(a.count("failed") for a in arms)})
+        ]
+
+
+# --- controls -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs", "verdict", "answer"),
+    [
+        ({}, {"stays": [0.8] * 5}, "fails", "yes"),
+        ({}, {"stays": ["diverged"] * 5}, "fails", "yes"),
+        ({}, {"stays": [YES] * 5}, "passes", "blind"),
+        ({}, {"stays": [YES] * 5, "own": ROWS["no"]}, "passes", "blind"),
+        # neither met nor missed: Fisher's test against the claim's own runs
+        ({}, {"stays": [0.8] * 3 + [YES] * 2}, "fails", "yes"),
+        ({}, {"stays": [0.8] + [YES] * 4}, "open", "open"),
+        ({}, {"stays": [0.8] * 3 + [YES] * 2, "own": ROWS["no"]}, "open", "no"),
+        ({}, {"stays": [0.8] * 4}, "fails", "yes"),  # too few to be missed, enough for Fisher
+        ({}, {"stays": [0.8]}, "open", "open"),
+        ({}, {"stays": []}, "open", "open"),
+        # runs that crashed, or are void, might have said yes
+        ({}, {"stays": ["failed"] * 5}, "open", "open"),
+        ({}, {"stays": [0.8] * 3 + ["failed"] * 2}, "fails", "yes"),
+        ({}, {"stays": [0.8] + ["failed"] * 4}, "open", "open"),
+        # relaxed, the control passes
+        ({}, {"stays": [ALMOST] * 5}, "fails", "yes"),
+        ({}, {"stays": [ALMOST] * 5, "own": ROWS["near"]}, "fails", "near"),
+        # a contrast, and what is exact, need none
+        ({"headline": [BEATS]}, {"stays": [1.5] * 3 + [0.5] * 2}, "fails", "yes"),
+        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 4}, "open", "yes"),
+        ({"headline": [BEATS]}, {"stays": [0.5] * 5}, "passes", "blind"),
+        ({"headline": [BEATS]}, {"stays": [0.001] * 3 + [1.5] * 2}, "larger", "blind"),
+        ({"headline": [BEATS]}, {"stays": [0.001] * 2 + [1.5] * 3}, "fails", "yes"),
+        ({"headline": [BEATS]}, {"stays": [YES] * 4 + [1.5]}, "open", "yes"),  # ties
+        ({"headline": [BEATS]}, {"stays": [1.2] * 5, "own": [1.5] * 15}, "larger", "no"),
+        ({"exact": True}, {"own": [YES], "stays": []}, "open", "yes"),
+    ],
+)  # fmt: skip
+def test_a_control_fails_passes_or_stands_in_the_way(
+    changes: Any, runs: Any, verdict: str, answer: str
+) -> None:
+    found = told(one_claim(**changes), runs)
+    by = "stays" if answer in ("blind", "open") else ""
+    assert (found.nulls[0].verdict, found.base.answer, found.base.by) == (verdict, answer, by)
+    reasons = {"passes": "control passes", "larger": "control larger", "open": "control open"}
+    if by:
+        assert stated(found.reasons) == [(reasons[verdict], {"arm": "stays"})]
+
+
+def test_a_reading_has_its_own_controls_where_they_ran() -> None:
+    audit = one_claim(headline=[BEATS], steps=read_as(20))
+    runs = {"own": [YES] * 4, "steps=20": ROWS["yes"]}
+    for more, kind in (
+        ({"stays": [YES] * 5}, "control passes"),  # of the own one
+        ({"stays/steps=20": [YES] * 5}, "control passes"),
+        ({"stays/steps=20": [0.001] * 3 + [1.5] * 2}, "control larger"),
     ):
-        answer = answers_of(audit, records, tier, history)["one"]
-        assert answer.outcome is outcome
-        if tier != "smoke":
-            reasons = [one.kind for one in answer.reasons]
-            assert sorted(reasons) == reason + ["runs", "scale"] * (tier == "quick")
-
-
-def guessed(alternatives: list[float], **changes: Any) -> Audit:
-    guess = {"value": 0.02, "source": "assumption", "why": "About that."}
-    return one_claim(level={**guess, "alternatives": alternatives}, **changes)
-
-
-@pytest.mark.parametrize("source", ["derived", "paper", "assumption"])
-def test_a_definition_costs_no_certainty_as_a_guess_does(source: str) -> None:
-    """The claim rests on the setting either way; only a guess may have been another value."""
-    level: dict[str, Any] = {"value": 0.02, "source": source, "locator": "section 2"}
-    if source == "assumption":
-        level = {"value": 0.02, "source": source, "why": "About that.", "alternatives": [0.03]}
-    audit = one_claim(level=level)
-    answer = answers_of(audit, make_records(audit, alternatives=False))["one"]
-    assert answer.outcome is Outcome.SUPPORTED
-    guessed = source == "assumption"
-    assert [one.kind for one in answer.reasons] == ["guess not varied"] * guessed
-
-
-def test_a_huge_number_in_one_run_leaves_the_median_alone() -> None:
-    answer = told(one_claim(), {YES: [YES] * 14 + [2.78e120]})
-    (estimate,) = answer.base.estimates
-    assert (estimate.median, estimate.worst, answer.outcome) == (YES, 2.78e120, Outcome.SUPPORTED)
-
-
-# --- each branch of an outcome, at its threshold --------------------------------------------------
-
-BEATS = {"kind": "beats", "lower": "distance", "upper": "distance@first", "from": "paper"}
-UNMEASURED = [Measurements(scalars={"final": float(seed)}) for seed in range(OWN)]
-NEAR = {**aligns(0.1), "distance": "by_size"}
-
-
-def reached(at_most: float, origin: str = "ours", measurement: str = "distance") -> dict[str, Any]:
-    why = {"why": "It is enough."} if origin == "ours" else {}
-    return {**aligns(at_most), "distance": measurement, "from": origin, **why}
-
-
-def two_readings(*values: float, **changes: Any) -> Audit:
-    read = [{"value": v, "source": "authors_code", "locator": "Line 1", **changes} for v in values]
-    return one_claim(level=setting(0.02, readings=read), readings=["level"])
+        found = told(audit, {**runs, "stays": [1.5] * 5, **more})
+        assert [one.answer for one in found.stated] == [Answer.UNFINISHED, Answer.BLIND]
+        assert stated(found.reasons) == [(kind, {"arm": "stays"})]
 
 
 @pytest.mark.parametrize(
-    ("changes", "ends", "outcome", "reasons"),
+    ("headline", "built", "place"),
     [
-        ({}, {YES: [YES] * 14 + ["failed"]}, Outcome.SUPPORTED, []),
-        ({}, {YES: [YES] * 12 + ["failed"] * 3}, Outcome.SUPPORTED,
-         [("runs", {"runs": 3})]),
-        ({}, {YES: [YES] * 11 + ["failed"] * 4}, Outcome.FAILED, [("crashed", {"runs": 4})]),
-        ({}, {YES: [YES] * 14 + ["diverged"]}, Outcome.SUPPORTED, []),
-        ({}, {YES: UNMEASURED}, Outcome.FAILED, [("crashed", {"runs": 15})]),
-        ({"exact": True}, {}, Outcome.SUPPORTED, []),
-        ({"exact": True}, {YES: [NO]}, Outcome.NOT_SUPPORTED, []),
-        ({"exact": True}, {YES: ["failed"]}, Outcome.FAILED, [("crashed", {"runs": 1})]),
-        ({}, {0.8: [NO] * 4}, Outcome.NOT_TESTED,
-         [("null unfinished", {"arm": "stays", "runs": 1})]),
-        ({}, {0.8: [NO, NO, NO, NO, YES]}, Outcome.SUPPORTED, [("weak null", {"arm": "stays"})]),
-        ({}, {0.8: [NO, NO, NO, NO, YES], YES: [NO] * 15}, Outcome.NOT_SUPPORTED, []),
-        ({}, {0.8: [YES] * 5}, Outcome.NOT_TESTED, [("null meets", PASSES)]),
-        ({}, {YES: [YES] * 4}, Outcome.NOT_TESTED, [("too few", {"runs": 1})]),
-        ({"exact": True}, {YES: []}, Outcome.NOT_TESTED, [("too few", {"runs": 1})]),
-        (FEW, {YES: [YES] * 4 + ["diverged"]}, Outcome.UNDECIDED,
-         [("few runs", {})]),
-        (FEW, {YES: [YES] * 4 + [NO]}, Outcome.UNDECIDED,
-         [("straddles", {"place": 0})]),
-        ({**FEW, "headline": [aligns(0.9), reached(0.1)]}, {YES: [YES] * 4 + [NO]},
-         Outcome.UNDECIDED, [("straddles", {"place": 1})]),
-    ],
-)  # fmt: skip
-def test_why_there_is_an_outcome_or_none(
-    changes: Any, ends: Any, outcome: Outcome, reasons: list[Any]
-) -> None:
-    answer = told(one_claim(**changes), ends)
-    assert (answer.outcome, stated(answer.reasons)) == (outcome, reasons)
-    assert (answer.level is None) == (outcome not in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED))
-
-
-@pytest.mark.parametrize(
-    ("headline", "ends", "out"),
-    [
-        ([reached(0.0005)], {}, 0.0005),
-        ([reached(0.0005, "derived")], {}, 0.0005),
-        ([reached(0.0005, "paper")], {}, None),
-        ([reached(0.001)], {}, None),  # the construction meets it
-        ([reached(0.0005)], {0.001: []}, None),
-        ([reached(0.0005)], {YES: [0.0004] * 15}, None),
-        ([reached(0.01), reached(0.0005)], {}, 0.0005),
-        ([reached(0.0005), reached(0.1)], {YES: [0.0005] * 3 + [NO] * 12, 0.001: [0.02] * 5},
-         0.0005),
-        ([reached(0.03), reached(0.02, measurement="by_size")],
-         {YES: [(0.5, 0.5)] * 15, 0.001: [0.025] * 5}, 0.02),
-        ([reached(0.02), reached(0.01)], {0.001: [0.025] * 5}, 0.01),
-    ],
-)  # fmt: skip
-def test_what_no_construction_reaches_is_no_test(
-    headline: Any, ends: Any, out: float | None
-) -> None:
-    answer = told(one_claim(headline=headline), ends)
-    places = [one.place for one in answer.reasons if one.kind == "out of reach"]
-    found = [answer.base.estimates[place].limit.at for place in places]
-    assert found == ([] if out is None else [out])
-    assert (answer.outcome is Outcome.NOT_TESTED) == (out is not None)
-
-
-@pytest.mark.parametrize(
-    ("own", "read", "outcome", "decision"),
-    [
-        (YES, [YES] * 15, Outcome.SUPPORTED, MET),
-        (YES, [NO] * 15, Outcome.PARTLY_SUPPORTED, MISSED),
-        (YES, [NO] * 7 + [YES] * 8, Outcome.SUPPORTED, OPEN),
-        (YES, [], Outcome.SUPPORTED, OPEN),
-        (NO, [NO] * 15, Outcome.NOT_SUPPORTED, MISSED),
-        (NO, [YES] * 15, Outcome.PARTLY_SUPPORTED, MET),
+        ([ours(0.1)], [0.2] * 5, 0),
+        ([{**ours(0.1), "from": "null", "why": None}], [0.2] * 5, 0),
+        ([aligns(0.1)], [0.2] * 5, None),
+        ([{**aligns(0.1), "from": "derived"}], [0.2] * 5, None),
+        ([ours(0.1)], [0.2] * 3 + [0.1] * 2, None),  # neither met nor missed
+        ([ours(0.1)], [], None),
+        ([ours(0.3), aligns(0.1), ours(0.1, "by_size")], [0.2] * 5, 2),
     ],
 )
-def test_a_reading_may_reverse(
-    own: float, read: list[float], outcome: Outcome, decision: Decision
+def test_a_positive_control_that_misses_a_bound_of_ours_makes_it_blind(
+    headline: Any, built: list[float], place: int | None
 ) -> None:
-    answer = told(two_readings(0.04), {YES: [own] * 15, 0.04: read})
-    assert (answer.outcome, [one.decision for one in answer.readings]) == (outcome, [decision])
-
-
-def test_a_reading_is_the_claims_own_where_no_other_ran() -> None:
-    answer = told(two_readings(0.04, 0.05), {YES: []})
-    assert (answer.base.role, answer.base.varied) == (Role.READING, level(0.04))
-    assert [one.varied for one in answer.readings] == [level(0.02), level(0.05)]
-    assert told(two_readings(0.04), {YES: [], 0.04: []}).base.name == "own"
-
-
-def level(value: float) -> Varied:
-    return Varied(setting="level", value=value)
-
-
-@pytest.mark.parametrize(
-    ("primary", "rows", "outcome", "graded"),
-    [
-        ([1], [(YES, NO)] * 15, Outcome.SUPPORTED, [(MET, 15), (MISSED, 0)]),
-        ([1, 2], [(YES, NO)] * 15, Outcome.PARTLY_SUPPORTED, [(MET, 15), (MISSED, 0)]),
-        ([2], [(YES, NO)] * 15, Outcome.NOT_SUPPORTED, [(MET, 15), (MISSED, 0)]),
-        ([1, 2], [(YES, YES)] * 15, Outcome.SUPPORTED, [(MET, 15), (MET, 15)]),
-        ([1, 2], [(YES, NO)] * 8 + [(YES, YES)] * 7, Outcome.PARTLY_SUPPORTED,
-         [(MET, 15), (OPEN, 7)]),
-        ([1, 2], [(YES, NO)] * 8 + [(NO, NO)] * 7, Outcome.NOT_SUPPORTED, [(OPEN, 8), (MISSED, 0)]),
-        ([1, 2], [(YES, NO)] * 7 + [(NO, YES)] * 8, Outcome.UNDECIDED, [(OPEN, 7), (OPEN, 8)]),
-    ],
-)  # fmt: skip
-def test_a_graded_claim_is_decided_where_it_is_primary(
-    primary: list[int], rows: Any, outcome: Outcome, graded: list[Any]
-) -> None:
-    # nothing is measured at 3, as at a tier with fewer coordinates
-    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2, 3], "primary": primary}
-    answer = told(one_claim(grade=grade, headline=[NEAR]), {YES: rows})
-    found = [(one.decision, one.yes) for one in answer.grades]
-    assert (answer.outcome, found) == (outcome, graded)
-    assert answer.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
-    assert [one.at for one in answer.grades] == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("null", "decision", "weak"),
-    [
-        ([0.5] * 15, MET, False),
-        ([0.01] * 15, MISSED, False),
-        ([YES] * 15, OPEN, False),  # every run ties
-        ([1.5] * 15, MET, False),
-        ([1.5] * 8 + [0.5] * 7, MET, False),
-        ([1.5] * 8 + [0.01] * 7, OPEN, True),  # a null that decides nothing
-    ],
-)
-def test_a_contrast_must_beat_the_nulls(null: list[float], decision: Decision, weak: bool) -> None:
-    answer = told(one_claim(headline=[BEATS]), {0.8: null})
-    assert (answer.base.decision, answer.nulls[0].weak) == (decision, weak)
-
-
-def test_a_check_of_support_that_is_missed_leaves_a_part() -> None:
-    support = [aligns(0.1), aligns(0.001), aligns(0.02)]
-    audit = one_claim(support=support, notes=[aligns(0.001)], **FEW)
-    answer = told(audit, {YES: [YES] * 4 + [0.03]})
-    found = [(one.decision, one.yes, one.n) for one in answer.support]
-    assert found == [(MET, 5, 5), (MISSED, 0, 5), (OPEN, 4, 5)]
-    assert (answer.outcome, answer.notes[0].yes) == (Outcome.PARTLY_SUPPORTED, 0)
-    missed_note: Any = {"support": [aligns(0.02)], "notes": [aligns(0.001)]}
-    only_open = told(one_claim(**missed_note, **FEW), {YES: [YES] * 4 + [0.03]})
-    assert only_open.outcome is Outcome.SUPPORTED
+    headline = [{k: v for k, v in one.items() if v is not None} for one in headline]
+    found = told(one_claim(headline=headline), {"built": built})
+    expected = [] if place is None else [("out of reach", {"arm": "built", "place": place})]
+    assert [one for one in stated(found.reasons) if one[0] == "out of reach"] == expected
+    assert (found.base.by == "built") == (found.outcome is UNINFORMATIVE) == (place is not None)
 
 
 @pytest.mark.parametrize(
@@ -315,229 +308,248 @@ def test_a_check_of_support_that_is_missed_leaves_a_part() -> None:
         ([aligns(0.1), BEATS], [NO] * 5, ()),
         ([aligns(0.1), {**aligns(0.9), "distance": {"measurement": "distance", "arm": "low"}}],
          [NO] * 5, ()),
-        ([aligns(0.1), {**BEATS, "by": 1.5,
-                        "upper": {"measurement": "distance", "step": "first", "arm": "low"}}],
-         [NO] * 5, (1,)),
+        ([aligns(0.1), {**BEATS, "by": 1.5}], [NO] * 5, (1,)),
     ],
 )  # fmt: skip
 def test_a_condition_that_no_null_misses_cannot_fail(
     headline: Any, null: Any, places: tuple[int, ...]
 ) -> None:
-    assert told(one_claim(headline=headline), {0.8: null}).cannot_fail == places
+    runs = {"stays": null, "low": [0.03] * 15}
+    assert told(one_claim(headline=headline), runs).cannot_fail == places
 
 
 @pytest.mark.parametrize(
-    ("headline", "ends", "specificity", "effects"),
+    ("headline", "ends", "specificity"),
     [
-        ([aligns(0.1)], [NO] * 5, Specificity.SPECIFIC, None),
-        ([aligns(0.1)], [NO, YES, YES, YES, YES], Specificity.OPEN, None),
-        ([aligns(0.1)], [YES] * 5, Specificity.NOT_SPECIFIC, None),
-        ([BEATS], [0.2] * 5, Specificity.SMALLER, (5, 64)),
-        ([BEATS], [0.125] * 5, Specificity.NOT_SPECIFIC, (8, 64)),  # half, on a log scale
-        ([BEATS], [2.0] * 5, Specificity.SPECIFIC, (0.5, 64)),
+        ([aligns(0.1)], [NO] * 5, Specificity.SPECIFIC),
+        ([aligns(0.1)], [NO, YES, YES, YES, YES], Specificity.OPEN),
+        ([aligns(0.1)], [YES] * 5, Specificity.NOT_SPECIFIC),
+        ([aligns(0.1)], ["diverged"] * 3 + [YES] * 2, Specificity.DIVERGES),
+        ([BEATS], [0.2] * 5, Specificity.SMALLER),
+        ([BEATS], [0.125] * 5, Specificity.NOT_SPECIFIC),  # half, on a log scale
+        ([BEATS], [2.0] * 5, Specificity.SPECIFIC),
     ],
 )
 def test_an_ablation_is_smaller_below_half_the_effect(
-    headline: Any, ends: Any, specificity: Specificity, effects: Any
+    headline: Any, ends: Any, specificity: Specificity
 ) -> None:
     audit = one_claim(headline=headline, ablations=[{"arm": "low", "lacks": "B"}])
-    answer = told(audit, {YES: [1 / 64] * 15, 0.03: ends})
-    (found,) = answer.ablations
-    both = (found.effect, answer.base.effect)
-    assert (found.specificity, None if None in both else both) == (specificity, effects)
+    found = told(audit, {"own": [1 / 64] * 15, "low": ends, "stays": [1.5] * 5})
+    assert (found.ablations[0].specificity, found.outcome) == (specificity, SUPPORTED)
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "flips", "opens"),
-    [
-        ([YES] * 15, [YES] * 3 + [NO] * 2, False, True),
-        ([YES] * 15, [YES] * 2 + [NO] * 3, True, False),
-        ([NO] * 15, [YES] * 2 + [NO] * 3, False, True),
-        ([NO] * 15, [YES] * 3 + [NO] * 2, True, False),
-        ([YES] * 15, [NO] * 4, False, False),  # too few to open anything
-        ([YES] * 8 + [NO] * 7, [YES] * 3 + [NO] * 2, False, False),
-    ],
-)
-def test_an_alternative_flips_where_chance_would_not(
-    own: list[float], other: list[float], flips: bool, opens: bool
-) -> None:
-    answer = told(guessed([0.04]), {YES: own, 0.04: other})
-    (found,) = answer.alternatives
-    assert (found.flips, found.opens, found.unfinished) == (flips, opens, False)
-    assert answer.outcome is told(one_claim(), {YES: own}).outcome  # an alternative changes none
+# --- bounds of ours, alternatives, training that goes on ------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "unfinished"),
-    [
-        ([1.0, 0.25], [1.0, 0.5], False),  # half of the fall
-        ([1.0, 0.25], [1.0, 0.51], True),
-        ([1.0, 1.0], [1.0, 2.0], False),
-        ([1.0, 0.5], [1.0, 0.0], False),
-        ([1.0, -0.5], [1.0, 1.0], False),
-    ],
-)
-def test_an_alternative_that_hardly_trained_answers_nothing(
-    own: list[float], other: list[float], unfinished: bool
-) -> None:
-    (found,) = told(guessed([0.5]), {YES: [own] * 15, 0.5: [other] * 5}).alternatives
-    assert (found.unfinished, found.flips) == (unfinished, not unfinished)
-
-
-def test_alternatives_may_have_run_at_the_quick_tier() -> None:
-    audit = guessed([0.5])
-    quick = make_records(audit, "quick")
-    found = told(audit, {0.5: []}, lower=quick).alternatives
-    assert [(one.tier, one.flips, one.n) for one in found] == [("quick", True, 5)]
-    mixed = make_records(
-        audit, "quick", lambda c: make_record(c, falls_to(YES if c.seed < 3 else NO, c.seed))
-    )
-    found = told(audit, {YES: [YES] * 15, 0.5: []}, lower=mixed).alternatives
-    assert not found, "the quick tier's own runs answer otherwise"
-
-
-# --- runs that count, and those that do not -------------------------------------------------------
-
-
-def mean_of(**check: Any) -> dict[str, Any]:
-    return {"kind": "reaches", "value": "distance", "standard": "mean", "from": "paper", **check}
-
-
-EQUALS = {"kind": "equals", "within": 99.0}
-SPREAD, SIGNED = [1.0, 1.0, 1.0, 1.0, 16.0], [-1.0, 1.0, 1.0, 1.0, 16.0]
-MEASURED_ONCE = falls_to(0.02, 1)
-
-
-@pytest.mark.parametrize(
-    ("check", "ends", "mean"),
-    [
-        (mean_of(at_most=9), SPREAD, 16**0.2),
-        (mean_of(at_most=9, log=False), SPREAD, 4),
-        (mean_of(at_most=9), SIGNED, 3.6),
-        (mean_of(at_most=9), [0.0, *SPREAD[1:]], 3.8),
-        (mean_of(**EQUALS, to=3.0), SPREAD, 16**0.2),
-        (mean_of(**EQUALS, to="distance@first"), [n + 1 for n in SPREAD], 4),
-        (mean_of(**EQUALS, to="distance@first", log=True), [n + 1 for n in SPREAD], 16**0.2),
-    ],
-)  # fmt: skip
-def test_a_mean_is_of_logarithms_where_numbers_are_positive(
-    check: Any, ends: Any, mean: float
-) -> None:
-    audit = one_claim(headline=[check], nulls=[], constructed=None, **FEW)
-    (estimate,) = told(audit, {YES: ends}).base.estimates
-    assert estimate.mean is not None
-    assert estimate.mean[0] == pytest.approx(mean)
-
-
-@pytest.mark.parametrize(
-    ("headline", "ends", "decision", "yes"),
-    [
-        ([mean_of(at_most=5)], [1.0, 1.1, 1.2, 1.3, 1.4], MET, 5),
-        ([mean_of(at_most=1.25)], [1.0, 1.1, 1.2, 1.3, 1.4], OPEN, 3),
-        ([mean_of(at_most=1)], [1.0, 1.1, 1.2, 1.3, 1.4], MISSED, 1),
-        ([mean_of(at_most=5)], [1.0, 1.1, 1.2, 1.3, "diverged"], OPEN, 4),
-        ([mean_of(at_most=5, relative_to="final")],
-         [*(Measurements(scalars={"final": one}, series=MEASURED_ONCE.series)
-            for one in (0.0, 1.0, 2.0, 3.0, 4.0))], OPEN, 4),
-        ([mean_of(at_most=1), aligns(5)], [1.0, 1.1, 1.2, 1.3, 1.4], MISSED, 5),
-        ([mean_of(at_most=5), aligns(5)], [1.0, 1.1, 1.2, 1.3, 1.4], MET, 5),
-        ([mean_of(at_most=5), aligns(1)], [1.0, 1.1, 1.2, 1.3, 1.4], OPEN, 1),
-    ],
-)  # fmt: skip
-def test_the_mean_decides_where_an_audit_says_so(
-    headline: Any, ends: Any, decision: Decision, yes: int
-) -> None:
-    base = told(one_claim(headline=headline, **FEW), {YES: ends}).base
-    assert (base.decision, base.yes) == (decision, yes)
-
-
-def test_the_typical_number_is_the_median_of_the_runs() -> None:
-    base = told(one_claim(headline=[aligns(9)]), {YES: [4.0, 1.0, 3.0, 2.0]}).base
-    assert sorted(base.estimates[0].numbers) == [1, 2, 3, 4]
-    assert (base.estimates[0].decision, base.estimates[0].median) == (None, 2.5)
-
-
-@pytest.mark.parametrize(
-    ("bound", "void"), [({"at_least": 1}, 0), ({"above": 1}, 5), ({"at_most": 0.9}, 5)]
-)
-def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], void: int) -> None:
-    holds = [{"value": "distance", "from": "paper", **bound}]
-    answer = told(one_claim(arms={"stays": {**control(0.8), "holds_at_start": holds}}), {})
-    assert (answer.nulls[0].void, answer.nulls[0].n) == (void, 5 - void)
-
-
-def test_a_run_that_diverges_says_no_for_the_claim_and_is_void_beside_it() -> None:
-    audit = two_readings(0.04)
-    everywhere = {level: ["diverged"] for level in (YES, 0.04, 0.8, 0.001)}
-    answer = told(audit, everywhere)
-    assert [one.n for one in (answer.base, *answer.readings)] == [1, 1]
-    assert answer.constructed is not None
-    assert [one.void for one in (*answer.nulls, answer.constructed)] == [1, 1]
-    found = told(guessed([0.04]), {0.04: ["diverged"]})
-    assert [one.n for one in found.alternatives] == [1]
-
-
-def test_a_run_without_its_partner_counts_for_nothing() -> None:
-    check = {**BEATS, "upper": {"measurement": "distance", "arm": "low"}}
-    base = told(one_claim(headline=[check]), {0.03: [None, *[NO] * 9]}).base
-    assert [one.status for one in base.runs].count(Status.UNPAIRED) == 6
-    assert (base.n, base.yes, base.decision) == (9, 9, MET)
-
-
-def test_what_is_the_same_whatever_the_seed_needs_one_run_but_for_the_claim() -> None:
-    same = [falls_to(0.8, 1)] * 5
-    answer = told(one_claim(), {0.8: same})
-    assert (answer.nulls[0].decision, answer.nulls[0].n, answer.nulls[0].same) == (
-        MISSED, 1, 4
-    )  # fmt: skip
-    assert told(one_claim(), {0.8: same[:1]}).nulls[0].decision is OPEN
-    assert told(one_claim(), {YES: [MEASURED_ONCE] * 5}).base.decision is OPEN
-    assert told(one_claim(), {YES: [YES] * 13 + [MEASURED_ONCE] * 2}).base.same == 1
-
-
-def test_runs_differ_by_any_number() -> None:
-    series = {"distance": Series(steps=(0, 1), values=[1.0, 0.0])}
-    later = {"distance": Series(steps=(0, 2), values=[1.0, 0.0])}
-    lower = {"distance": Series(steps=(0, 1), values=[1.0, 0.01])}
-    arrays, other = {"by_size": (1.0, 2.0)}, {"by_size": (1.0, 3.0)}
-    runs: list[Any] = [
-        Measurements(series=series),
-        Measurements(series=later),
-        Measurements(series=lower),
-        Measurements(series={**series, "loss": series["distance"]}),
-        Measurements(series=series, scalars={"final": 1.0}),
-        Measurements(series=series, scalars={"final": 2.0}),
-        Measurements(series=series, arrays=arrays),
-        Measurements(series=series, arrays=other),
+def test_near_is_what_all_bounds_of_ours_relaxed_at_once_leave() -> None:
+    by_size = ours(0.1, "by_size")
+    for headline, end, answer in (
+        ([ours(), by_size], ALMOST, Answer.NEAR),
+        ([ours(), aligns(0.1)], ALMOST, Answer.NO),
+        ([aligns(0.5), by_size], 0.2, Answer.NEAR),
+        ([aligns(0.5), by_size], 0.21, Answer.NO),
+        ([{"kind": "reaches", "value": "final", "at_most": 0.3, **_OURS}], 0.6, Answer.NEAR),
+        ([{"kind": "reaches", "value": "final", "at_most": 0.35, **_OURS}], 0.6, Answer.NO),
+    ):
+        found = told(one_claim(headline=headline, constructed=None), {"own": [end] * 15})
+        assert found.base.answer is answer
+    found = told(one_claim(headline=[aligns(0.5), by_size]), {"own": [ALMOST] * 15})
+    assert stated(found.reasons) == [
+        ("near", {"arm": "own", "place": 1, "bound": 0.2, "stated": 0.1})
     ]
-    base = told(one_claim(), {YES: [*runs, *runs[:4], "failed", "failed"]}).base
-    assert (base.same, base.yes, base.n) == (4, 8, 10)
 
 
-def test_arms_that_are_compared_share_a_readings_settings() -> None:
-    check = {**BEATS, "upper": {"measurement": "distance", "arm": "stays"}}
-    read = [{"value": 20, "source": "authors_code", "locator": "Line 1"}]
-    steps = setting(40, readings=read)
-    audit = one_claim(headline=[check], readings=["steps"], nulls=["low"], steps=steps)
-    records = make_records(audit)
-    under = [
-        make_record(Cell("mini", "paper", "descent", {**one.settings, "steps": 20}, one.seed),
-                    falls_to(0.001, one.seed))
-        for one in records if one.settings["level"] == 0.8
-    ]  # fmt: skip
-    for every, yes in ((records, 15), ([*records, *under], 0)):
-        assert answers_of(audit, every)["one"].readings[0].yes == yes
+_OURS = {"from": "ours", "why": "It is enough."}
 
 
-@pytest.mark.parametrize(("level", "reasons"), [(YES, 2), (0.8, 2), (0.001, 0)])
-def test_what_stood_in_and_who_measured_are_reasons(level: float, reasons: int) -> None:
-    who = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}
-    more = {"proxy": "toys", "origin": Origin.model_validate(who)}
+def alternatives_at(
+    small: dict[str, Any], whole: dict[str, Any] | None = None
+) -> tuple[ClaimAnswer, list[Any]]:
+    found = told(one_claim(pause=guess(1.0)), whole, lower=small)
+    return found, [(a.tier, a.answer, a.counts, (a.own_yes, a.own_n)) for a in found.alternatives]
 
-    def of(cell: Cell) -> Record:
-        return make_record(cell, **(more if cell.settings["level"] == level else {}))
 
-    audit = one_claim()
-    answer = answers_of(audit, make_records(audit, of=of))["one"]
-    why = [("proxy", {"what": "toys"}), ("origin", {"what": "Ada"})]
-    assert stated(answer.reasons) == why[:reasons]
+def test_an_alternative_counts_where_the_small_scale_answers_as_the_whole() -> None:
+    small = {"own": [YES] * 5, "pause=1": [NO] * 5}
+    found, said = alternatives_at(small)
+    assert (found.outcome, said) == (DEPENDS, [("quick", "no", True, (5, 5))])
+    found, said = alternatives_at({**small, "own": [YES] * 3 + [NO] * 2})
+    assert (found.outcome, said) == (SUPPORTED, [("quick", "no", False, (3, 5))])
+    # at the whole scale it answered, and the small one is not asked
+    found, said = alternatives_at(small, {"pause=1": [YES] * 5})
+    assert (found.outcome, said) == (SUPPORTED, [("paper", "yes", True, (15, 15))])
+    found, _ = alternatives_at(small, {"pause=1": [YES] * 4})
+    assert found.outcome is DEPENDS
+
+
+def test_alternatives_count_beside_an_own_reading_that_is_ruled_out() -> None:
+    audit = one_claim(steps=read_as(20), pause=guess(1.0))
+    runs = {"own": ["diverged"] * 13 + [NO] * 2, "steps=20": ROWS["no"], "pause=1": ROWS["open"]}
+    found = told(audit, runs)
+    assert (found.base.answer, found.outcome) == (Answer.RULED_OUT, UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "answer"),
+    [
+        ([1.0, 0.25], [1.0, 0.5], Answer.YES),  # half of the fall
+        ([1.0, 0.25], [1.0, 0.51], Answer.UNFINISHED),
+        ([1.0, 1.0], [1.0, 2.0], Answer.YES),
+        ([1.0, 0.5], [1.0, 0.0], Answer.YES),
+        ([1.0, -0.5], [1.0, 1.0], Answer.YES),
+    ],
+)
+def test_an_alternative_that_hardly_trained_is_unfinished(
+    own: list[float], other: list[float], answer: Answer
+) -> None:
+    runs = {"own": [own] * 15, "pause=1": [other] * 5}
+    assert told(one_claim(pause=guess(1.0)), runs).alternatives[0].answer is answer
+
+
+def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out() -> None:
+    audit = one_claim(pause=guess(1.0))
+    records = records_of(audit, {"own": [[1.0, 0.25]] * 15, "pause=1": [[1.0, 9.0]] * 5})
+    grown = [
+        one.model_copy(update={"status": CellStatus.DIVERGED})
+        if one.settings["pause"] == 1
+        else one
+        for one in records
+    ]
+    (found,) = answers_of(audit, grown)["one"].alternatives
+    assert found.answer is Answer.RULED_OUT
+
+
+def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None:
+    def course(end: float) -> Measurements:
+        series = Series(steps=(0, 8, 10), values=[1.0, end + 0.2 * (1 - end), end])
+        return Measurements(series={"distance": series, "loss": series})
+
+    for moving, reason in ((4, "not ended"), (3, "straddles")):
+        own = [YES] * 8 + [course(0.3)] * moving + [NO] * (7 - moving)
+        found = told(one_claim(), {"own": own})
+        assert (found.outcome, found.reasons[0].kind) == (UNDECIDED, reason)
+    assert told(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
+
+
+# --- how sure, and why not surer ------------------------------------------------------------------
+
+SMALL = setting(40, quick={"value": 10, "reason": "It runs."})
+WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}
+BY_SIZE = ours(measurement="by_size")
+BUILT = Measurements(
+    series={"distance": Series(steps=(0, 5), values=[1.0, 0.3])}, arrays={"by_size": (0.04, 0.04)}
+)
+LEVELS = [(0.06, YES)] * 3 + [(YES, 0.06)] * 3 + [(YES, YES)] * 9
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs", "more", "reason"),
+    [
+        ({}, {}, {}, None),
+        ({}, {}, {"tier": "quick"}, None),  # no value is smaller
+        ({"steps": SMALL}, {}, {"tier": "quick"}, ("scale", {})),
+        ({}, {}, {"proxy": "toys"}, ("proxy", {"what": "toys"})),
+        ({}, {}, {"origin": Origin.model_validate(WHO)}, ("origin", {"what": "Ada"})),
+        ({"wording": "derived"}, {}, {}, None),
+        ({"wording": "recalled"}, {}, {}, ("indirect", {})),
+        ({"wording": "recalled", "headline": [{**ours(), "stands_for": "An angle."}]}, {}, {},
+         ("indirect", {})),
+        # a stated reading open, near or unfinished
+        ({"steps": read_as(20)}, {"steps=20": ROWS["yes"]}, {}, None),
+        ({"steps": read_as(20)}, {"steps=20": ROWS["near"]}, {},
+         ("reading open", {"arm": "steps=20"})),
+        ({"steps": read_as(20, 10)}, {"steps=20": ROWS["open"]}, {},
+         ("reading open", {"arm": "steps=20"})),
+        ({"steps": read_as(20), "readings": []}, {}, {},
+         ("reading left out", {"settings": ("steps",)})),
+        ({"steps": read_as(20), "readings": [],
+          "level": setting(0.02, readings=[{**read_as(0.04)["readings"][0]}])}, {}, {},
+         ("reading left out", {"settings": ("level",)})),
+        # of `depends`, a side that ran at reduced scale only
+        ({"pause": guess(1.0), "steps": SMALL}, {}, {"lower": {"pause=1": ROWS["no"]}},
+         ("small side", {"arm": "pause=1"})),
+        ({"pause": guess(1.0)}, {}, {"lower": {"pause=1": ROWS["no"]}}, None),
+        ({"pause": guess(1.0), "steps": SMALL}, {"pause=1": ROWS["no"]}, {"tier": "quick"},
+         ("scale", {})),
+        # credible alternatives not run, open; unlikely ones that answer otherwise
+        ({"pause": guess(1.0)}, {"pause=1": ROWS["yes"]}, {}, None),
+        ({"pause": guess(1.0)}, {"pause=1": ROWS["ruled out"]}, {}, None),
+        ({"pause": guess(1.0, 2.0)}, {"pause=1": ROWS["yes"]}, {},
+         ("guess not varied", {"settings": ("pause",)})),
+        ({"pause": guess(1.0)}, {"pause=1": ROWS["open"]}, {},
+         ("guess not varied", {"settings": ("pause",)})),
+        ({"pause": guess(1.0, unlikely={"1": "Long."})}, {}, {}, None),
+        ({"pause": guess(1.0, unlikely={"1": "Long."})}, {"pause=1": ROWS["no"]}, {},
+         ("guess otherwise", {"arm": "pause=1"})),
+        ({"pause": guess(1.0, 2.0, unlikely={"1": "Long."})}, {"pause=1": ROWS["no"]}, {},
+         ("guess otherwise", {"arm": "pause=1"})),
+        ({"pause": guess(1.0, 2.0, unlikely={"1": "Long."})},
+         {"pause=1": ROWS["no"], "pause=2": ROWS["no"]}, {}, None),  # it depends
+        # fewer than two thirds that agree, at 90 % confidence
+        ({}, {"own": [YES] * 14 + [NO]}, {}, None),
+        ({}, {"own": [YES] * 13 + [NO] * 2}, {}, ("runs", {"arm": "own", "runs": 2})),
+        ({}, {"own": [YES] * 2 + [NO] * 13}, {}, ("runs", {"arm": "own", "runs": 2})),
+        ({}, {"own": [YES] * 8}, {}, None),
+        ({"steps": read_as(20)}, {"own": ROWS["ruled out"], "steps=20": [YES] * 8}, {}, None),
+        ({"steps": read_as(20)}, {"own": ROWS["ruled out"], "steps=20": [YES] * 7}, {},
+         ("runs", {"arm": "steps=20", "runs": 0})),
+        ({}, {"own": [YES] * 7}, {}, ("runs", {"arm": "own", "runs": 0})),
+        ({"exact": True}, {"own": [YES]}, {}, None),
+        ({"headline": [{**BEATS, "standard": "mean"}]}, {"own": [0.02, 0.03] * 3,
+          "stays": [1.5] * 5}, {}, None),
+        ({"headline": [AGAINST_LOW]}, {"own": [NO] * 15, "low": [YES] * 13 + ["diverged"] * 2}, {},
+         ("runs", {"arm": "own", "runs": 2})),  # what is void does not agree
+        # no control where one is needed
+        ({"nulls": [], "no_control": "A toy."}, {}, {}, ("no control", {})),
+        ({"nulls": [], "headline": [BEATS]}, {}, {}, None),
+        ({"nulls": [], "exact": True}, {}, {}, None),
+        # bounds of ours that change the answer where they are tightened
+        ({}, {"own": [0.05] * 15}, {}, None),
+        ({}, {"own": [0.06] * 15}, {}, ("our bound", {"place": 0, "bound": 0.05, "stated": 0.1})),
+        ({"headline": [aligns(2), BY_SIZE]}, {"own": [0.06] * 15}, {},
+         ("our bound", {"place": 1, "bound": 0.05, "stated": 0.1})),
+        ({"headline": [aligns(0.1)]}, {"own": [0.06] * 15}, {}, None),
+        ({}, {"own": [0.06] * 15, "built": [0.06] * 5}, {}, None),  # the positive control, too
+        ({"headline": [ours(0.5), BY_SIZE]}, {"own": [0.06] * 15, "built": [BUILT] * 5}, {},
+         ("our bound", {"place": 1, "bound": 0.05, "stated": 0.1})),
+        ({"steps": read_as(20)}, {"steps=20": [0.06] * 15}, {},
+         ("our bound", {"place": 0, "bound": 0.05, "stated": 0.1})),
+        ({}, {"own": [0.21] * 15}, {}, None),
+        ({"headline": [BY_SIZE], "grade": GRADE}, {"own": LEVELS}, {}, None),
+        ({"headline": [BY_SIZE], "grade": GRADE}, {"own": [(YES, 0.06)] * 15}, {},
+         ("our bound", {"place": 0, "bound": 0.05, "stated": 0.1})),
+        ({"headline": [{**aligns(0.05), "distance": "by_size"}], "grade": GRADE,
+          "steps": read_as(20)}, {"steps=20": LEVELS}, {},
+         ("runs", {"arm": "steps=20", "runs": 6})),
+        # the rule
+        ({}, {}, {"history": History(earlier=9, changed=frozenset({"mini.two"}))}, None),
+        ({}, {}, {"history": History(committed=False)}, ("rule", {"changed": False})),
+        ({}, {}, {"history": History(changed=frozenset({"mini.one"}))},
+         ("rule", {"changed": True})),
+    ],
+)  # fmt: skip
+def test_each_reason_is_one_step_down(changes: Any, runs: Any, more: Any, reason: Any) -> None:
+    runs = {"low": [NO] * 15, **runs}
+    if "by_size" in str(changes) and "built" not in runs:
+        runs["built"] = [(0.001, 0.001)] * 5
+    found = told(one_claim(**changes), runs, **more)
+    assert found.outcome in (SUPPORTED, NOT_SUPPORTED, DEPENDS)
+    assert stated(found.reasons) == ([] if reason is None else [reason])
+    assert found.level is (Level.HIGH if reason is None else Level.MODERATE)
+
+
+def test_reasons_add_up_and_change_no_outcome() -> None:
+    levels = []
+    changes: dict[str, Any] = {}
+    for more in ({}, {"nulls": [], "no_control": "A toy."}, {"wording": "recalled"},
+                 {"steps": read_as(20), "readings": []}, {"pause": guess(1.0)}):  # fmt: skip
+        changes |= more
+        found = told(one_claim(**changes))
+        levels.append((found.outcome, found.level))
+    steps = (Level.HIGH, Level.MODERATE, Level.LOW, Level.VERY_LOW, Level.VERY_LOW)
+    assert levels == [(SUPPORTED, level) for level in steps]
+
+
+def test_smoke_judges_nothing() -> None:
+    found = told(one_claim(), tier="smoke")
+    assert (found.outcome, stated(found.reasons)) == (NOT_TESTED, [("smoke", {})])

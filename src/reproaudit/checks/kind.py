@@ -102,8 +102,9 @@ class Limit:
 
         A tolerance is doubled, and so is what a bound allows from `zero` on: a distance d to 2d, a
         score 1 - d to 1 - 2d, a factor 1 + e to 1 + 2e. What must be passed is halved instead, and
-        of a fold the root is taken. 0, 1 and a bound at `zero` stay, and so does a bound that would
-        lie past the end of its range.
+        of a fold the root is taken. A factor that must stay below one under 1 moves as its inverse.
+        0, 1 and a bound at `zero` stay, and so does a bound that would lie past the end of its
+        range, or of a score or a factor at 0 or below.
         """
         return self._moved(looser=True)
 
@@ -118,13 +119,15 @@ class Limit:
             return replace(self, at=self.at * (2.0 if looser else 0.5))
         if self.at in (0.0, 1.0):
             return self
-        if self.fold:
-            ends = [math.sqrt(self.at), self.at**2]
+        upper = self.side in (Side.AT_MOST, Side.BELOW)
+        if self.fold and self.at > 0:
+            ends = [math.sqrt(self.at), self.at * self.at]
+        elif upper and self.zero == 1.0 and 0 < self.at < 1:
+            ends = [1 / (1 + (1 / self.at - 1) * by) for by in (0.5, 2.0)]
         else:
             ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
-        upper = self.side in (Side.AT_MOST, Side.BELOW)
         at = max(ends) if upper is looser else min(ends)
-        above = self.least is None or at > self.least
+        above = (self.least is None or at > self.least) and (self.zero != 1.0 or at > 0)
         below = self.most is None or at < self.most
         return replace(self, at=at) if above and below else self
 

@@ -47,7 +47,8 @@ class Reaches(OneBound):
     """The null and the ceiling between which the quantity has its place."""
     zero: float | None = None
     """The bound that would allow nothing; left out, 1 for a ratio or a place, else 0. Halving and
-    doubling act on the distance from it: state 1 for a share that must come near 1."""
+    doubling act on the distance from it: state 1 for a share that must come near 1. Left out, a
+    ratio to the quantity's own start is a fold, of which the root is taken."""
 
     canonical = ONE_BOUND | CanonicalForm(
         {
@@ -110,5 +111,7 @@ class Reaches(OneBound):
                 null, ceiling = map(run.numbers, self.between)
                 values = (values - null) / (ceiling - null)
                 zero = 1.0
-        limit = self.limit(zero if self.zero is None else self.zero)
-        return (self._condition(values, limit, self.value, self.numbers[0]),)
+        (number,) = self.numbers
+        fold = number is _KEPT and self.zero is None
+        limit = self.limit(zero if self.zero is None else self.zero, fold=fold)
+        return (self._condition(values, limit, self.value, number),)

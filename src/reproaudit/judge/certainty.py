@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reproaudit.audit.model import Claim
+from reproaudit.audit.model import Claim, TierName
 from reproaudit.audit.plan import alternatives_of
 from reproaudit.checks import Limit
 from reproaudit.judge.decisions import decide, moved, varied_of
@@ -47,7 +47,7 @@ def certainty(
         *_of_records(panel, found),
         *_indirect(claim),
         *_readings(panel, found),
-        *_small_side(found),
+        *_small_side(panel, found),
         *_guesses(panel, found),
         *_runs(claim, found),
         *_controls(claim, found),
@@ -59,18 +59,22 @@ def certainty(
 
 def _of_records(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     """What is the matter with the records by which the headline was judged, controls' included."""
-    bundles = panel.bundles
+    bundles = panel.under(panel.base).bundles
     arms = [bundles.arms[one.name] for one in (found.base, *found.nulls)]
     records = [record for one in arms for record in bundles.recorded(one).values()]
-    experiment = bundles.claim.experiment
-    settings = bundles.audit.settings_of(experiment)
-    smaller = any(one.at(bundles.tier) != one.value for one in settings.values())
-    if bundles.tier != "paper" and smaller:
+    if _is_smaller(panel, bundles.tier):
         yield Reason(kind=ReasonKind.SCALE)
     if proxies := sorted({one.proxy for one in records if one.proxy}):
         yield Reason(kind=ReasonKind.PROXY, what=proxies[0])
     if origins := sorted({one.origin.who for one in records if one.origin is not None}):
         yield Reason(kind=ReasonKind.ORIGIN, what=origins[0])
+
+
+def _is_smaller(panel: Panel, tier: TierName) -> bool:
+    """Whether the claim's experiment runs with another value at a tier than the paper's."""
+    bundles = panel.bundles
+    settings = bundles.audit.settings_of(bundles.claim.experiment)
+    return any(one.at(tier) != one.value for one in settings.values())
 
 
 def _indirect(claim: Claim) -> Iterator[Reason]:
@@ -79,7 +83,7 @@ def _indirect(claim: Claim) -> Iterator[Reason]:
 
 
 def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
-    """A stated reading that answers neither yes nor no, and need not be excused."""
+    """At most one stated reading that is open, near, unfinished or left out."""
     unclear = (Answer.UNFINISHED, Answer.OPEN, Answer.NEAR)
     for one in found.stated:
         if one.answer in unclear and not panel.bundles.arms[one.name].excused:
@@ -89,23 +93,24 @@ def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
 
 
-def _small_side(found: ClaimAnswer) -> Iterator[Reason]:
-    """Of a claim that depends, a side that ran at reduced scale only."""
+def _small_side(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+    """Of a claim that depends, a side that ran at a smaller scale than the others only."""
     for one in found.sides or ():
-        if isinstance(one, AlternativeAnswer) and one.tier != "paper":
+        if not isinstance(one, AlternativeAnswer) or one.tier == panel.bundles.tier:
+            continue
+        if _is_smaller(panel, one.tier):
             yield Reason(kind=ReasonKind.SMALL_SIDE, arm=one.name)
 
 
 def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
-    """At most one reason for alternatives that answer otherwise, and one for those not varied."""
+    """At most one reason: an unlikely alternative that answers otherwise, else those not varied."""
     otherwise = [one for one in found.otherwise if not one.credible]
     if otherwise and found.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
         yield Reason(kind=ReasonKind.GUESS_OTHERWISE, arm=otherwise[0].name)
-    answered = {
-        one.varied
-        for one in found.alternatives
-        if one.counts and one.answer in (Answer.YES, Answer.NO, Answer.RULED_OUT, Answer.BLIND)
-    }
+        return
+    unclear = (Answer.UNFINISHED, Answer.OPEN, Answer.NEAR)
+    clear = (one for one in found.alternatives if one.counts and one.answer not in unclear)
+    answered = {one.varied for one in clear}
     audit = panel.bundles.audit
     settings = audit.settings_of(panel.bundles.claim.experiment)
     planned = filter(None, map(varied_of, alternatives_of(audit, panel.bundles.claim)))
@@ -117,13 +122,16 @@ def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 
 
 def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    """Too few runs agree with the outcome; means and exact answers are not counted."""
-    base = found.base
-    if claim.exact or all(one.decision is not None for one in base.estimates) or not base.n:
-        return
-    agree = base.yes if 2 * base.yes >= base.n else base.n - base.yes
-    if share_interval(agree, base.n)[0] < SURE_SHARE:
-        yield Reason(kind=ReasonKind.RUNS, runs=base.n - agree)
+    """Too few runs of a reading agree with its answer; means and exact answers do not count."""
+    for one in found.stated:
+        by_mean = all(each.decision is not None for each in one.estimates)
+        silent = one.answer not in (Answer.YES, Answer.NO, Answer.MIXED)
+        if claim.exact or by_mean or silent or not one.n:
+            continue
+        agree = one.yes if 2 * one.yes >= one.n else one.valid - one.yes
+        if share_interval(agree, one.n)[0] < SURE_SHARE:
+            yield Reason(kind=ReasonKind.RUNS, arm=one.name, runs=one.n - agree)
+            return
 
 
 def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
@@ -134,17 +142,24 @@ def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
 def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     """Bounds of ours, tightened all at once, change what a stated reading that says yes says.
 
-    What is missed is missed relaxed, too, or its reading would be near. Tightened bounds that the
-    positive control misses say nothing.
+    What is missed is missed relaxed, too, or its reading would be near. A tightened bound that the
+    positive control misses says nothing, and stays as it is.
     """
     claim = panel.bundles.claim
     built = found.constructed
-    if built is not None and out_of_reach(moved(built, Limit.tightened), claim) is not None:
-        return
-    levels = [one for one in found.grades if claim.grade and one.at in claim.grade.primary]
-    for part in (*(levels or [found.base]), *found.readings):
-        tight = moved(part, Limit.tightened)
-        if part.answer is not Answer.YES or decide(tight, claim.share, claim.exact) is Decision.MET:
+    places = () if built is None else out_of_reach(moved(built, Limit.tightened), claim)
+    kept = [built.estimates[one].limit for one in places] if built is not None else []
+
+    def tighter(limit: Limit) -> Limit:
+        return limit if limit in kept else limit.tightened()
+
+    yes = (Answer.YES, Answer.MIXED)
+    pairs = zip(panel.stated, found.stated, strict=True)
+    there = [(panel.under(arm), arm) for arm, answer in pairs if answer.answer in yes]
+    for part in (one.at(arm, at) for one, arm in there for at in one.primary):
+        tight = moved(part, tighter)
+        met = decide(tight, claim.share, claim.exact) is Decision.MET
+        if part.decision is not Decision.MET or met:
             continue
         ours = (k for k, one in enumerate(part.estimates) if tight.estimates[k].limit != one.limit)
         place = min(ours, key=lambda k: tight.estimates[k].met)

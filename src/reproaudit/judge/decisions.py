@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Condition, Kind, Limit, Provenance
 from reproaudit.declarations import Coordinate
@@ -49,12 +50,22 @@ def ask(
         copies=bundles.recorded(arm).copies,
         trained=bundles.trained(arm),
     )
+    return _decided(found, claim)
+
+
+def _decided(found: ArmAnswer, claim: Claim) -> ArmAnswer:
+    """The answer with what its runs decide, as the bounds are and relaxed."""
     decision = decide(found, claim.share, claim.exact)
     relaxed = decide(moved(found, Limit.relaxed), claim.share, claim.exact)
     late = decision is Decision.OPEN and stands_in_the_way(found, claim.share, claim.exact)
-    few = len(runs) < (1 if claim.exact else _fewest(estimates))
+    few = missing_runs(found, claim) > 0
     changes = {"decision": decision, "relaxed": relaxed, "unfinished": late or few}
     return found.model_copy(update=changes)
+
+
+def missing_runs(found: ArmAnswer, claim: Claim) -> int:
+    """Return how many more runs an arm needs before they can decide."""
+    return max(0, (1 if claim.exact else _fewest(found.estimates)) - found.n)
 
 
 def varied_of(arm: PlannedArm) -> Varied | None:
@@ -93,9 +104,11 @@ def stands_in_the_way(found: ArmAnswer, share: float, exact: bool) -> bool:
     return any(decide(one, share, exact) is not Decision.OPEN for one in hoped)
 
 
-def with_crashes(found: ArmAnswer, status: Status) -> ArmAnswer:
-    """Return an answer in which every crashed run says yes, or no."""
-    return _as(found, status, only=Status.CRASHED)
+def with_crashes(found: ArmAnswer, status: Status | None, claim: Claim) -> ArmAnswer:
+    """Return an answer in which every crashed run says yes, or no; with None, as it is."""
+    if status is None or not found.crashed:
+        return found
+    return _decided(_as(found, status, only=Status.CRASHED), claim)
 
 
 def _as(found: ArmAnswer, status: Status, only: Status | None = None) -> ArmAnswer:
@@ -181,7 +194,11 @@ def _equal(estimates: Sequence[Estimate], runs: Sequence[RunAnswer]) -> bool:
 def moved(found: ArmAnswer, change: Callable[[Limit], Limit]) -> ArmAnswer:
     """Return an answer with other bounds, such as `Limit.relaxed`; its decision stays as it was."""
     estimates = tuple(_moved(one, change(one.limit)) for one in found.estimates)
-    said = [Said(one.seed, answer=None if _has_numbers(one) else one) for one in found.runs]
+    judged = [any(one.holds[k] is not None for one in estimates) for k in range(found.n)]
+    said = [
+        Said(run.seed, answer=None if held else run)
+        for run, held in zip(found.runs, judged, strict=True)
+    ]
     runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
     return found.model_copy(update={"estimates": estimates, "runs": runs})
 
@@ -192,10 +209,6 @@ def _moved(one: Estimate, limit: Limit) -> Estimate:
     pairs = zip(one.values, one.holds, strict=True)
     holds = tuple(said if value is None else limit.met_by(value) for value, said in pairs)
     return _with_mean(one.model_copy(update={"limit": limit, "holds": holds, "mean": None}))
-
-
-def _has_numbers(run: RunAnswer) -> bool:
-    return run.answered or run.void is Void.NO_NUMBER
 
 
 def joined(parts: Sequence[ArmAnswer]) -> ArmAnswer:

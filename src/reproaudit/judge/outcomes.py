@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, left_out_readings
 from reproaudit.judge.certainty import History, certainty
-from reproaudit.judge.decisions import ask, decide, with_crashes
+from reproaudit.judge.decisions import ask, missing_runs, with_crashes
 from reproaudit.judge.readings import Panel, out_of_reach, rarer
 from reproaudit.judge.runs import Records
-from reproaudit.stats.binomial import FEWEST_RUNS, Decision
+from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
 from reproaudit.verdict import (
     DECIDED,
     AblationAnswer,
+    AlternativeAnswer,
     Answer,
     ArmAnswer,
     ClaimAnswer,
@@ -59,20 +60,18 @@ def judge_claim(
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
     panel = Panel.of(audit, claim, tier, records)
-    others = len(panel.stated) > 1
-    base, *readings = (panel.reading(one, others=others) for one in panel.stated)
-    own = next((one for one in (base, *readings) if one.role is Role.OWN), base)
+    base, *readings = (panel.reading(one) for one in panel.stated)
     shown = panel.under(panel.base)
     controls = shown.controls()
-    levels = panel.levels if claim.grade is not None else ()
-    grades = [shown.level(one, others=others) for one in levels]
-    records_shown = panel.bundles.recorded(panel.base).values()
+    records_shown = shown.bundles.recorded(panel.base).values()
+    own = next(one for one in (base, *readings) if one.role is Role.OWN)
+    levels = shown.levels if claim.grade is not None else ()
     found = ClaimAnswer(
         id=claim.id,
         base=base,
         cannot_fail=_cannot_fail(claim, base, controls),
         proxy=next((one.proxy for one in records_shown if one.proxy), None),
-        grades=tuple(one for one in grades if one.valid),
+        grades=tuple(one for one in map(shown.level, levels) if one.valid),
         support=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.support),
         notes=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.notes),
         readings=tuple(readings),
@@ -84,18 +83,15 @@ def judge_claim(
             _ablation(base, shown.headline(one)) for one in shown.having(Role.ABLATION)
         ),
         constructed=next(map(shown.headline, shown.having(Role.CONSTRUCTED)), None),
-        alternatives=(
-            *panel.alternatives(records, tier, own.answer),
-            *(() if lower is None else panel.alternatives(lower, "quick", own.answer)),
-        ),
+        alternatives=_alternatives(panel, own.answer, records, lower),
     )
-    part = _lacks_support(panel, found)
+    part = _lacks_support(panel, found.stated)
     outcome = conclude(found, lacks_support=part)
     reasons: tuple[Reason, ...] = ()
     if tier == "smoke":
         outcome = Outcome.NOT_TESTED
         reasons = (Reason(kind=ReasonKind.SMOKE),)
-    elif crashes_matter(found, claim, lacks_support=part):
+    elif crashes_matter(panel, found, outcome):
         outcome = Outcome.ERROR
         crashed = sum(one.crashed for one in found.stated)
         reasons = (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
@@ -150,38 +146,49 @@ def outcome_of(
     return Outcome.UNDECIDED
 
 
-def crashes_matter(found: ClaimAnswer, claim: Claim, *, lacks_support: bool) -> bool:
+def crashes_matter(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> bool:
     """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
-    broken = [one for one in found.stated if one.crashed]
-    outcomes = set()
+    broken = [place for place, one in enumerate(found.stated) if one.crashed]
+    if not broken:
+        return False
     for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
-        statuses = {one.name: status for one, status in zip(broken, chosen, strict=True)}
-        stated = [_repaired(one, statuses.get(one.name), claim) for one in found.stated]
-        changes = {"base": stated[0], "readings": tuple(stated[1:])}
-        outcomes.add(conclude(found.model_copy(update=changes), lacks_support=lacks_support))
-    return bool(broken) and len({conclude(found, lacks_support=lacks_support), *outcomes}) > 1
+        said = dict(zip(broken, chosen, strict=True))
+        arms = enumerate(panel.stated)
+        base, *readings = (panel.reading(arm, said.get(place)) for place, arm in arms)
+        mended = found.model_copy(update={"base": base, "readings": tuple(readings)})
+        part = _lacks_support(panel, mended.stated, said)
+        if conclude(mended, lacks_support=part) is not outcome:
+            return True
+    return False
 
 
-def _repaired(found: ReadingAnswer, status: Status | None, claim: Claim) -> ReadingAnswer:
-    """A reading's answer if its crashed runs said yes, or no."""
-    if status is None:
-        return found
-    runs = with_crashes(found, status)
-    decision = decide(runs, claim.share, claim.exact)
-    answer = {Decision.MET: Answer.YES, Decision.MISSED: Answer.NO, Decision.OPEN: Answer.OPEN}
-    return found.model_copy(update={"answer": answer[decision]})
+def _lacks_support(
+    panel: Panel, stated: Sequence[ReadingAnswer], crashed: Mapping[int, Status] | None = None
+) -> bool:
+    """Whether a check of `support` is missed, relaxed, where a stated reading says yes.
 
-
-def _lacks_support(panel: Panel, found: ClaimAnswer) -> bool:
-    """Whether a check of `support` is missed, relaxed, where a stated reading says yes."""
+    Crashed runs of the readings in some places are taken to say yes, or no.
+    """
     claim = panel.bundles.claim
-    for arm, answer in zip(panel.stated, found.stated, strict=True):
-        if answer.answer is Answer.YES:
-            there = panel.under(arm).bundles
-            said = (ask(there, (one,), arm) for one in claim.support)
-            if any(one.relaxed is Decision.MISSED for one in said):
+    for place, (arm, answer) in enumerate(zip(panel.stated, stated, strict=True)):
+        if answer.answer is not Answer.YES:
+            continue
+        for check in claim.support:
+            said = ask(panel.under(arm).bundles, (check,), arm)
+            status = (crashed or {}).get(place)
+            if with_crashes(said, status, claim).relaxed is Decision.MISSED:
                 return True
     return False
+
+
+def _alternatives(
+    panel: Panel, expected: Answer, records: Records, lower: Records | None
+) -> tuple[AlternativeAnswer, ...]:
+    """Every alternative that has runs; those of a lower tier where no whole one has answered."""
+    whole = panel.alternatives(records, panel.bundles.tier, expected)
+    small = [] if lower is None else panel.alternatives(lower, "quick", expected)
+    answered = {one.varied for one in whole if one.answer is not Answer.UNFINISHED}
+    return (*whole, *(one for one in small if one.varied not in answered))
 
 
 # --- why there is no outcome --------------------------------------------------------------------
@@ -192,8 +199,9 @@ def _why_none(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> Iterator[Re
     if outcome is Outcome.NOT_TESTED:
         yield from _not_tested(panel, found)
     if outcome is Outcome.UNINFORMATIVE:
-        blind = next(one for one in found.stated if one.answer is Answer.BLIND)
-        yield from _blind(panel, found, blind)
+        pairs = zip(panel.stated, found.stated, strict=True)
+        arm, blind = next(pair for pair in pairs if pair[1].answer is Answer.BLIND)
+        yield from _blind(panel.under(arm), blind.by)
     yield from _undecided(panel, found)
 
 
@@ -201,9 +209,8 @@ def _not_tested(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     base = found.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
-    claim = panel.bundles.claim
-    missing = (1 if claim.exact else FEWEST_RUNS) - base.n
-    if missing > 0:
+    missing = missing_runs(base, panel.bundles.claim)
+    if missing:
         yield Reason(kind=ReasonKind.TOO_FEW, runs=missing)
     yield from _voids(base)
 
@@ -222,22 +229,23 @@ def _voids(found: ArmAnswer) -> Iterator[Reason]:
         )
 
 
-def _blind(panel: Panel, found: ClaimAnswer, blind: ReadingAnswer) -> Iterator[Reason]:
-    for one in found.nulls:
-        if one.name == blind.by:
+def _blind(panel: Panel, by: str) -> Iterator[Reason]:
+    """What makes a panel's own reading blind: a control, or the positive one."""
+    for one in panel.controls():
+        if one.name == by:
             passes = one.verdict is Verdict.PASSES
             kind = ReasonKind.CONTROL_PASSES if passes else ReasonKind.CONTROL_LARGER
             yield Reason(kind=kind, arm=one.name)
-    if found.constructed is not None:
-        place = out_of_reach(found.constructed, panel.bundles.claim)
-        yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=found.constructed.name, place=place or 0)
+    for arm in panel.having(Role.CONSTRUCTED):
+        for place in out_of_reach(panel.headline(arm), panel.bundles.claim):
+            yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
 
 
 def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     base = found.base
     for one in found.stated:
         if one.answer is Answer.UNFINISHED:
-            missing = max(0, FEWEST_RUNS - one.n)
+            missing = missing_runs(one, panel.bundles.claim)
             yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=one.name, runs=missing)
     for varied in found.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
@@ -248,7 +256,11 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     for one in found.stated:
         if one.answer is Answer.NEAR:
             yield _near(one)
-    yield from _of_conditions(base)
+    if base.answer is Answer.OPEN:
+        yield from _of_conditions(base)
+    for one in found.readings:
+        if one.answer is Answer.OPEN:
+            yield Reason(kind=ReasonKind.READING_OPEN, arm=one.name)
     doubt = (Answer.YES, Answer.NEAR, Answer.OPEN)
     for other in found.alternatives:
         if other.counts and other.credible and other.answer in doubt:

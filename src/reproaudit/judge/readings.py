@@ -10,7 +10,7 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Provenance, Side
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.decisions import ask, joined
+from reproaudit.judge.decisions import ask, joined, with_crashes
 from reproaudit.judge.runs import Bundles, Records
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 from reproaudit.verdict import (
@@ -20,6 +20,7 @@ from reproaudit.verdict import (
     Estimate,
     NullAnswer,
     ReadingAnswer,
+    Status,
     Verdict,
 )
 
@@ -37,6 +38,7 @@ class Panel:
     bundles: Bundles
     base: PlannedArm
     asked: dict[tuple[str, Coordinate | None], ArmAnswer] = field(default_factory=dict, init=False)
+    panels: dict[str, Panel] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
@@ -47,44 +49,47 @@ class Panel:
         """
         arms = {one.name: one for one in arms_of(audit, claim)}
         panel = cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
-        stated = [arms[OWN], *(one for one in arms.values() if one.role is Role.READING)]
         clear = (Answer.YES, Answer.NO, Answer.MIXED)
-        others = len(stated) > 1
-        telling = (one for one in stated if panel.reading(one, others=others).answer in clear)
-        ran = (one for one in stated if panel.bundles.recorded(one))
+        telling = (one for one in panel.stated if panel.reading(one).answer in clear)
+        ran = (one for one in panel.stated if panel.bundles.recorded(one))
         return replace(panel, base=next(telling, None) or next(ran, arms[OWN]))
 
-    @property
-    def stated(self) -> list[PlannedArm]:
-        """Return the readings that a source states, the one that is shown as the own first."""
-        return [self.base, *self.other_readings()]
-
     def under(self, arm: PlannedArm) -> Panel:
-        """Return the panel of a reading: its other arms share the reading's settings.
+        """Return the panel whose other arms share a reading's or an alternative's settings.
 
         An arm that has not run under them stays as it is: the claim's own one counts.
         """
-        if arm.role not in (Role.READING, Role.ALTERNATIVE):
-            return replace(self, base=arm)
+        if arm == self.base and arm.role is Role.OWN:
+            return self
+        if arm.name not in self.panels:
+            arms = {name: self._moved(one, arm) for name, one in self.bundles.arms.items()}
+            self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm)
+        return self.panels[arm.name]
 
-        def moved_to(one: PlannedArm) -> PlannedArm:
-            if one.role in (Role.OWN, Role.READING) or one.experiment != arm.experiment:
-                return one
-            overrides = {**arm.overrides, **one.overrides}
-            smaller = {k: v for k, v in arm.smaller.items() if k not in one.overrides}
-            there = replace(one, overrides=overrides, smaller=smaller)
-            return there if self.bundles.recorded(there) else one
-
-        arms = {name: moved_to(one) for name, one in self.bundles.arms.items()}
-        return Panel(replace(self.bundles, arms=arms), arm)
+    def _moved(self, one: PlannedArm, arm: PlannedArm) -> PlannedArm:
+        """An arm under the settings of a reading or an alternative, where it has run under them."""
+        stated = one.role in (Role.OWN, Role.READING)
+        if stated or arm.role is Role.OWN or one.experiment != arm.experiment:
+            return one
+        overrides = {**arm.overrides, **one.overrides}
+        smaller = {name: value for name, value in arm.smaller.items() if name not in one.overrides}
+        there = replace(one, overrides=overrides, smaller=smaller)
+        return there if self.bundles.recorded(there) else one
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
         return [one for one in self.bundles.arms.values() if one.role is role]
 
     def other_readings(self) -> list[PlannedArm]:
-        """Return the readings whose runs are not shown as the claim's own, that one among them."""
-        readings = [one for one in self.having(Role.READING) if one != self.base]
+        """Return the readings whose runs are not shown as the claim's own, that one among them.
+
+        One that need not be run is among them only if it was.
+        """
+        readings = [
+            one
+            for one in self.having(Role.READING)
+            if one != self.base and not (one.excused and not self.bundles.recorded(one))
+        ]
         if self.base.varied is None:
             return readings
         name = self.base.varied[0]
@@ -92,6 +97,11 @@ class Panel:
         value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
         own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
         return [*own, *readings]
+
+    @property
+    def stated(self) -> tuple[PlannedArm, ...]:
+        """The readings that a source states, the one shown as the claim's own first."""
+        return (self.base, *self.other_readings())
 
     def at(self, arm: PlannedArm, place: Coordinate | None) -> ArmAnswer:
         """Put the headline to an arm, at a graded coordinate, once."""
@@ -118,9 +128,8 @@ class Panel:
 
     # --- controls -----------------------------------------------------------------------------
 
-    def control(self, arm: PlannedArm, place: Coordinate | None) -> NullAnswer:
-        """Put the headline to a control, and hold it against the reading's runs."""
-        own = self.at(self.base, place)
+    def control(self, own: ArmAnswer, arm: PlannedArm, place: Coordinate | None) -> NullAnswer:
+        """Put the headline to a control, and hold it against the reading's own runs."""
         answer = self.at(arm, place)
         return NullAnswer(**dict(answer), verdict=_verdict(own, answer))
 
@@ -128,43 +137,46 @@ class Panel:
         """Return every control at the primary coordinates together, the worst verdict of each."""
         found = []
         for arm in self.having(Role.NULL):
-            each = [self.control(arm, one) for one in self.primary]
+            each = [self.control(self.at(self.base, one), arm, one) for one in self.primary]
             worst = min((one.verdict for one in each), key=_WORST_FIRST.index)
             found.append(NullAnswer(**dict(self.headline(arm)), verdict=worst))
         return tuple(found)
 
     # --- readings -----------------------------------------------------------------------------
 
-    def reading(self, arm: PlannedArm, *, others: bool) -> ReadingAnswer:
-        """Return what a reading answers at the primary coordinates; others: whether it has any."""
+    def reading(self, arm: PlannedArm, crashed: Status | None = None) -> ReadingAnswer:
+        """Return what a reading answers at the primary coordinates.
+
+        Args:
+            arm: the reading.
+            crashed: what its crashed runs are taken to say.
+        """
         panel = self.under(arm)
-        each = [panel.level(one, others=others) for one in self.primary]
+        each = [panel.level(one, crashed) for one in self.primary]
         answer = _of_levels([one.answer for one in each])
         by = next((one.by for one in each if one.answer is answer and one.by), "")
         return ReadingAnswer(**{**dict(joined(each)), "answer": answer, "by": by})
 
-    def level(self, place: Coordinate | None, *, others: bool) -> ReadingAnswer:
+    def level(self, place: Coordinate | None, crashed: Status | None = None) -> ReadingAnswer:
         """Return what the panel's own reading answers at one coordinate."""
-        own = self.at(self.base, place)
-        answer, by = self._answer(own, place, others=others)
+        own = with_crashes(self.at(self.base, place), crashed, self.bundles.claim)
+        answer, by = self._answer(own, place)
         return ReadingAnswer(**dict(own), answer=answer, by=by)
 
-    def _answer(
-        self, own: ArmAnswer, place: Coordinate | None, *, others: bool
-    ) -> tuple[Answer, str]:
+    def _answer(self, own: ArmAnswer, place: Coordinate | None) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
         if own.unfinished or not own.runs:
             return Answer.UNFINISHED, ""
-        if others and own.n >= FEWEST_RUNS and 2 * own.diverged > own.n:
+        if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
             return Answer.RULED_OUT, ""
-        controls = [self.control(one, place) for one in self.having(Role.NULL)]
+        controls = [self.control(own, one, place) for one in self.having(Role.NULL)]
         # a larger contrast of a control takes away a yes, and is no news beside a no
         larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
         for one in controls:
             if one.verdict in (Verdict.PASSES, larger):
                 return Answer.BLIND, one.name
         for arm in self.having(Role.CONSTRUCTED):
-            if out_of_reach(self.at(arm, place), self.bundles.claim) is not None:
+            if out_of_reach(self.at(arm, place), self.bundles.claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
             waiting = [one.name for one in controls if one.verdict is Verdict.OPEN]
@@ -181,14 +193,14 @@ class Panel:
         """Put the headline to every alternative that has runs, by the rule of a reading."""
         bundles = replace(self.bundles, tier=tier, records=records)
         panel = Panel(bundles, bundles.arms[OWN])
-        own = panel.reading(panel.base, others=False)
+        own = panel.reading(panel.base)
         audit = bundles.audit
         found = []
         for arm in alternatives_of(audit, bundles.claim):
             if not bundles.recorded(arm) or arm.varied is None:
                 continue
-            answer = panel.reading(arm, others=True)
-            if _too_early(own, answer):
+            answer = panel.reading(arm)
+            if answer.answer is not Answer.RULED_OUT and _too_early(own, answer):
                 answer = answer.model_copy(update={"answer": Answer.UNFINISHED, "by": ""})
             name, value = arm.varied
             setting = audit.settings_of(bundles.claim.experiment)[name]
@@ -219,8 +231,9 @@ def _verdict(own: ArmAnswer, control: ArmAnswer) -> Verdict:
 
 
 def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
-    """Tell whether an arm says yes significantly more rarely than another."""
-    return bool(few.n and many.n) and fewer_yes(few.yes, few.n, many.yes, many.n) <= RARER
+    """Tell whether an arm says yes significantly more rarely than another, void runs as yes."""
+    most = few.yes + few.n - few.valid
+    return bool(few.n and many.n) and fewer_yes(most, few.n, many.yes, many.n) <= RARER
 
 
 def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
@@ -247,16 +260,25 @@ def _size(one: Estimate, run: int) -> float:
     return -value if one.limit.side in (Side.BELOW, Side.AT_MOST) else value
 
 
-def out_of_reach(built: ArmAnswer, claim: Claim) -> int | None:
-    """Return the place of a bound that a positive control misses, not the paper's nor derived."""
-    for place, one in enumerate(built.estimates):
-        if one.limit.origin in (Provenance.PAPER, Provenance.DERIVED):
-            continue
-        known = [holds for holds in one.holds if holds is not None]
-        counted = decide_count(sum(known), len(known), claim.share) if known else Decision.OPEN
-        if (one.decision or counted) is Decision.MISSED:
-            return place
-    return None
+def out_of_reach(built: ArmAnswer, claim: Claim) -> tuple[int, ...]:
+    """Return the places of bounds that a positive control misses, not the paper's nor derived."""
+    return tuple(
+        place
+        for place, one in enumerate(built.estimates)
+        if one.limit.origin not in (Provenance.PAPER, Provenance.DERIVED)
+        and _misses(built, one, claim)
+    )
+
+
+def _misses(built: ArmAnswer, one: Estimate, claim: Claim) -> bool:
+    """Whether a positive control misses a bound, if every void run met it."""
+    if one.decision is not None:
+        return one.decision is Decision.MISSED
+    no = one.holds.count(False) + built.diverged
+    if claim.exact:
+        return no > 0
+    counted = decide_count(built.n - no, built.n, claim.share)
+    return built.n >= FEWEST_RUNS and counted is Decision.MISSED
 
 
 def _of_levels(answers: Sequence[Answer]) -> Answer:

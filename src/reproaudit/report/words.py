@@ -422,8 +422,9 @@ def _not_varied(reason: Reason, context: Context) -> str:
 
 
 def _agree(reason: Reason, context: Context) -> str:
-    n = context.answer.base.n
-    return f"{of(n - reason.runs, n)} agree" if reason.runs else f"{n} runs are few"
+    arm = context.arm_of(reason)
+    said = f"{of(arm.n - reason.runs, arm.n)} agree" if reason.runs else f"{arm.n} runs are few"
+    return said if arm is context.answer.base else f"{said} with {context.arm(arm)}"
 
 
 def _open_with(reason: Reason, context: Context) -> str:
@@ -461,9 +462,7 @@ _WORDS: Mapping[ReasonKind, Callable[[Reason, Context], str]] = {
     ),
     ReasonKind.SMOKE: lambda _r, _: "the smoke tier judges nothing",
     ReasonKind.NOT_MEASURED: lambda r, c: f"{c.noun(r.what)} was not measured",
-    ReasonKind.TOO_FEW: lambda r, _: (
-        f"{counted(r.runs, 'run')} missing of the five that can decide"
-    ),
+    ReasonKind.TOO_FEW: lambda r, _: f"{counted(r.runs, 'run')} missing before there is an answer",
     ReasonKind.CONTROL_PASSES: _passes,
     ReasonKind.CONTROL_LARGER: lambda r, c: (
         f"the control ({c.namer.arm(r.arm)}) has the larger difference in most runs"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 from reproaudit.stats.binomial import Decision
 
 _CONFIDENCE = 0.9
 """Two-sided, so that each end is passed by chance in 5 %."""
+
+
+_LARGEST = math.log(sys.float_info.max)
+"""The largest logarithm of a number that a computer can hold."""
 
 
 def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, float, float]:
@@ -25,11 +30,11 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
         raise ValueError(f"the logarithm of {min(values):g} does not exist")
     placed = [math.log(one) for one in values] if log else list(values)
     count = len(placed)
-    mean = math.fsum(placed) / count
-    spread = math.sqrt(math.fsum((one - mean) ** 2 for one in placed) / (count - 1))
+    mean = math.fsum(one / count for one in placed)
+    spread = math.hypot(*(one - mean for one in placed)) / math.sqrt(count - 1)
     half = quantile_t((1 + _CONFIDENCE) / 2, count - 1) * spread / math.sqrt(count)
     ends = (mean, mean - half, mean + half)
-    natural = [math.exp(one) if log else one for one in ends]
+    natural = [math.exp(min(one, _LARGEST)) if log else one for one in ends]
     return natural[0], natural[1], natural[2]
 
 

@@ -1,0 +1,173 @@
+"""What holds of every answer, whatever the runs: on drawn bundles, and on drawn answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bundles import (
+    AGAINST_LOW,
+    ALMOST,
+    NO,
+    ROWS,
+    YES,
+    guess,
+    one_claim,
+    ours,
+    read_as,
+    records_of,
+    told,
+)
+from factories import answers_of, make_audit
+from miniatures import aligns, claim
+from reproaudit.judge.outcomes import outcome_of
+from reproaudit.verdict import DECIDED, Answer, Outcome
+
+ORDER = (
+    Outcome.NOT_SUPPORTED,
+    Outcome.UNDECIDED,
+    Outcome.PARTLY_SUPPORTED,
+    Outcome.SUPPORTED,
+)
+RISING = ((Answer.NO,), (Answer.NEAR, Answer.OPEN), (Answer.YES,))
+SILENT = tuple(set(Answer) - {Answer.YES, Answer.NO})
+
+ANSWERS = st.lists(st.sampled_from(Answer), min_size=1, max_size=4)
+CREDIBLE = st.sets(st.sampled_from(Answer))
+ROW = st.sampled_from([YES, ALMOST, NO, "diverged", "failed"])
+RUNS = st.builds(lambda row, n, rest: [row] * n + rest, ROW, st.integers(0, 15), st.lists(ROW))
+SMALL = settings(max_examples=40, deadline=None)
+
+
+def never_down(before: Outcome, after: Outcome) -> None:
+    """An answer does not move down the order; outcomes outside of it are skipped."""
+    if before in ORDER and after in ORDER:
+        assert ORDER.index(after) >= ORDER.index(before), (before, after)
+
+
+# --- of answers -----------------------------------------------------------------------------------
+
+
+@given(ANSWERS, CREDIBLE, st.booleans(), st.data())
+def test_a_reading_that_rises_moves_no_outcome_down(
+    stated: list[Answer], credible: set[Answer], lacks: bool, data: Any
+) -> None:
+    place = data.draw(st.integers(0, len(stated) - 1))
+    step = data.draw(st.integers(0, 1))
+    found = []
+    for level in (step, step + 1):
+        stated[place] = data.draw(st.sampled_from(RISING[level]))
+        found.append(outcome_of(stated, stated[0], credible, lacks_support=lacks))
+    never_down(*found)
+
+
+@given(ANSWERS, CREDIBLE, st.booleans(), st.data())
+def test_which_stated_reading_stands_first_changes_no_outcome(
+    stated: list[Answer], credible: set[Answer], lacks: bool, data: Any
+) -> None:
+    """Alternatives belong to the own reading; where none says yes or no, any may be that."""
+    other = data.draw(st.permutations(stated))
+    own = data.draw(st.sampled_from(stated))
+    outcome = outcome_of(stated, own, credible, lacks_support=lacks)
+    assert outcome_of(other, own, credible, lacks_support=lacks) is outcome
+    quiet = credible & set(SILENT)
+    found = {outcome_of(other, one, quiet, lacks_support=lacks) for one in stated}
+    assert len(found) == 1
+
+
+@given(ANSWERS, CREDIBLE, CREDIBLE, st.booleans())
+def test_alternatives_turn_no_answer_round(
+    stated: list[Answer], few: set[Answer], more: set[Answer], lacks: bool
+) -> None:
+    """What ran beside the stated readings can make an answer depend or leave it open, no more."""
+    before, after = (
+        outcome_of(stated, stated[0], one, lacks_support=lacks) for one in (few, few | more)
+    )
+    told = before is after or after is Outcome.DEPENDS
+    assert told or (before, after) == (Outcome.NOT_SUPPORTED, Outcome.UNDECIDED)
+
+
+# --- of bundles -----------------------------------------------------------------------------------
+
+
+@SMALL
+@given(RUNS.filter(lambda runs: len(runs) >= 5), st.sampled_from(sorted(ROWS)), st.integers(0, 5))
+def test_one_yes_more_moves_no_answer_down(own: list[Any], other: str, passed: int) -> None:
+    """Of runs that are enough; before, there is no answer that could move."""
+    audit = one_claim(steps=read_as(20))
+    runs = {"stays": [YES] * passed + [NO] * (5 - passed), "steps=20": ROWS[other]}
+    before, after = (told(audit, {**runs, "own": rows}) for rows in (own, [*own, YES]))
+    never_down(before.outcome, after.outcome)
+
+
+@SMALL
+@given(RUNS, RUNS, st.sampled_from([0.1, 0.2, 0.6]), st.floats(1, 4), st.booleans())
+def test_a_looser_bound_moves_no_answer_down(
+    own: list[Any], other: list[Any], at: float, by: float, mine: bool
+) -> None:
+    """The controls say the same: they end far from any of these bounds."""
+    runs = {"own": own, "steps=20": other, "stays": [9.0] * 5, "built": [0.001] * 5}
+    bounds = (ours(one) if mine else aligns(one) for one in (at, at * by))
+    never_down(
+        *(told(one_claim(headline=[one], steps=read_as(20)), runs).outcome for one in bounds)
+    )
+
+
+@SMALL
+@given(RUNS, RUNS, st.integers(0, 5), st.integers(0, 5), st.sampled_from([0.001, 0.05, 0.3]))
+def test_own_value_and_reading_may_change_places(
+    own: list[Any], other: list[Any], passed: int, passed_there: int, support: float
+) -> None:
+    runs = {
+        "own": own,
+        "steps=20": other,
+        "stays": [YES] * passed + [NO] * (5 - passed),
+        "stays/steps=20": [YES] * passed_there + [NO] * (5 - passed_there),
+    }
+    audit = one_claim(steps=read_as(20), support=[ours(support)])
+    swapped = one_claim(steps={**read_as(40), "value": 20}, support=[ours(support)])
+    records = records_of(audit, {"built": [0.001] * 5, "built/steps=20": [0.001] * 5, **runs})
+    first, second = (answers_of(one, records)["one"] for one in (audit, swapped))
+    assert first.outcome is second.outcome
+    if own and other:
+        there = {one.answer for one in second.stated}
+        assert {one.answer for one in first.stated} == there
+
+
+BY_SIZE = ours(measurement="by_size")
+HEADLINES = [[BY_SIZE], [{**BY_SIZE, "standard": "mean"}], [ours(), BY_SIZE], [AGAINST_LOW]]
+MORE: list[dict[str, Any]] = [{}, {"share": 0.9}, {"exact": True}, {"support": [ours()]}]
+
+
+@SMALL
+@given(RUNS, RUNS, st.sampled_from(HEADLINES), st.sampled_from(MORE), st.booleans())
+def test_every_bundle_has_an_answer(
+    own: list[Any], other: list[Any], headline: Any, more: Any, graded: bool
+) -> None:
+    """No runs, of whatever status, stop the judging; and what is decided has a certainty."""
+    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 2]}
+    audit = one_claim(
+        headline=headline,
+        grade=grade if graded and headline != [AGAINST_LOW] else None,
+        steps=read_as(20),
+        pause=guess(1.0),
+        ablations=[{"arm": "low", "lacks": "B"}],
+        **more,
+    )
+    runs = {"own": own, "steps=20": other, "pause=1": other, "low": own, "built": other}
+    found = told(audit, runs, lower={"pause=1": own, "own": other})
+    assert (found.level is not None) == (found.outcome in DECIDED)
+    assert found.reasons or found.level == "high"
+
+
+@SMALL
+@given(RUNS)
+def test_a_question_of_ours_changes_no_other_answer(own: list[Any]) -> None:
+    audit = one_claim()
+    question = claim("mini", "two", headline=[aligns(0.001)], ours=True)
+    asked = make_audit(claims=[{**question, "main": True}]).claims[0]
+    more = audit.model_copy(update={"claims": (*audit.claims, asked)})
+    records = records_of(audit, {"own": own, "stays": [0.8] * 5})
+    assert answers_of(more, records)["one"] == answers_of(audit, records)["one"]
