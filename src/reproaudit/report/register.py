@@ -215,6 +215,7 @@ COLOURS = {
     "green": "#0a5d3c",
     "yellow": "#654a00",
     "red": "#8c1c13",
+    "blue": "#0b4f8a",
     "magenta": "#5b2a86",
     "dim": "#555d66",
 }
