@@ -94,7 +94,7 @@ def estimate(number: Number, *values: float, at: float = 1.0) -> Estimate:
     limit = Limit(Side.AT_LEAST, at, Provenance.PAPER)
     unit = number.form.unit
     named = {"check": 0, "name": number.name, "measurement": "final", "unit": unit}
-    return Estimate(**named, limit=limit, values=values)
+    return Estimate(**named, limit=limit, values=values, holds=tuple(map(limit.met_by, values)))
 
 
 def test_a_law_that_loses_to_its_rivals_is_said_the_other_way_round() -> None:

@@ -216,6 +216,7 @@ COLOURS = {
     "yellow": "#654a00",
     "blue": "#1d4f8c",
     "red": "#8c1c13",
+    "blue": "#0b4f8a",
     "magenta": "#5b2a86",
     "dim": "#555d66",
 }

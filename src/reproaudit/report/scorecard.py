@@ -65,7 +65,8 @@ def _figures(
     for claim, one in zip(audit.claims, claims, strict=True):
         shown = leading(one)
         if shown is not None:
-            bundles = Panel.of(audit, claim, tier, records).bundles
+            panel = Panel.of(audit, claim, tier, records)
+            bundles = panel.under(panel.base).bundles
             if (figure := chart_of(bundles, one, shown)) is not None:
                 found[one.id] = figure
     return found
