@@ -110,7 +110,7 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
         "supported": ra.Outcome.SUPPORTED,
         "contradicted": ra.Outcome.NOT_SUPPORTED,
         "guessed": ra.Outcome.NOT_TESTED,
-        "vacuous": ra.Outcome.NOT_TESTED,
+        "vacuous": ra.Outcome.UNINFORMATIVE,
     }
     assert card.origin is not None
     assert (card.origin.who, card.origin.made) == ("A", date(2024, 5, 6))
@@ -232,7 +232,7 @@ def test_a_scorecard_finds_claims_and_failures() -> None:
     failing = {claim.id for claim in card.failures()}
     assert failing == {"mini.contradicted"}
     assert card.failures(()) == ()
-    assert {one.id for one in card.failures(["not-tested"])} == {"mini.vacuous"}
+    assert {one.id for one in card.failures(["uninformative"])} == {"mini.vacuous"}
     with pytest.raises(ra.UsageError, match="no outcome 'suported'"):
         card.failures(["suported"])
 

@@ -212,6 +212,8 @@ def _not_tested(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     missing = missing_runs(base, panel.bundles.claim)
     if missing:
         yield Reason(kind=ReasonKind.TOO_FEW, runs=missing)
+    if base.by:
+        yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=base.by)
     yield from _voids(base)
 
 
@@ -249,7 +251,7 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
             yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=one.name, runs=missing)
     for varied in found.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
-    if base.answer is Answer.OPEN and base.by:
+    if base.answer in (Answer.OPEN, Answer.UNFINISHED) and base.by:
         yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)

@@ -179,9 +179,10 @@ class Panel:
             if out_of_reach(self.at(arm, place), self.bundles.claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
-            waiting = [one.name for one in controls if one.verdict is Verdict.OPEN]
+            waiting = [one for one in controls if one.verdict is Verdict.OPEN]
             if waiting and self.bundles.claim.needs_control:
-                return Answer.OPEN, waiting[0]
+                least = min(waiting, key=lambda one: one.n)
+                return (Answer.OPEN if least.n else Answer.UNFINISHED), least.name
             return Answer.YES, ""
         if own.decision is Decision.MISSED:
             return (Answer.NO if own.relaxed is Decision.MISSED else Answer.NEAR), ""
