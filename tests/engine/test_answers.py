@@ -80,4 +80,4 @@ def test_the_engine_answers_as_the_referee(name: str) -> None:
     referee, found = ANSWERS[name], claims_of(name.partition(".")[0])[name]
     assert found.outcome == OTHERWISE.get(name, referee["outcome"])
     runs = referee["runs"][True], referee["runs"]["n"]  # YAML reads `yes` as true
-    assert (found.base.yes, found.base.n) == COUNTED.get(name, runs)
+    assert (found.own.yes, found.own.n) == COUNTED.get(name, runs)

@@ -88,7 +88,7 @@ def test_what_was_not_stated_and_not_submitted_is_named(tmp_path: Path) -> None:
     page = " ".join(markdown(card).split())
     assert "descent.steps" in page
     assert "guessed" in page
-    assert outcomes(card)["vacuous"] == "uninformative"
+    assert outcomes(card)["vacuous"] == "not tested"
 
 
 def test_a_claim_without_its_null_is_not_tested(tmp_path: Path) -> None:

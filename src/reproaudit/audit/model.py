@@ -548,7 +548,7 @@ class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
 
     quick: int = Field(default=5, ge=1, le=MOST_RUNS)
-    """Runs at the quick tier; of controls, positive controls and ablations three at most."""
+    """Runs at the quick tier; of controls and ablations three at most."""
     paper: int = Field(default=15, ge=1, le=MOST_RUNS)
     """Runs of a claim's own experiment at the paper tier, of its readings, and of what is compared
     with them run by run."""
@@ -561,7 +561,7 @@ class RunCounts(StrictModel):
         Args:
             tier: the tier.
             own: whether it is a claim's own arm, a reading, or compared with run by run.
-            control: whether it only has to fail, or to succeed, beside the claim's own runs.
+            control: whether it only has to say yes more rarely than the claim's own runs.
         """
         if tier == "smoke":
             return 1
