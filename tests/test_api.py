@@ -63,7 +63,7 @@ def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
             shown["measured_with_squared_loss"] = shown["measurements"]["separable"]
         exec(block, shown)
     claimed = shown["card"].claim("direction")
-    assert (claimed.base.decision, claimed.outcome) == ("met", "not tested")
+    assert (claimed.base.decision, claimed.outcome) == ("met", "undecided")  # no control
     judged = ra.judge_measurements(
         "docs/tutorial/soudry2018.yaml", shown["runs"], tier="quick"
     ).claim("direction")
@@ -113,7 +113,7 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
         "supported": ra.Outcome.SUPPORTED,
         "contradicted": ra.Outcome.NOT_SUPPORTED,
         "guessed": ra.Outcome.NOT_TESTED,
-        "vacuous": ra.Outcome.NOT_TESTED,
+        "vacuous": ra.Outcome.UNINFORMATIVE,
     }
     assert card.origin is not None
     assert (card.origin.who, card.origin.made) == ("A", date(2024, 5, 6))
@@ -235,7 +235,7 @@ def test_a_scorecard_finds_claims_and_failures() -> None:
     failing = {claim.id for claim in card.failures()}
     assert failing == {"mini.contradicted"}
     assert card.failures(()) == ()
-    assert {one.id for one in card.failures(["not-tested"])} == {"mini.vacuous"}
+    assert {one.id for one in card.failures(["uninformative"])} == {"mini.vacuous"}
     with pytest.raises(ra.UsageError, match="no outcome 'suported'"):
         card.failures(["suported"])
 
