@@ -290,7 +290,7 @@ def test_a_draft_runs_once_it_is_filled_in(
     assert [one for one in read_audit(audit)[1] if one.severity == "error"] == []
     assert run_command([*run, "--json"]) == 3
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
-    assert claim["outcome"] == "failed"
+    assert claim["outcome"] == "error"
 
     other = tmp_path / "filled"
     other.mkdir()

@@ -304,7 +304,7 @@ def test_fail_on(done: Place) -> None:
     for command in ("run", "report"):
         assert done(command, "mini", "--fail-on", "undecided,failed")[0] == 0
         assert done(command, "mini", "--fail-on", "not-supported")[0] == 1
-        assert done(command, "mini", "--fail-on", "failed,not_tested")[0] == 1
+        assert done(command, "mini", "--fail-on", "error,uninformative")[0] == 1
 
 
 def test_a_failed_cell_is_exit_code_3_and_is_tried_again(at: Place) -> None:
@@ -316,14 +316,14 @@ def test_a_failed_cell_is_exit_code_3_and_is_tried_again(at: Place) -> None:
         code, out, errors = at("run", "mini", "--json")
         assert code == 3
         assert errors.count("run again: RuntimeError: out of order") == 35
-        assert {one["outcome"] for one in json.loads(out)["claims"]} == {"failed"}
+        assert {one["outcome"] for one in json.loads(out)["claims"]} == {"error"}
     assert "mini · reduced scale · 35 runs (35 failed), " in at("run", "mini")[1]
-    assert at("report", "mini", "--fail-on", "failed")[0] == 1
+    assert at("report", "mini", "--fail-on", "error")[0] == 1
     assert at("report", "mini")[0] == 0
 
 
 def test_a_run_that_diverges(at: Place) -> None:
-    """A claim whose every run diverges says no; where its nulls diverge they are void."""
+    """A run that diverges says no."""
     diverges = {"value": "diverges", "source": "paper", "locator": "x"}
     at.audits = write_paper(at.folder / "wild", settings={"outcome": diverges})
     code, out, errors = at("run", "mini", "--json")
@@ -517,7 +517,7 @@ def test_list(done: Place) -> None:
     assert "mini " in done("list")[1]
     mini = listed(done)
     assert mini["tier"] == "quick"
-    assert mini["outcomes"] == {"supported": 2, "not supported": 1, "not tested": 1}
+    assert mini["outcomes"] == {"supported": 2, "not supported": 1, "uninformative": 1}
     assert (mini["card"], mini["documented"]) == (2, 2)
     done.out = done.folder / "shipped" / "reports"
     assert done("report", "mini")[0] == 0

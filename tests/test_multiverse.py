@@ -94,18 +94,19 @@ def test_the_command_runs_what_is_missing(
     assert [one["found"] for one in found["rows"]] == [CHANGES, LEAVES]
     card = shown(capsys, "report", *known)
     (guessed,) = [one for one in card["claims"] if one["id"] == "mini.guessed"]
-    assert [one["varied"]["value"] for one in guessed["alternatives"] if one["flips"]] == [0.3]
+    assert [one["varied"]["value"] for one in guessed["alternatives"]] == [0.04, 0.3]
+    assert [one["answer"] for one in guessed["alternatives"]] == ["yes", "no"]
     # alternatives of the quick tier count at the paper tier
     card = shown(capsys, "run", *known, "--tier", "paper")
     (guessed,) = [one for one in card["claims"] if one["id"] == "mini.guessed"]
     assert {
-        (one["varied"]["value"], one["tier"], one["flips"]) for one in guessed["alternatives"]
+        (one["varied"]["value"], one["tier"], one["answer"]) for one in guessed["alternatives"]
     } == {
-        (0.04, "quick", False),
-        (0.3, "quick", True),
+        (0.04, "quick", "yes"),
+        (0.3, "quick", "no"),
     }
     kinds = [one["kind"] for one in guessed["reasons"]]
-    assert "guess flips" in kinds
+    assert guessed["outcome"] == "depends"
     assert "guess not varied" not in kinds
 
 

@@ -27,7 +27,7 @@ from reproaudit.errors import SpecError
 from reproaudit.records import Record
 from reproaudit.running import journal
 from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import ArmAnswer, ClaimAnswer, Outcome, RunAnswer, Status
+from reproaudit.verdict import Answer, ClaimAnswer, Outcome, ReadingAnswer, RunAnswer, Status
 
 
 def audit_of(data: dict[str, Any]) -> Audit:
@@ -139,7 +139,8 @@ def append(entry: Entry, store: Path, *seeds: int) -> bool:
 
 def supported(claim: str, count: int) -> ClaimAnswer:
     runs = tuple(RunAnswer(seed=seed, status=Status.YES) for seed in range(count))
-    base = ArmAnswer(name="own", role=Role.OWN, decision=Decision.MET, runs=runs)
+    met = {"decision": Decision.MET, "relaxed": Decision.MET, "answer": Answer.YES}
+    base = ReadingAnswer(name="own", role=Role.OWN, runs=runs, **met)
     return ClaimAnswer(id=claim, outcome=Outcome.SUPPORTED, base=base)
 
 
