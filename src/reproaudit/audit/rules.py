@@ -299,7 +299,15 @@ class _Read(NamedTuple):
     @property
     def fixed(self) -> dict[str, Coordinate]:
         """The coordinates that the check and the quantity state, by axis."""
-        return {**(self.check.at if self.check is not None else {}), **self.quantity.at}
+        of_check = self.check.at.items() if self.check is not None else ()
+        reduced = self.quantity.over
+        return {**{n: at for n, at in of_check if n not in reduced}, **self.quantity.at}
+
+    def kept(self, axis: str) -> Sequence[Coordinate]:
+        """Return the coordinates of an axis that are not left out."""
+        left_out = self.quantity.without.get(axis)
+        known = self.along[axis]
+        return known if left_out is None else tuple(one for one in known if one not in left_out)
 
     @property
     def check_loc(self) -> Loc:
@@ -443,7 +451,8 @@ def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
     unnamed = list(read.quantity.coordinates)
     free = {}
     graded = claim.grade.axis if claim.grade is not None else None
-    for name, known in read.along.items():
+    for name in (one for one in read.along if one not in read.quantity.over):
+        known = read.kept(name)
         own = next((one for one in unnamed if one in known), None)
         if name not in read.fixed and own is not None:
             unnamed.remove(own)
@@ -464,22 +473,34 @@ def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
             check = read.check_loc
             known, loc = (read.along, read.loc) if own else (by_check[check], check)
             yield from _unknown((*loc, "at", name), "axis", name, known, of)
+        for field in ("without", "over"):
+            for name in getattr(read.quantity, field):
+                place = (*read.loc, field, name)
+                yield from _unknown(place, "axis", name, read.along, f"'{read.name}'")
 
 
 def _unmeasured(read: _Read) -> Iterator[Violation]:
     """Yield coordinates that are not measured; what decides nothing may be of the paper tier."""
     if "notes" in read.loc and read.tier != "paper":
         return
-    stated = [(name, at, read.along.get(name, (at,))) for name, at in read.fixed.items()]
+    kept = {name: read.kept(name) for name in read.along}
+    named = [one for name, one in kept.items() if name not in read.quantity.over]
+    stated = [("at", n, at, kept[n]) for n, at in read.fixed.items() if n in kept]
     for at in read.quantity.coordinates:
-        known = next((one for one in read.along.values() if at in one), None)
-        stated.append(("coordinate", at, known or next(iter(read.along.values()), ())))
-    for name, at, measured in stated:
+        known = next((one for one in named if at in one), next(iter(named), ()))
+        stated.append(("at", "coordinate", at, known))
+    for name, left_out in read.quantity.without.items():
+        stated += [("without", name, at, read.along.get(name, (at,))) for at in left_out]
+    for field, name, at, measured in stated:
         if at not in measured:
             arm = "" if read.arm.role is Role.OWN else f" in the arm '{read.arm.name}'"
             message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
             message += f"{shown(measured)} at the {read.tier} tier"
-            yield Violation("RA104", (*read.loc, "at", name), message)
+            yield Violation("RA104", (*read.loc, field, name), message)
+    for name in read.quantity.without:
+        if name in kept and not kept[name]:
+            message = f"found every {name} of '{read.name}' left out at the {read.tier} tier"
+            yield Violation("RA104", (*read.loc, "without", name), f"{message}; expected some kept")
 
 
 def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
@@ -505,7 +526,7 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
 def _over_training(read: _Read) -> bool:
     """Whether more than the last observation of a quantity is read."""
     whole = read.check.over_training if read.check is not None else ()
-    return read.quantity.step == "first" or read.quantity in whole
+    return read.quantity.step != "last" or read.quantity in whole
 
 
 def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
@@ -530,7 +551,12 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
     name = claim.grade.axis
     wanted = claim.grade.easiest_first
     headline = [one for one in reads if "headline" in one.loc and one.arm.role is Role.OWN]
-    free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
+    free = {
+        axis: at
+        for one in headline
+        for axis, at in one.along.items()
+        if axis not in one.fixed and axis not in one.quantity.over
+    }
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
     for j, one in enumerate(wanted if name in free else ()):
         if (tier == "paper" or one in claim.grade.primary) and one not in free[name]:

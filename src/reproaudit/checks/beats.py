@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Form, Names, Number
+from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun, reading_words
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
@@ -68,12 +68,12 @@ class Beats(Kind, Sourced):
 
     def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
-        sides = [names.noun(one.measurement) for one in (self.upper, self.lower)]
         over = "minus" if self.difference else "over"
         if self.upper.measurement != self.lower.measurement:
+            sides = [read_noun(one, names) for one in (self.upper, self.lower)]
             return f" {over} ".join(sides), ""
         upper, lower = (_place(one, names) or "as run" for one in (self.upper, self.lower))
-        return f"{sides[0]}, {upper} {over} {lower}:", ""
+        return f"{names.noun(self.upper.measurement)}, {upper} {over} {lower}:", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
@@ -97,4 +97,5 @@ def _place(read: Quantity, names: Names) -> str:
     """Where a quantity is read: at which coordinates, in which arm, at the start."""
     places = [names.coordinate(one) for one in (*read.at.values(), *read.coordinates)]
     arm = [names.arm(read.arm)] if read.arm is not None else []
-    return " ".join([*places, *arm, *(["at the start"] if read.step == "first" else [])])
+    start = ["at the start"] if read.step == "first" else []
+    return " ".join([*places, *reading_words(read, names), *arm, *start])

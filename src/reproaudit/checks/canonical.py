@@ -82,6 +82,8 @@ QUANTITY = CanonicalForm(
         "coordinates": Part("coordinates", unless=[]),
         "step": Part("step", unless="last"),
         "arm": Part("arm", unless=None),
+        "without": Part("without", unless={}),
+        "over": Part("over", unless={}),
     }
 )
 

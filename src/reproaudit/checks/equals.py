@@ -65,7 +65,7 @@ class Equals(Kind, Sourced):
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity; where its distance from another counts, that one too."""
-        noun = names.noun(measurement)
+        noun = self._noun(measurement, names)
         if self.relative or isinstance(self.to, float):
             return noun, ""
         return f"{noun} differs from {noun_of(self.to, names)} by", ""

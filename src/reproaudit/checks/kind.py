@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.canonical import CanonicalForm, plain
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Names, Number, Unit
+from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
 from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
 
 
@@ -298,7 +298,12 @@ class Kind(StrictModel):
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return what a page calls a number of a measurement, and what it is held against or ''."""
-        return names.noun(measurement), ""
+        return self._noun(measurement, names), ""
+
+    def _noun(self, measurement: str, names: Names) -> str:
+        """What a page calls what the check reads of a measurement."""
+        read = next((one for one in self.quantities() if one.measurement == measurement), None)
+        return names.noun(measurement) if read is None else read_noun(read, names)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the conditions that one run meets or not; defined by each kind.

@@ -77,7 +77,7 @@ class Reaches(OneBound):
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity, and what it is divided by, or the ends between which it lies."""
-        noun = names.noun(measurement)
+        noun = self._noun(measurement, names)
         if self.relative_to is not None:
             return noun, noun_of(self.relative_to, names)
         if self.between is not None:

@@ -19,9 +19,14 @@ STILL = 0.1
 most: half of what a straight line makes."""
 
 
+def late_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the last tenth of the observations; shape (step, …) to (…)."""
+    return np.asarray(values[-max(1, int(LAST * len(values))) :].mean(axis=0))
+
+
 def final_value(values: NDArray[np.float64]) -> float:
-    """Return the mean of the last tenth of the observations."""
-    return float(values[-max(1, int(LAST * len(values))) :].mean())
+    """Return the mean of the last tenth of the observations of a course of shape (step,)."""
+    return float(late_mean(values))
 
 
 def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:

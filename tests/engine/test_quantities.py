@@ -1,0 +1,280 @@
+"""What a quantity reads of a run: places left out, axes reduced, parts and passages of a course."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.calibrate import CHECK
+from pydantic import ValidationError
+
+from reproaudit.audit.seeds import digest
+from reproaudit.checks import QUANTITY, Kind, Names, Run
+from reproaudit.declarations import (
+    Axis,
+    Coordinate,
+    Declaration,
+    MeasurementKind,
+    MeasurementMissingError,
+    Quantity,
+)
+from reproaudit.records import Measurements, Series
+from test_loading import TEXT, faults_in
+
+Axes = dict[str, tuple[Coordinate, ...]]
+
+PAPER = {"from": "paper"}
+METHODS: Axes = {"method": ("ours", "adam", "sgd")}
+GRID: Axes = {"task": (1, 2), "method": ("ours", "adam", "sgd"), "seed": (0, 1)}
+
+
+def made(axes: Axes, values: Any, steps: tuple[int, ...] = (), **more: Any) -> Run:
+    """A run with the measurement `score`: an array, or with steps a series."""
+    declared = Declaration(
+        kind=MeasurementKind.SERIES if steps else MeasurementKind.ARRAY,
+        axes=tuple(Axis(name=name, values=known) for name, known in axes.items()),
+        unit="1",
+        meaning="Synthetic.",
+    )
+    measured = Measurements()
+    if steps:
+        measured.series["score"] = Series(steps=steps, values=values)
+    else:
+        measured.arrays["score"] = np.array(values, float)
+    return Run(0, measured, {"score": declared}, {}, **more)
+
+
+def quantity(text: str = "score", **more: Any) -> Quantity:
+    written = {"measurement": text, **more} if more else text
+    return Quantity.model_validate_json(json.dumps(written))
+
+
+def check(kind: str, **more: Any) -> Kind:
+    return CHECK.validate_json(json.dumps({"kind": kind, **more}))
+
+
+def read(run: Run, **more: Any) -> list[float]:
+    return run.numbers(quantity(**more)).tolist()
+
+
+# --- axes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [("mean", 4.0), ("median", 2.5), ("iqm", 2.5), ("largest", 10.0), ("least", 1.0)],
+)
+def test_an_axis_is_reduced_before_the_check_sees_it(how: str, expected: float) -> None:
+    run = made({"seed": (0, 1, 2, 3)}, [10, 1, 3, 2])
+    assert read(run, over={"seed": how}) == [expected]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 11])
+def test_the_interquartile_mean_is_that_of_scipy(count: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    values = np.random.default_rng(count).normal(size=(2, count))
+    found = made({"task": (1, 2), "seed": tuple(range(count))}, values).numbers(
+        quantity(over={"seed": "iqm"})
+    )
+    assert found == pytest.approx(stats.trim_mean(values, 0.25, axis=1))
+
+
+def test_the_rest_of_the_axes_stay_free_in_their_order() -> None:
+    values = np.arange(12.0).reshape(2, 3, 2)
+    found = read(made(GRID, values), over={"method": "largest"})
+    assert found == values.max(axis=1).ravel().tolist()
+
+
+@pytest.mark.parametrize("order", [("task", "seed"), ("seed", "task")])
+def test_axes_of_one_word_are_reduced_together(order: tuple[str, str]) -> None:
+    """The median of all is not the median of medians."""
+    values = np.random.default_rng(0).normal(size=(2, 3, 2))
+    found = read(made(GRID, values), over=dict.fromkeys(order, "median"))
+    assert found == pytest.approx(np.median(values, axis=(0, 2)))
+
+
+@pytest.mark.parametrize("order", [("task", "seed"), ("seed", "task")])
+def test_of_several_words_that_of_the_first_declared_axis_goes_first(
+    order: tuple[str, str],
+) -> None:
+    values = np.random.default_rng(1).normal(size=(2, 3, 2))
+    words = {"task": "mean", "seed": "largest"}
+    found = read(made(GRID, values), over={name: words[name] for name in order})
+    assert found == pytest.approx(values.mean(axis=0).max(axis=1))
+
+
+def test_what_is_left_out_is_left_out_before_all_else() -> None:
+    """The best of the others."""
+    run = made(METHODS, [0.1, 0.3, 0.2])
+    others: dict[str, Any] = {"without": {"method": ["ours"]}}
+    assert read(run, **others) == [0.3, 0.2]
+    assert read(run, **others, over={"method": "least"}) == [0.2]
+    assert run.coordinates(quantity(**others), "method") == ("adam", "sgd")
+
+
+def test_a_reduced_axis_is_not_read_at_the_coordinate_of_its_check() -> None:
+    run = made(METHODS, [0.1, 0.3, 0.2], at={"method": "ours"})
+    assert read(run) == [0.1]
+    assert read(run, over={"method": "largest"}) == [0.3]
+
+
+def test_a_coordinate_without_a_name_is_none_of_a_reduced_axis() -> None:
+    run = made({"layer": (1, 2), "head": (1, 2)}, [[1, 2], [3, 4]])
+    assert read(run, over={"layer": "largest"}, coordinates=[1]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"without": {"method": ["lion"]}}, "'score' has no method 'lion'"),
+        ({"without": {"method": ["ours", "adam", "sgd"]}}, "no method that is not left out"),
+        ({"without": {"method": ["ours"]}, "coordinates": ["ours"]}, "no coordinate 'ours'"),
+    ],
+)
+def test_a_place_that_is_not_there_is_missing(more: dict[str, Any], says: str) -> None:
+    with pytest.raises(MeasurementMissingError, match=says):
+        read(made(METHODS, [1, 2, 3]), **more)
+
+
+# --- parts of a course --------------------------------------------------------------------------
+
+STEPS = tuple(range(0, 200, 10))
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [("first", 1.0), ("last", 19.5), (30, 16.0), ("largest", 20.0), ("least", 1.0), ("late", 19.0)],
+)
+def test_a_part_of_a_course_is_read(step: str | int, expected: float) -> None:
+    course = np.array([1.0, 4.0, 9.0, 16.0, 20.0, *[2.0] * 13, 18.5, 19.5])
+    assert read(made({}, course, STEPS), step=step) == [expected]
+
+
+def test_a_step_that_was_not_observed_is_missing() -> None:
+    with pytest.raises(MeasurementMissingError, match="no observation of 'score' at step 35"):
+        read(made({}, np.zeros(20), STEPS), step=35)
+
+
+def test_a_course_is_reduced_at_each_observation_first() -> None:
+    """The largest of the mean course, not the mean of the largest values."""
+    values = np.array([[0.0, 4.0], [4.0, 0.0], [1.0, 1.0]])
+    run = made({"task": (1, 2)}, values, (0, 1, 2))
+    found = quantity(over={"task": "mean"}, step="largest")
+    assert run.numbers(found).tolist() == [2.0]
+    assert run.series(found)[1].tolist() == [[2.0], [2.0], [1.0]]
+
+
+# --- as it is written ---------------------------------------------------------------------------
+
+
+def test_the_short_form_stays() -> None:
+    assert quantity("score[a, 2]@first") == Quantity(
+        measurement="score", coordinates=("a", 2), step="first"
+    )
+    with pytest.raises(ValidationError, match="expected a measurement's name"):
+        quantity("score@late")
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"over": {"task": "average"}}, "'mean', 'median', 'iqm', 'largest' or 'least'"),
+        ({"step": "end"}, "a training step, or first, last, late, largest or least"),
+        ({"step": -1}, "a training step, or first, last, late, largest or least"),
+        ({"step": True}, "a training step, or first, last, late, largest or least"),
+        ({"at": {"a": 1}, "over": {"a": "mean"}}, "'at' and 'over' both have the axis 'a'"),
+        ({"at": {"a": 1}, "without": {"a": [2]}}, "'at' and 'without' both have the axis 'a'"),
+        ({"without": {"a": []}}, "at least 1 item"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(more: Mapping[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        quantity(**more)
+
+
+def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:
+    plain = QUANTITY.of(quantity("score[a]"))
+    assert plain == {"measurement": "score", "coordinates": ["a"]}
+    told = [
+        {"over": {"task": "mean"}},
+        {"without": {"task": [1]}},
+        {"step": 10},
+        {"step": "late"},
+    ]
+    for more in told:
+        assert QUANTITY.of(quantity(**more)) == {"measurement": "score", **more}
+    assert len({digest(QUANTITY.of(quantity(**more))) for more in told}) == len(told)
+
+
+# --- in an audit --------------------------------------------------------------------------------
+
+BEATS = 'lower: "errors[ours]", upper: "errors[ridge]", by: 1.1'
+
+
+def said_of(old: str, new: str) -> list[str]:
+    """What `check` says of the toy with an edit, without the remedy."""
+    assert old in TEXT
+    return [one.text.removesuffix(f" {one.remedy}") for one in faults_in(TEXT.replace(old, new, 1))]
+
+
+def test_the_best_of_the_others_can_be_written() -> None:
+    others = "{measurement: errors, over: {model: least}, without: {model: [ours]}}"
+    assert said_of(BEATS, f'lower: "errors[ours]", upper: {others}, by: 1.1') == []
+
+
+@pytest.mark.parametrize(
+    ("upper", "says"),
+    [
+        (
+            "{measurement: errors, over: {width: mean}}",
+            "upper.over.width: found 'width', which is no axis of 'errors'; expected one.",
+        ),
+        (
+            "{measurement: errors, over: {model: mean}, without: {model: [lasso]}}",
+            "upper.without.model: found model 'lasso' of 'errors'; expected one of "
+            "['ours', 'ridge'] at the quick tier.",
+        ),
+        (
+            "{measurement: errors, over: {model: mean}, without: {model: [ours, ridge]}}",
+            "upper.without.model: found every model of 'errors' left out at the quick tier; "
+            "expected some kept.",
+        ),
+        (
+            "{measurement: errors, without: {model: [ours]}, coordinates: [ours]}",
+            "upper.at.coordinate: found coordinate 'ours' of 'errors'; expected one of ['ridge'] "
+            "at the quick tier.",
+        ),
+        (
+            "{measurement: errors, coordinates: [ridge], step: late}",
+            "upper: found the array 'errors', which is read over training; expected a series.",
+        ),
+    ],
+)
+def test_what_the_measurement_lacks_is_told(upper: str, says: str) -> None:
+    found = said_of(BEATS, f'lower: "errors[ours]", upper: {upper}, by: 1.1')
+    assert found == [f"claims[2].headline[0].{says}"]
+
+
+# --- as a page says it --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({}, "test score"),
+        ({"over": {"task": "iqm", "seed": "mean"}},
+         "test score (interquartile mean over task, mean over seed)"),
+        ({"over": {"method": "least"}, "without": {"method": ["ours"]}},
+         "test score (least over method, without ours)"),
+        ({"step": 1000}, "test score (at step 1000)"),
+        ({"step": "late"}, "test score (late)"),
+        ({"step": "largest"}, "test score (at its largest)"),
+    ],
+)  # fmt: skip
+def test_a_page_says_how_a_quantity_is_read(more: dict[str, Any], says: str) -> None:
+    names = Names(lambda _: "test score", lambda arm: arm, str)
+    one = check("reaches", value={"measurement": "score", **more}, at_least=1, **PAPER)
+    assert one.compared("score", names) == (says, "")
