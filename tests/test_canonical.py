@@ -22,7 +22,7 @@ from reproaudit.audit.seeds import CLAIM, digest, rule
 from reproaudit.checks import Check, Kind, canonical, kind, stages
 from reproaudit.checks.canonical import CanonicalForm, Part, plain
 from reproaudit.checks.kind import Sourced
-from reproaudit.declarations import Quantity
+from reproaudit.declarations import Passes, Quantity
 from reproaudit.results import bounds_of
 
 ROOT = Path(__file__).parent.parent
@@ -46,6 +46,7 @@ FORMS: dict[type[BaseModel], CanonicalForm] = {
     model.Reading: seeds.READING,
     model.RunCounts: seeds.RUNS,
     Quantity: canonical.QUANTITY,
+    Passes: canonical.PASSES,
     kind.Bound: canonical.BOUND,
     stages.Onset: stages.ONSET,
     stages.Wait: stages.WAIT,

@@ -201,6 +201,13 @@ Observation = Annotated[
 """Which observations of a series are read."""
 
 
+class Passes(StrictModel):
+    """A level that a course passes at some training step."""
+
+    level: float
+    """The level, seen from the side on which the course starts."""
+
+
 class Quantity(StrictModel):
     """A measurement of a run, whole or at some coordinates.
 
@@ -208,7 +215,7 @@ class Quantity(StrictModel):
     ``subset_share[1+2]@first``. An axis without a coordinate stays free: a check then holds for
     each of its coordinates, and the run's number is the worst of them. Coordinates are left out
     first (`without`), then axes are reduced (`over`), at each observation of a series, and then
-    `step` says what is read of its course.
+    `step` or `passes` says what is read of its course.
     """
 
     measurement: Name
@@ -229,6 +236,10 @@ class Quantity(StrictModel):
     """What is read of a series: its `first` observation, before training, or its `last`; the one at
     a training step, such as 1000; the `largest` or the `least` of all; `late`, the mean of the last
     tenth."""
+    passes: Passes | None = None
+    """In place of what a series is, when: the training step at which it first passes a level,
+    straight between observations. Of a course that never does, only this is known: it takes at
+    least as long as the run."""
     arm: Name | None = None
     """Another arm, by name, in whose run with the same seed the measurement is read."""
 
@@ -255,6 +266,8 @@ class Quantity(StrictModel):
             if name in self.over or name in self.without:
                 field = "over" if name in self.over else "without"
                 raise ValueError(f"'at' and '{field}' both have the axis '{name}'; state either")
+        if self.passes is not None and self.step != "last":
+            raise ValueError("'passes' reads the whole course and 'step' a part; state either")
         return self
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,12 @@ import pytest
 from benchmarks.calibrate import CHECK
 from pydantic import ValidationError
 
+from factories import answers_of, falls_to, make_audit, make_record, make_records
+from miniatures import claim
+from reproaudit.audit.model import Audit
 from reproaudit.audit.seeds import digest
-from reproaudit.checks import QUANTITY, Kind, Names, Run
+from reproaudit.cell import Cell
+from reproaudit.checks import QUANTITY, Censored, Kind, Limit, Names, Provenance, Run, Side
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -21,7 +26,8 @@ from reproaudit.declarations import (
     MeasurementMissingError,
     Quantity,
 )
-from reproaudit.records import Measurements, Series
+from reproaudit.records import Measurements, Record, Series
+from reproaudit.verdict import Answer, ClaimAnswer, Estimate, Outcome, Void
 from test_loading import TEXT, faults_in
 
 Axes = dict[str, tuple[Coordinate, ...]]
@@ -167,6 +173,205 @@ def test_a_course_is_reduced_at_each_observation_first() -> None:
     assert run.series(found)[1].tolist() == [[2.0], [2.0], [1.0]]
 
 
+# --- when a course passes a level ---------------------------------------------------------------
+
+NEVER = (0.0, 0.1, 0.2, 0.3)
+EARLY = (0.0, 0.5, 1.0, 0.0)
+LATE = (0.0, 0.0, 0.5, 1.0)
+AT_HALF = {"level": 0.75}
+
+
+def passing(**more: Any) -> dict[str, Any]:
+    return {"measurement": "score", "passes": AT_HALF, **more}
+
+
+@pytest.mark.parametrize(
+    ("course", "expected"),
+    [
+        (EARLY, 15.0),  # for the first time, and straight between observations
+        (LATE, 25.0),
+        ((1.0, 0.8, 0.7, 0.9), 15.0),  # from above
+        ((0.75, 0.0, 0.0, 0.0), 0.0),  # it starts there
+        (NEVER, math.nan),
+    ],
+)
+def test_a_course_passes_a_level(course: tuple[float, ...], expected: float) -> None:
+    run = made({}, course, (0, 10, 20, 30))
+    assert run.numbers(quantity(passes=AT_HALF)) == pytest.approx([expected], nan_ok=True)
+
+
+def test_a_course_that_never_passes_is_censored_at_the_last_step() -> None:
+    run = made({"task": (1, 2)}, np.array([NEVER, LATE]).T, (0, 10, 20, 30))
+    values, known = run.limits(quantity(passes=AT_HALF))
+    assert (values.tolist(), known) == ([30, 25], [Censored.AT_LEAST, None])
+
+
+def rivals(mine: tuple[float, ...], theirs: tuple[float, ...], step: int = 10) -> Run:
+    """A run of mine, beside one of theirs that may be longer."""
+    steps = tuple(range(0, 31, 10))
+    other = made({}, theirs, tuple(step * k for k in range(4)))
+    return made({}, mine, steps, others={"theirs": other})
+
+
+COMPARED = {"lower": passing(), "upper": passing(arm="theirs"), **PAPER}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "more", "expected"),
+    [
+        (EARLY, LATE, {}, (25 / 15, None, True)),
+        (EARLY, NEVER, {}, (30 / 15, Censored.AT_LEAST, True)),
+        (NEVER, EARLY, {}, (15 / 30, Censored.AT_MOST, False)),
+        (NEVER, NEVER, {}, (None, Censored.AT_LEAST, None)),
+        (EARLY, NEVER, {"by": 1.5}, (30 / 15, Censored.AT_LEAST, True)),
+        (EARLY, NEVER, {"by": 3}, (30 / 15, Censored.AT_LEAST, None)),
+        (NEVER, LATE, {"by": 3}, (25 / 30, Censored.AT_MOST, False)),
+        (EARLY, NEVER, {"difference": True}, (15, Censored.AT_LEAST, True)),
+        (NEVER, EARLY, {"difference": True}, (-15, Censored.AT_MOST, False)),
+    ],
+)
+def test_of_a_censored_number_its_limit_decides_or_nobody(
+    mine: tuple[float, ...], theirs: tuple[float, ...], more: dict[str, Any], expected: Any
+) -> None:
+    (one,) = check("beats", **COMPARED, **more).conditions(rivals(mine, theirs))
+    assert (one.value, one.censored, one.met) == (pytest.approx(expected[0]), *expected[1:])
+
+
+def test_a_short_run_that_never_passes_decides_nothing_against_a_longer_one() -> None:
+    """Mine takes at least 30 steps; theirs passes at step 250."""
+    (one,) = check("beats", **COMPARED).conditions(rivals(NEVER, LATE, step=100))
+    assert (one.value, one.censored, one.met) == (250 / 30, Censored.AT_MOST, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "met"),
+    [
+        ("reaches", {"at_most": 40}, None),
+        ("reaches", {"at_most": 20}, False),
+        ("reaches", {"below": 30}, False),
+        ("reaches", {"at_least": 20}, True),
+        ("reaches", {"above": 30}, None),
+        ("reaches", {"at_most": 0.5, "relative_to": passing(arm="theirs")}, False),
+        ("reaches", {"at_most": 2, "grown_from": passing(arm="theirs")}, False),
+        ("reaches", {"at_most": 1, "between": ["score", "score@first"]}, None),
+        ("equals", {"to": 20, "within": 5}, False),
+        ("equals", {"to": 20, "within": 15}, None),
+        ("equals", {"to": passing(arm="theirs"), "within": 2}, False),
+    ],
+)
+def test_other_kinds_know_a_censored_number(kind: str, more: dict[str, Any], met: Any) -> None:
+    one = check(kind, value=passing(), **more, **PAPER)
+    assert [found.met for found in one.conditions(rivals(NEVER, EARLY))] == [met]
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("aligns", {"distance": passing(), "at_most": 100}),
+        ("concentrates", {"share": passing(), "at_least": 0}),
+    ],
+)
+def test_a_kind_that_cannot_use_a_censored_number_is_void(kind: str, more: dict[str, Any]) -> None:
+    (one,) = check(kind, **more, **PAPER).conditions(rivals(NEVER, EARLY))
+    assert (one.value, one.met) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("times", "bound", "expected"),
+    [
+        ((EARLY, NEVER), {"at_most": 20}, (30, Censored.AT_LEAST, False)),
+        ((EARLY, NEVER), {"at_most": 10}, (30, Censored.AT_LEAST, False)),
+        ((EARLY, NEVER), {"at_most": 40}, (30, Censored.AT_LEAST, None)),
+        ((EARLY, NEVER), {"at_least": 40}, (15, None, False)),
+        ((EARLY, NEVER), {"at_least": 10}, (15, None, True)),
+    ],
+)
+def test_a_coordinate_that_misses_for_certain_decides(
+    times: tuple[tuple[float, ...], ...], bound: dict[str, float], expected: Any
+) -> None:
+    run = made({"task": (1, 2)}, np.array(times).T, (0, 10, 20, 30))
+    (one,) = check("reaches", value=passing(), **bound, **PAPER).conditions(run)
+    assert (one.value, one.censored, one.met) == expected
+
+
+# --- in the count of runs -----------------------------------------------------------------------
+
+
+def claim_of(check: dict[str, Any], **more: Any) -> Audit:
+    """The audit in miniature with this check as its only claim, and no control."""
+    written = claim("mini", "timed", main=True, headline=[check], nulls=[], **more)
+    del written["constructed"]
+    return make_audit(claims=[{**written, "no_control": "It is a number."}])
+
+
+FASTER = {"kind": "reaches", "value": {"measurement": "distance", "passes": {"level": 0.5}}}
+
+
+def ending_at(*levels: float) -> Callable[[Cell], Record]:
+    """Runs whose distance ends at these levels, in turn."""
+    return lambda cell: make_record(cell, falls_to(levels[cell.seed % len(levels)], cell.seed))
+
+
+def judged(audit: Audit, *levels: float) -> ClaimAnswer:
+    (found,) = answers_of(audit, make_records(audit, "quick", ending_at(*levels)), "quick").values()
+    return found
+
+
+def test_a_run_that_a_limit_does_not_decide_is_void_and_says_why() -> None:
+    found = judged(claim_of({**FASTER, "at_most": 100, **PAPER}), 0.02, 0.02, 0.02, 0.8, 0.8)
+    (one,) = found.base.estimates
+    assert one.censored == (None, None, None, Censored.AT_LEAST, Censored.AT_LEAST)
+    voids = [(run.void, run.about) for run in found.base.runs[3:]]
+    assert voids == [(Void.CENSORED, "distance")] * 2
+    assert found.base.yes == 3
+    assert not found.base.equal
+
+
+def test_a_run_that_is_too_late_for_certain_says_no() -> None:
+    found = judged(claim_of({**FASTER, "at_most": 30, **PAPER}), 0.8)
+    assert (found.outcome, found.base.yes) == (Outcome.NOT_SUPPORTED, 0)
+
+
+def test_a_relaxed_bound_that_a_limit_does_not_decide_is_not_missed() -> None:
+    ours = {"from": "ours", "why": "It is enough."}
+    found = judged(claim_of({**FASTER, "at_most": 30, **ours}), 0.8)
+    assert found.base.answer is Answer.NEAR
+
+
+def test_there_is_no_mean_of_limits() -> None:
+    mean = {**FASTER, "at_most": 100, "standard": "mean", **PAPER}
+    (whole,) = judged(claim_of(mean), 0.02).base.estimates
+    (part,) = judged(claim_of(mean), 0.02, 0.8).base.estimates
+    assert whole.mean is not None
+    assert part.mean is None
+
+
+@pytest.mark.parametrize(
+    ("values", "sides", "typical", "worst"),
+    [
+        ((1, 2, 3, 9, 9), "...++", (3, None), (9, "+")),
+        ((1, 2, 9, 9, 9), "..+++", (9, "+"), (9, "+")),
+        ((1, 5, 6, 7, 8), "+....", (6, "+"), (8, "+")),
+        ((8, 7, 6, 1, 1), "...--", (6, None), (8, None)),
+    ],
+)
+def test_a_typical_number_may_be_a_limit(
+    values: tuple[float, ...], sides: str, typical: Any, worst: Any
+) -> None:
+    meant = {".": None, "+": Censored.AT_LEAST, "-": Censored.AT_MOST}
+    one = Estimate(
+        check=0,
+        name="reaches",
+        measurement="score",
+        limit=Limit(Side.AT_MOST, 4, Provenance.PAPER),
+        values=values,
+        holds=(None,) * 5,
+        censored=tuple(meant[side] for side in sides),
+    )
+    assert (one.median, one.known(one.median or 0)) == (typical[0], meant.get(typical[1]))
+    assert (one.worst, one.known(one.worst or 0)) == (worst[0], meant.get(worst[1]))
+
+
 # --- as it is written ---------------------------------------------------------------------------
 
 
@@ -188,6 +393,7 @@ def test_the_short_form_stays() -> None:
         ({"at": {"a": 1}, "over": {"a": "mean"}}, "'at' and 'over' both have the axis 'a'"),
         ({"at": {"a": 1}, "without": {"a": [2]}}, "'at' and 'without' both have the axis 'a'"),
         ({"without": {"a": []}}, "at least 1 item"),
+        ({"passes": AT_HALF, "step": 10}, "'passes' reads the whole course and 'step' a part"),
     ],
 )
 def test_what_cannot_be_read_is_refused(more: Mapping[str, Any], says: str) -> None:
@@ -203,6 +409,7 @@ def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:
         {"without": {"task": [1]}},
         {"step": 10},
         {"step": "late"},
+        {"passes": {"level": 0.5}},
     ]
     for more in told:
         assert QUANTITY.of(quantity(**more)) == {"measurement": "score", **more}
@@ -269,6 +476,8 @@ def test_what_the_measurement_lacks_is_told(upper: str, says: str) -> None:
          "test score (interquartile mean over task, mean over seed)"),
         ({"over": {"method": "least"}, "without": {"method": ["ours"]}},
          "test score (least over method, without ours)"),
+        ({"passes": {"level": 0.5}, "over": {"task": "mean"}},
+         "step at which test score passes 0.5 (mean over task)"),
         ({"step": 1000}, "test score (at step 1000)"),
         ({"step": "late"}, "test score (late)"),
         ({"step": "largest"}, "test score (at its largest)"),

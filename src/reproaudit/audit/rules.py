@@ -508,6 +508,9 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
     if _over_training(read) and read.kind is not MeasurementKind.SERIES:
         message = f"found the {read.kind} '{read.name}', which is read over training"
         yield Violation("RA106", read.loc, f"{message}; expected a series")
+    if (field := _part(read)) is not None:
+        message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
+        yield Violation("RA228", (*read.loc, field), f"{message}what it reads of this course")
     free = _free(claim, read)
     if read.check is not None and read.check.sizes is not None:
         axis, fewest = read.check.sizes
@@ -526,7 +529,19 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
 def _over_training(read: _Read) -> bool:
     """Whether more than the last observation of a quantity is read."""
     whole = read.check.over_training if read.check is not None else ()
-    return read.quantity.step != "last" or read.quantity in whole
+    part = read.quantity.step != "last" or read.quantity.passes is not None
+    return part or read.quantity in whole
+
+
+def _part(read: _Read) -> str | None:
+    """The field by which a quantity reads a part of its course where the check says which."""
+    at_start = read.check is None and "holds_at_start" in read.loc
+    whole = read.check is not None and read.quantity in read.check.over_training
+    if read.quantity.passes is not None:
+        return "passes" if at_start or whole else None
+    every = whole and read.check is not None and read.check.whole_course
+    fits = ("first", "last") if at_start else ("last",)
+    return "step" if (at_start or every) and read.quantity.step not in fits else None
 
 
 def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:

@@ -10,7 +10,15 @@ from pydantic import Field, model_validator
 from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun, reading_words
+from reproaudit.checks.shown import (
+    Drawing,
+    Form,
+    Names,
+    Number,
+    passing_noun,
+    read_noun,
+    reading_words,
+)
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
@@ -69,28 +77,34 @@ class Beats(Kind, Sourced):
     def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
         over = "minus" if self.difference else "over"
-        if self.upper.measurement != self.lower.measurement:
+        nouns = [passing_noun(one, names) for one in (self.upper, self.lower)]
+        if nouns[0] != nouns[1]:
             sides = [read_noun(one, names) for one in (self.upper, self.lower)]
             return f" {over} ".join(sides), ""
         upper, lower = (_place(one, names) or "as run" for one in (self.upper, self.lower))
-        return f"{names.noun(self.upper.measurement)}, {upper} {over} {lower}:", ""
+        return f"{nouns[0]}, {upper} {over} {lower}:", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
-        lower = run.numbers(self.lower)
-        upper = run.numbers(self.upper)
-        if self.difference:
-            zero = Limit(Side.ABOVE, 0.0, self.origin)
-            apart = upper - lower
-            return (self._condition(apart, zero, self.lower, self.numbers[0]),)
         factor = self.by or 1.0
+        zero = Limit(Side.ABOVE, 0.0, self.origin)
+        apart, known = run.compared(self.upper, self.lower, lambda x, y: x - factor * y)
+        excess = self._condition(apart, zero, self.lower, self.numbers[0], censored=known)
+        if self.difference:
+            return (excess,)
         limit = Limit(Side.ABOVE, factor, self.origin, 1.0, why=self.why)
+        lower, _ = run.limits(self.lower)
+        upper, _ = run.limits(self.upper)
         course = float(np.max(upper)), float(np.max(lower))
         least = min(np.min(lower), np.min(upper))
-        factors = upper / lower if np.min(lower) > 0 and least >= 0 else ()
-        comparable = self.by is None or least >= 0
-        says = bool(np.all(factor * lower < upper)) if comparable else None
-        return (self._condition(factors, limit, self.lower, self.numbers[0], course, says),)
+        if np.min(lower) > 0 and least >= 0:
+            factors, known = run.compared(self.upper, self.lower, np.divide)
+            found = self._condition(
+                factors, limit, self.lower, self.numbers[0], course, None, known
+            )
+            return (found,)
+        says = excess.met if self.by is None or least >= 0 else None
+        return (replace(excess, value=None, limit=limit, course=course, says=says),)
 
 
 def _place(read: Quantity, names: Names) -> str:

@@ -75,6 +75,8 @@ def plain(value: Any, form: CanonicalForm | None = None) -> Any:
 
 # --- what every check is made of ----------------------------------------------------------------
 
+PASSES = CanonicalForm({"level": Part("level")})
+
 QUANTITY = CanonicalForm(
     {
         "measurement": Part("measurement"),
@@ -84,6 +86,7 @@ QUANTITY = CanonicalForm(
         "arm": Part("arm", unless=None),
         "without": Part("without", unless={}),
         "over": Part("over", unless={}),
+        "passes": Part("passes", PASSES, unless=None),
     }
 )
 

@@ -72,16 +72,15 @@ class Equals(Kind, Sourced):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the quantity, its ratio to or its distance from the other, within the margin."""
-        values = run.numbers(self.value)
         target: float = 0.0
         if isinstance(self.to, float):
+            values, known = run.limits(self.value)
             target = self.to
         elif self.relative:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                values = values / run.numbers(self.to)
-                target = 1.0
+            values, known = run.compared(self.value, self.to, np.divide)
+            target = 1.0
         else:
-            values = values - run.numbers(self.to)
+            values, known = run.compared(self.value, self.to, np.subtract)
         limit = Limit(
             Side.WITHIN,
             self.within,
@@ -90,4 +89,4 @@ class Equals(Kind, Sourced):
             relative=self.relative,
             why=self.why,
         )
-        return (self._condition(values, limit, self.value, self.numbers[0]),)
+        return (self._condition(values, limit, self.value, self.numbers[0], censored=known),)

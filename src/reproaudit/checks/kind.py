@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.canonical import CanonicalForm, plain
-from reproaudit.checks.run import Run
+from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
 from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
 
@@ -90,12 +90,27 @@ class Limit:
         low, high = self.accepted
         return low <= value <= high
 
+    def held(self, value: float, censored: Censored | None) -> bool | None:
+        """Tell whether a number meets the bound; None where its limit alone does not decide."""
+        met = self.met_by(value)
+        if censored is None:
+            return met
+        low, high = self.accepted
+        upwards = censored is Censored.AT_LEAST
+        if met:
+            return True if math.isinf(high if upwards else low) else None
+        return False if (value >= high if upwards else value <= low) else None
+
     def worst(self, values: Sequence[float]) -> float:
         """Return the number farthest from meeting the bound, of at least one."""
+        return max(values, key=self.distance)
+
+    def distance(self, value: float) -> float:
+        """Return a measure of how far a number is from meeting the bound: the larger, the worse."""
         if self.side is Side.WITHIN:
             low, high = (abs(end - self.target) or math.ulp(0.0) for end in self.accepted)
-            return max(values, key=lambda x: max((self.target - x) / low, (x - self.target) / high))
-        return max(values) if self.side in (Side.AT_MOST, Side.BELOW) else min(values)
+            return max((self.target - value) / low, (value - self.target) / high)
+        return value if self.side in (Side.AT_MOST, Side.BELOW) else -value
 
     def relaxed(self) -> Limit:
         """Return the bound that allows more, where it is ours; else the same bound.
@@ -142,6 +157,7 @@ class Condition:
             number is missing, infinite or 0/0, so that the run is void.
         course: of a quantity observed over training, its number at the start and at the end.
         check: the place of its check among those that were put to the run.
+        censored: of a value that is a limit alone, on which side of it the number lies.
     """
 
     number: Number
@@ -151,11 +167,12 @@ class Condition:
     says: bool | None = None
     course: tuple[float, float] | None = None
     check: int = 0
+    censored: Censored | None = None
 
     @property
     def met(self) -> bool | None:
         """Whether the run meets the bound; None where nobody can tell."""
-        return self.says if self.value is None else self.limit.met_by(self.value)
+        return self.says if self.value is None else self.limit.held(self.value, self.censored)
 
     @property
     def name(self) -> str:
@@ -335,16 +352,37 @@ class Kind(StrictModel):
         number: Number,
         course: tuple[float, float] | None = None,
         says: bool | None = None,
+        censored: Sequence[Censored | None] = (),
     ) -> Condition:
-        """The condition on the worst of some numbers; what it `says` if one of them is none."""
+        """The condition on the worst of some numbers; what it `says` if that one is none.
+
+        The worst is the farthest of those that miss for certain; else one of which nobody can tell,
+        since it is none or censored; else the farthest.
+        """
         numbers = [float(one) for one in values]
-        worst = limit.worst(numbers) if numbers and all(map(math.isfinite, numbers)) else None
-        return Condition(number, quantity.measurement, worst, limit, says, course)
+        known = [*censored] or [None] * len(numbers)
+        found = Condition(number, quantity.measurement, None, limit, says, course)
+        if not numbers:
+            return found
+        place = max(range(len(numbers)), key=lambda k: _badness(limit, numbers[k], known[k]))
+        value = numbers[place] if math.isfinite(numbers[place]) else None
+        return replace(found, value=value, censored=known[place])
 
     @property
     def name(self) -> str:
         """The kind's name."""
         return str(self.__dict__["kind"])
+
+
+_WORST_LAST = (True, None, False)
+"""What is known of a number: that it meets its bound, nothing, that it misses it."""
+
+
+def _badness(limit: Limit, value: float, censored: Censored | None) -> tuple[int, float]:
+    """The larger, the worse: by what is known of a number, and how far from the bound it is."""
+    if not math.isfinite(value):
+        return _WORST_LAST.index(None), math.inf
+    return _WORST_LAST.index(limit.held(value, censored)), limit.distance(value)
 
 
 class OneBound(Kind, Bound):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from reproaudit.declarations import (
@@ -18,12 +19,19 @@ from reproaudit.declarations import (
     values_of,
 )
 from reproaudit.lazy import np
-from reproaudit.stats.onsets import late_mean
+from reproaudit.stats.onsets import first_passage, late_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reproaudit import records
+
+
+class Censored(StrEnum):
+    """What is known of a number of which a limit alone is known: on which side of it it lies."""
+
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +63,34 @@ class Run:
     def numbers(self, quantity: Quantity) -> NDArray[np.float64]:
         """Return the quantity's numbers; shape (coordinate,), over its free axes.
 
+        A censored one, of which a limit alone is known, is NaN: `limits` has it.
+
         Raises:
             MeasurementMissingError: if the run has no such measurement, coordinate or arm.
         """
+        values, censored = self.limits(quantity)
+        return np.where(np.array(censored, dtype=bool), np.nan, values)
+
+    def limits(self, quantity: Quantity) -> tuple[NDArray[np.float64], list[Censored | None]]:
+        """Return the quantity's numbers as `numbers`, and the limits of the censored ones.
+
+        The second part says of each number whether it is only a limit, and on which side of it the
+        number lies.
+
+        Raises:
+            MeasurementMissingError: as `numbers`.
+        """
         run, name, declaration = self._found(quantity)
         if declaration.kind is MeasurementKind.SERIES:
-            return _observed(quantity, *run._course(quantity, name, declaration), run.seed)
-        values = values_of(name, declaration, run.measurements)
-        assert values is not None, "refused by _found"
-        return np.atleast_1d(run._placed(quantity, declaration, values)).ravel()
+            steps, course = run._course(quantity, name, declaration)
+            if quantity.passes is not None:
+                return _passages(steps, course, quantity.passes.level)
+            values = _observed(quantity, steps, course, run.seed)
+        else:
+            found = values_of(name, declaration, run.measurements)
+            assert found is not None, "refused by _found"
+            values = np.atleast_1d(run._placed(quantity, declaration, found)).ravel()
+        return values, [None] * len(values)
 
     def series(self, quantity: Quantity) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
@@ -75,6 +102,27 @@ class Run:
         if declaration.kind is not MeasurementKind.SERIES:
             raise MeasurementMissingError(f"'{name}' is no series", name)
         return run._course(quantity, name, declaration)
+
+    def compared(
+        self, one: Quantity, other: Quantity, how: Callable[[Any, Any], Any]
+    ) -> tuple[NDArray[np.float64], list[Censored | None]]:
+        """Return how two quantities compare, coordinate by coordinate; as `limits`.
+
+        How they compare, as by their ratio or difference, grows with the first and falls with the
+        second: it is at least so large where the first is censored, and at most where the second
+        is. Of two censored numbers nothing is known: NaN.
+
+        Raises:
+            MeasurementMissingError: as `numbers`.
+        """
+        values, first = self.limits(one)
+        rivals, second = self.limits(other)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.atleast_1d(how(values, rivals))
+        left = np.broadcast_to(np.array(first, dtype=bool), found.shape)
+        right = np.broadcast_to(np.array(second, dtype=bool), found.shape)
+        known = [_SIDES[bool(a), bool(b)] for a, b in zip(left, right, strict=True)]
+        return np.where(left & right, np.nan, found), known
 
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
         """Return the coordinates of an axis of the quantity's measurement, without those left out.
@@ -169,6 +217,15 @@ class Run:
         return index
 
 
+_SIDES: Mapping[tuple[bool, bool], Censored | None] = {
+    (False, False): None,
+    (True, False): Censored.AT_LEAST,
+    (False, True): Censored.AT_MOST,
+    (True, True): Censored.AT_LEAST,
+}
+"""On which side a comparison lies, by whether its two quantities are censored."""
+
+
 def _no_coordinate(quantity: Quantity, axis: Axis, wanted: Coordinate) -> MeasurementMissingError:
     name = quantity.measurement
     return MeasurementMissingError(f"'{name}' has no {axis.name} {wanted!r}", name)
@@ -202,6 +259,15 @@ def _observed(
         why = f"the record of seed {seed} has no observation of '{name}' at step {quantity.step}"
         raise MeasurementMissingError(why, name)
     return np.asarray(values[steps.index(quantity.step)])
+
+
+def _passages(
+    steps: tuple[int, ...], values: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], list[Censored | None]]:
+    """When each course of shape (step, coordinate) passes a level; at least the last step."""
+    found = [first_passage(steps, one, level) for one in values.T]
+    times = [float(steps[-1]) if one is None else one for one in found]
+    return np.array(times), [Censored.AT_LEAST if one is None else None for one in found]
 
 
 _READ: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

@@ -98,9 +98,17 @@ def reading_words(quantity: Quantity, names: Names) -> list[str]:
     ]
 
 
+def passing_noun(quantity: Quantity, names: Names) -> str:
+    """Return what a page calls a measurement, or the step at which it passes a level."""
+    noun = names.noun(quantity.measurement)
+    if quantity.passes is None:
+        return noun
+    return f"step at which {noun} passes {names.coordinate(quantity.passes.level)}"
+
+
 def read_noun(quantity: Quantity, names: Names) -> str:
     """Return what a page calls what is read of a measurement: score (mean over task)."""
-    noun = names.noun(quantity.measurement)
+    noun = passing_noun(quantity, names)
     how = ", ".join(reading_words(quantity, names))
     return f"{noun} ({how})" if how else noun
 

@@ -23,7 +23,15 @@ from reproaudit.report.numbers import (
 )
 from reproaudit.report.paragraph import summary
 from reproaudit.report.printable import clean
-from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES, WITHOUT, figure_of
+from reproaudit.report.words import (
+    AT_REDUCED_SCALE,
+    COMMON,
+    OUTCOMES,
+    WITHOUT,
+    figure_of,
+    typical_of,
+    worst_of,
+)
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
     AblationAnswer,
@@ -347,8 +355,8 @@ def grade_rows(claim: ClaimText) -> list[tuple[str, str, str, str, str]]:
     rows = []
     for one in claim.answer.grades:
         first = one.estimates[0] if one.estimates else None
-        typical = number(first.median) if first and first.median is not None else "none"
-        worst = number(first.worst) if first and first.worst is not None else "none"
+        typical = typical_of(first) if first else "none"
+        worst = worst_of(first) if first else "none"
         at = f"{one.at}" if claim.is_primary(one) else f"{one.at} (not primary)"
         rows.append((at, of(one.yes, one.n), typical, worst, one.decision.value))
     return rows
