@@ -17,7 +17,7 @@ from miniatures import claim
 from reproaudit.audit.model import Audit
 from reproaudit.audit.seeds import digest
 from reproaudit.cell import Cell
-from reproaudit.checks import QUANTITY, Censored, Kind, Limit, Names, Provenance, Run, Side
+from reproaudit.checks import QUANTITY, Censored, Kind, Limit, Names, Provenance, Run, Side, plain
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -370,6 +370,91 @@ def test_a_typical_number_may_be_a_limit(
     )
     assert (one.median, one.known(one.median or 0)) == (typical[0], meant.get(typical[1]))
     assert (one.worst, one.known(one.worst or 0)) == (worst[0], meant.get(worst[1]))
+
+
+# --- a share of the coordinates -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(None, (5, False)), (1.0, (5, False)), (0.81, (5, False)), (0.8, (4, False)), (0.6, (3, True)),
+     (0.2, (1, True)), (0.001, (1, True))],
+)  # fmt: skip
+def test_the_last_coordinate_that_is_needed_gives_the_number(share: Any, expected: Any) -> None:
+    run = made({"head": (1, 2, 3, 4, 5)}, [4, 1, 5, 2, 3])
+    (one,) = check("reaches", value="score", at_most=3.5, in_share=share, **PAPER).conditions(run)
+    assert (one.value, one.met) == expected
+
+
+HEADS: Axes = {"head": (1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("values", "met"),
+    [
+        ([1, 1, 9], True),
+        ([1, 9, 9], False),
+        ([1, 1, 0], True),
+        ([0, 0, 1], None),
+        ([0, 1, 9], None),
+    ],
+)
+def test_a_coordinate_without_a_number_may_be_one_that_is_not_needed(
+    values: list[float], met: bool | None
+) -> None:
+    """A ratio to itself is 1, and 0/0 is no number."""
+    run = made(HEADS, values, others={"ones": made(HEADS, np.minimum(values, 1))})
+    ratio = {"value": "score", "relative_to": {"measurement": "score", "arm": "ones"}}
+    (one,) = check("reaches", **ratio, at_most=2, in_share=2 / 3, **PAPER).conditions(run)
+    assert one.met is met
+
+
+@pytest.mark.parametrize(("share", "met"), [(None, False), (0.6, True)])
+@pytest.mark.parametrize("shift", [0, -2])  # with a factor, and without for want of positive values
+def test_one_quantity_beats_another_at_a_share(share: Any, met: bool, shift: float) -> None:
+    run = made({"model": ("a", "b"), "task": (1, 2, 3)}, np.add([[1, 1, 3], [2, 2, 2]], shift))
+    pair = {"lower": "score[a]", "upper": "score[b]"}
+    (one,) = check("beats", **pair, in_share=share, **PAPER).conditions(run)
+    assert one.met is met
+    assert (one.value is None) == (shift < 0)
+
+
+def test_a_course_is_counted_once_by_its_farthest_observation() -> None:
+    """Each course is off the curve at one of ten steps."""
+    values = np.zeros((10, 3))
+    values[[2, 5, 8], [0, 1, 2]] = [1, 2, 3]
+    run = made({"head": (1, 2, 3)}, values, tuple(range(10)))
+    follows = {"series": "score", "curve": [[0, 0.0], [9, 0.0]], "at_most": 1.5, **PAPER}
+    (one,) = check("follows", **follows, in_share=0.6).conditions(run)
+    assert one.value == 2
+
+
+ENDS = {"ends": {"below": 1, **PAPER}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "why"),
+    [
+        ("separates", {"value": "score", "start": {"below": 1, **PAPER},
+                       "end": {"above": 1, **PAPER}}, "makes two: write 'reaches' for each"),
+        ("converges", {"loss": "score", "to_zero": True, **ENDS}, "makes several: write one for"),
+        ("scales_like", {"value": "score", "axis": "n", "exponent": {"below": 0, **PAPER}},
+         "makes one number of all sizes"),
+        ("grows_like", {"series": "score", "law": "logarithm", "growth": {"above": 0, **PAPER},
+                        **PAPER}, "reads single courses"),
+    ],
+)  # fmt: skip
+def test_a_share_of_nothing_that_can_be_counted_is_refused(
+    kind: str, fields: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ValidationError, match=f"counts the coordinates of a number, and .*{why}"):
+        check(kind, **fields, in_share=0.9)
+
+
+def test_a_share_enters_the_rule_and_its_default_does_not() -> None:
+    fields = {"loss": "score", **ENDS}
+    assert "in_share" not in plain(check("converges", **fields))
+    assert plain(check("converges", **fields, in_share=0.9))["in_share"] == 0.9
 
 
 # --- as it is written ---------------------------------------------------------------------------

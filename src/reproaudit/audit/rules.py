@@ -361,6 +361,7 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
             yield from _course(claim, one)
         yield from _axes(reads)
         yield from _unpaired(claim, reads)
+        yield from _uncounted(claim, reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
 
 
@@ -510,7 +511,7 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
         yield Violation("RA106", read.loc, f"{message}; expected a series")
     if (field := _part(read)) is not None:
         message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
-        yield Violation("RA228", (*read.loc, field), f"{message}what it reads of this course")
+        yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
     free = _free(claim, read)
     if read.check is not None and read.check.sizes is not None:
         axis, fewest = read.check.sizes
@@ -557,6 +558,18 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
             message = f"found {' by '.join(free)} of '{read.name}' at the {read.tier} tier; "
             message += f"expected {' by '.join(expected)}, as of '{name}', or a single number"
             yield Violation("RA107", read.loc, message)
+
+
+def _uncounted(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
+    """Yield a share of coordinates where the claim's own runs have but one number."""
+    free: dict[Loc, list[str]] = {}
+    for read in reads:
+        if read.check is not None and read.check.in_share is not None:
+            free.setdefault(read.check_loc, []).extend(_free(claim, read))
+    for loc, axes in free.items():
+        if not axes:
+            message = "found a share of coordinates of a single number; expected a free axis"
+            yield Violation("RA231", (*loc, "in_share"), message)
 
 
 def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> Iterator[Violation]:

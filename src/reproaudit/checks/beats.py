@@ -99,10 +99,8 @@ class Beats(Kind, Sourced):
         least = min(np.min(lower), np.min(upper))
         if np.min(lower) > 0 and least >= 0:
             factors, known = run.compared(self.upper, self.lower, np.divide)
-            found = self._condition(
-                factors, limit, self.lower, self.numbers[0], course, None, known
-            )
-            return (found,)
+            number = self.numbers[0]
+            return (self._condition(factors, limit, self.lower, number, course, None, known),)
         says = excess.met if self.by is None or least >= 0 else None
         return (replace(excess, value=None, limit=limit, course=course, says=says),)
 

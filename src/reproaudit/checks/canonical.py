@@ -107,6 +107,7 @@ KIND = SOURCED | CanonicalForm(
         "at": Part("at", unless={}),
         "standard": Part("standard", unless=None),
         "log": Part("log", unless=None),
+        "in_share": Part("in_share", unless=None),
     },
     informs={"stands_for"},
 )

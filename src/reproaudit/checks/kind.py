@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from reproaudit.checks.canonical import CanonicalForm, plain
 from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
-from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
+from reproaudit.declarations import ROUNDING, Coordinate, Name, Quantity, StrictModel
 
 
 class Provenance(StrEnum):
@@ -280,8 +280,22 @@ class Kind(StrictModel):
     log: bool | None = None
     """Of `mean`: whether the mean is taken of logarithms; left out, it is for positive numbers that
     are no differences and no exponents."""
+    in_share: float | None = Field(default=None, gt=0, le=1)
+    """The share of its coordinates at which it must hold in a run: 0.9 for nine of ten heads. The
+    run's number is then that of the last coordinate that is needed, and not of the worst."""
     stands_for: str | None = Field(default=None, min_length=1)
     """What the paper measures where the check measures something else in its place."""
+
+    @model_validator(mode="after")
+    def _coordinates_to_count(self) -> Self:
+        if self.in_share is not None and (why := self.uncounted):
+            raise ValueError(f"'in_share' counts the coordinates of a number, and {why}")
+        return self
+
+    @property
+    def uncounted(self) -> str:
+        """Why `in_share` cannot count its coordinates; '' if it can."""
+        return "this check reads single courses" if self.single_course else ""
 
     @property
     def by_mean(self) -> bool:
@@ -357,14 +371,19 @@ class Kind(StrictModel):
         """The condition on the worst of some numbers; what it `says` if that one is none.
 
         The worst is the farthest of those that miss for certain; else one of which nobody can tell,
-        since it is none or censored; else the farthest.
+        since it is none or censored; else the farthest. With `in_share` it is the worst of those
+        that are needed.
         """
         numbers = [float(one) for one in values]
         known = [*censored] or [None] * len(numbers)
         found = Condition(number, quantity.measurement, None, limit, says, course)
         if not numbers:
             return found
-        place = max(range(len(numbers)), key=lambda k: _badness(limit, numbers[k], known[k]))
+        best_first = sorted(
+            range(len(numbers)), key=lambda k: _badness(limit, numbers[k], known[k])
+        )
+        needed = math.ceil((self.in_share or 1.0) * len(numbers) - ROUNDING)
+        place = best_first[max(needed, 1) - 1]
         value = numbers[place] if math.isfinite(numbers[place]) else None
         return replace(found, value=value, censored=known[place])
 

@@ -83,6 +83,11 @@ class ScalesLike(Kind):
         return (_EXPONENT,) if self.bend is None else (_EXPONENT, _BEND)
 
     @property
+    def uncounted(self) -> str:
+        """All sizes make one number."""
+        return "this check makes one number of all sizes"
+
+    @property
     def sizes(self) -> tuple[str, int]:
         """The axis of sizes, and the fewest that tell a power law."""
         return self.axis, FEWEST_SIZES
