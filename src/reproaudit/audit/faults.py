@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA059 about what the models refuse, RA081 to RA088 about run files;
 `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
-given again: a new rule's id is RA232.
+given again: a new rule's id is RA233.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ RA226 Begin it with the slug and a dot, so that it is unique over all audits.
 RA227 Write true, false or a finite decimal number below 2^63 such as 1.0e-3, or quote what is text.
 RA230 Remove it, or choose another kind of check.
 RA231 Leave out 'in_share', or the coordinate on the axis that is counted.
+RA232 Leave one axis free, with enough coordinates, and give a coordinate on every other.
 """
 
 REMEDIES: dict[str, str] = {

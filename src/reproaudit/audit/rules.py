@@ -522,6 +522,8 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
         }
         of = f"at least {fewest} positive sizes of '{read.name}' at the {read.tier} tier"
         yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
+    elif read.check is not None and read.check.fewest > 1:
+        yield from _list(read, free)
     elif read.check is not None and read.check.single_course and free:
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
         yield Violation("RA217", read.loc, f"{message}; expected a single course")
@@ -532,6 +534,15 @@ def _over_training(read: _Read) -> bool:
     whole = read.check.over_training if read.check is not None else ()
     part = read.quantity.step != "last" or read.quantity.passes is not None
     return part or read.quantity in whole
+
+
+def _list(read: _Read, free: Mapping[str, Sequence[Coordinate]]) -> Iterator[Violation]:
+    """Yield a quantity that is no list along one axis, or too short a list."""
+    fewest = read.check.fewest if read.check is not None else 1
+    if len(free) != 1 or min(map(len, free.values())) < fewest:
+        found = " by ".join(f"{len(one)} along '{name}'" for name, one in free.items())
+        message = f"found {found or 'a single number'} of '{read.name}' at the {read.tier} tier; "
+        yield Violation("RA232", read.loc, f"{message}expected at least {fewest} along one axis")
 
 
 def _part(read: _Read) -> str | None:

@@ -327,6 +327,11 @@ class Kind(StrictModel):
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None
 
+    @property
+    def fewest(self) -> int:
+        """The fewest coordinates of each quantity, along one axis; 1 where a number will do."""
+        return 1
+
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return what a page calls a number of a measurement, and what it is held against or ''."""
         return self._noun(measurement, names), ""

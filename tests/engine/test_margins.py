@@ -1,0 +1,109 @@
+"""Margins, orders and curves: what a check allows, on which side, and from whom it is."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.calibrate import CHECK
+from pydantic import ValidationError
+
+from reproaudit.checks import Kind, Names, Run, plain
+from reproaudit.declarations import Axis, Coordinate, Declaration, MeasurementKind
+from reproaudit.records import Measurements
+from reproaudit.stats.ranks import kendall_tau
+
+PAPER = {"from": "paper"}
+OURS = {"from": "ours", "why": "It is enough."}
+NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str)
+
+
+def check(kind: str, **more: Any) -> Kind:
+    return CHECK.validate_json(json.dumps({"kind": kind, **more}))
+
+
+def made(along: tuple[Coordinate, ...] = (), **found: Any) -> Run:
+    """A run of scalars, or of arrays along the axis `size`."""
+    axes = (Axis(name="size", values=along),) if along else ()
+    kind = MeasurementKind.ARRAY if along else MeasurementKind.SCALAR
+    declared = Declaration(kind=kind, axes=axes, unit="1", meaning="Synthetic.")
+    measured = Measurements()
+    for name, value in found.items():
+        if along:
+            measured.arrays[name] = np.array(value, float)
+        else:
+            measured.scalars[name] = float(value)
+    return Run(0, measured, dict.fromkeys(found, declared), {})
+
+
+# --- orders -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tau"),
+    [
+        ((1, 2, 3, 4), (10, 20, 30, 40), 1.0),
+        ((1, 2, 3, 4), (4, 3, 2, 1), -1.0),
+        ((1, 2, 3), (1, 3, 2), 1 / 3),
+        ((1, 1, 2, 3), (1, 2, 3, 4), 5 / math.sqrt(30)),
+        ((1, 1, 2), (1, 1, 2), 1.0),
+        ((1, 1, 1), (1, 2, 3), math.nan),
+        ((1, math.nan, 3), (1, 2, 3), math.nan),
+    ],
+)
+def test_tau_tells_how_far_two_lists_are_ordered_alike(
+    one: tuple[float, ...], other: tuple[float, ...], tau: float
+) -> None:
+    found = kendall_tau(np.array(one), np.array(other))
+    assert found == pytest.approx(tau, nan_ok=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tau_is_that_of_scipy(seed: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(seed)
+    one, other = rng.integers(0, 6, size=(2, 20)).astype(float)
+    assert kendall_tau(one, other) == pytest.approx(stats.kendalltau(one, other).statistic)
+
+
+RANKS = {"ranks": ["score", "reference"]}
+
+
+def test_an_order_is_learned() -> None:
+    run = made((1, 2, 3), score=(1, 3, 2), reference=(1, 2, 3))
+    one = check("aligns", **RANKS, at_least=0.5, **OURS)
+    (found,) = one.conditions(run)
+    assert (found.value, found.met) == (pytest.approx(1 / 3), False)
+    assert found.limit.relaxed().at == 0.0  # a score 1 - d to 1 - 2d
+    assert one.compared("score", NAMES) == ("the score", "the reference")
+
+
+def test_lists_without_an_order_are_void() -> None:
+    (one,) = check("aligns", **RANKS, at_least=0.5, **PAPER).conditions(
+        made((1, 2, 3), score=(1, 1, 1), reference=(1, 2, 3))
+    )
+    assert (one.value, one.met) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {**RANKS, "at_most": 0.5},
+        {**RANKS, "at_least": 0.5, "cosine": "score"},
+        {**RANKS, "at_least": 0.5, "in_share": 0.5},
+        {"ranks": ["score"], "at_least": 0.5},
+        {"at_least": 0.5},
+    ],
+)
+def test_an_order_has_two_lists_and_a_least_tau(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        check("aligns", **fields, **PAPER)
+
+
+def test_lists_enter_the_rule() -> None:
+    named = [{"measurement": "score"}, {"measurement": "reference"}]
+    assert plain(check("aligns", **RANKS, at_least=0.5, **PAPER))["ranks"] == named
+    assert "ranks" not in plain(check("aligns", cosine="score", at_least=0.5, **PAPER))
