@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from benchmarks.calibrate import CHECK
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from reproaudit.checks import Kind, Names, Run, plain
-from reproaudit.declarations import Axis, Coordinate, Declaration, MeasurementKind
+from reproaudit.declarations import (
+    Axis,
+    Coordinate,
+    Declaration,
+    MeasurementKind,
+    MeasurementMissingError,
+)
 from reproaudit.records import Measurements
+from reproaudit.stats.powers import offset_power_fit
 from reproaudit.stats.ranks import kendall_tau
 
 PAPER = {"from": "paper"}
@@ -107,3 +116,74 @@ def test_lists_enter_the_rule() -> None:
     named = [{"measurement": "score"}, {"measurement": "reference"}]
     assert plain(check("aligns", **RANKS, at_least=0.5, **PAPER))["ranks"] == named
     assert "ranks" not in plain(check("aligns", cosine="score", at_least=0.5, **PAPER))
+
+
+# --- powers above a constant --------------------------------------------------------------------
+
+SIZES = (1, 2, 4, 8, 16, 64)
+POWER = {"value": "loss", "axis": "size", "exponent": -0.5, "within": 0.01, "offset": True}
+
+
+def of_law(law: Callable[[NDArray[np.float64]], Any], along: tuple[Coordinate, ...] = SIZES) -> Run:
+    return made(along, loss=law(np.array(along, dtype=float)))
+
+
+@pytest.mark.parametrize(
+    ("constant", "factor", "exponent"),
+    [(3, 2, -0.5), (1, 1, -0.73), (0, 5, -1.25), (7, 0.1, 1.5), (40, -2, 0.33), (0.1, 1, 3.0)],
+)
+def test_a_power_above_a_constant_is_found(constant: float, factor: float, exponent: float) -> None:
+    n = np.array(SIZES, dtype=float)
+    found = offset_power_fit(n, constant + factor * n**exponent)
+    assert found is not None
+    assert found.exponent == pytest.approx(exponent, abs=1e-5)
+    assert found.apart == pytest.approx(0, abs=1e-6)
+
+
+def test_a_logarithm_is_the_power_of_0() -> None:
+    n = np.array(SIZES, dtype=float)
+    found = offset_power_fit(n, 5 - np.log(n))
+    assert found is not None
+    assert found.exponent == pytest.approx(0, abs=1e-5)
+
+
+def test_it_is_the_least_squares_of_scipy() -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    n = np.array(SIZES, dtype=float)
+    values = 3 + 2 * n**-0.5 + 0.01 * np.random.default_rng(0).normal(size=len(n))
+
+    def law(x: NDArray[np.float64], c: float, a: float, p: float) -> NDArray[np.float64]:
+        return c + a * x**p
+
+    expected, _ = optimize.curve_fit(law, n, values, p0=(3, 2, -0.5))
+    found = offset_power_fit(n, values)
+    assert found is not None
+    assert found.exponent == pytest.approx(expected[2], abs=1e-4)
+    assert found.apart == pytest.approx(np.abs(values / law(n, *expected) - 1), abs=1e-4)
+
+
+def test_a_constant_bends_a_power_and_no_power_above_one() -> None:
+    run = of_law(lambda n: 3 + 2 * n**-0.5)
+    bend = {"bend": {"at_most": 0.01, **OURS}}
+    above = check("scales_like", **POWER, **bend, **PAPER).conditions(run)
+    alone = check("scales_like", **{**POWER, "offset": False}, **bend, **PAPER).conditions(run)
+    assert [one.met for one in above] == [True, True]
+    assert [one.met for one in alone] == [False, False]
+
+
+@pytest.mark.parametrize("law", [lambda n: 0.1 + 0 * n, np.exp, lambda n: n**-7.0 + 1])
+def test_a_trend_that_no_power_fits_is_void(law: Any) -> None:
+    (one,) = check("scales_like", **POWER, **PAPER).conditions(of_law(law))
+    assert (one.value, one.met) == (None, None)
+
+
+def test_three_parameters_need_four_sizes() -> None:
+    run = of_law(lambda n: n, along=(1, 2, 4))
+    with pytest.raises(MeasurementMissingError, match="needs at least 4 positive sizes"):
+        check("scales_like", **POWER, **PAPER).conditions(run)
+    assert check("scales_like", **POWER, **PAPER).sizes == ("size", 4)
+
+
+def test_an_offset_enters_the_rule_and_its_default_does_not() -> None:
+    assert plain(check("scales_like", **POWER, **PAPER))["offset"] is True
+    assert "offset" not in plain(check("scales_like", **{**POWER, "offset": False}, **PAPER))

@@ -21,10 +21,13 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
+from reproaudit.stats.powers import offset_power_fit, power_fit
 
 FEWEST_SIZES = 3
 """The fewest sizes that tell a straight line in logarithms from a bent one."""
 
+FEWEST_ABOVE_CONSTANT = 4
+"""The fewest sizes that tell a power above a constant, which has three parameters."""
 
 _EXPONENT = Number("exponent", noun="exponent")
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
@@ -35,7 +38,9 @@ class ScalesLike(Kind):
 
     A line is fitted to the logarithms of quantity and size. Its slope equals an exponent within a
     margin, or has a bound, such as `below: 0` for a trend; decided on the mean of the runs unless
-    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line.
+    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line. With
+    `offset` it is a power above a constant, c + a·size^p, by least squares; a trend that no p
+    between -6 and 6 fits best makes the run void.
     """
 
     made = (_EXPONENT, _BEND)
@@ -46,7 +51,9 @@ class ScalesLike(Kind):
     value: Quantity
     """A positive array; the coordinate on `axis` is left out."""
     axis: Name
-    """The axis of sizes: positive numbers, at least three."""
+    """The axis of sizes: positive numbers, at least three, or four with `offset`."""
+    offset: bool = False
+    """Whether the power is above a constant, which is fitted, too."""
     exponent: NumberOrBound
     """The exponent of the power law, or a bound on it."""
     within: Positive | None = None
@@ -63,6 +70,7 @@ class ScalesLike(Kind):
             "exponent": Part("exponent", BOUND),
             "within": Part("within", unless=None),
             "bend": Part("bend", BOUND, unless=None),
+            "offset": Part("offset", unless=False),
         }
     )
 
@@ -90,25 +98,24 @@ class ScalesLike(Kind):
     @property
     def sizes(self) -> tuple[str, int]:
         """The axis of sizes, and the fewest that tell a power law."""
-        return self.axis, FEWEST_SIZES
+        return self.axis, FEWEST_ABOVE_CONSTANT if self.offset else FEWEST_SIZES
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
         sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
-        if len(set(sizes)) < FEWEST_SIZES or min(sizes) <= 0:
+        _, fewest = self.sizes
+        if len(set(sizes)) < fewest or min(sizes) <= 0:
             raise MeasurementMissingError(
-                f"a power law along '{self.axis}' needs at least {FEWEST_SIZES} positive sizes",
+                f"a power law along '{self.axis}' needs at least {fewest} positive sizes",
                 self.value.measurement,
             )
         values = run.numbers(self.value)
-        slope = []
-        bend = []
+        fit = None
         if len(values) == len(sizes) and values.min() > 0:
-            x = np.log(sizes)
-            y = np.log(values)
-            line = np.polyfit(x, y, 1)
-            slope = [line[0]]
-            bend = np.expm1(np.abs(y - np.polyval(line, x)))
+            law = offset_power_fit if self.offset else power_fit
+            fit = law(np.array(sizes), values)
+        slope = [] if fit is None else [fit.exponent]
+        bend = () if fit is None else fit.apart
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
         else:
