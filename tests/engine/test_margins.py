@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from benchmarks.calibrate import CHECK
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from reproaudit.checks import Kind, Names, Run, plain
+from reproaudit.checks import Kind, Names, Run, Side, plain
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -187,3 +188,65 @@ def test_three_parameters_need_four_sizes() -> None:
 def test_an_offset_enters_the_rule_and_its_default_does_not() -> None:
     assert plain(check("scales_like", **POWER, **PAPER))["offset"] is True
     assert "offset" not in plain(check("scales_like", **{**POWER, "offset": False}, **PAPER))
+
+
+# --- margins on one side ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("side", "more", "value", "expected"),
+    [
+        ("below", {}, 0.1, (Side.AT_MOST, 1.0, True)),
+        ("below", {}, 1.1, (Side.AT_MOST, 1.0, False)),
+        ("above", {}, 9.0, (Side.AT_LEAST, 0.8, True)),
+        ("above", {}, 0.7, (Side.AT_LEAST, 0.8, False)),
+        ("below", {"relative": True, "within": 0.5}, 1.3, (Side.AT_MOST, 1.35, True)),
+        ("above", {"relative": True, "within": 0.5}, 0.7, (Side.AT_LEAST, 0.6, True)),
+        ("below", {"to": "other"}, 1.05, (Side.AT_MOST, 0.1, True)),
+        (
+            "below",
+            {"to": "other", "relative": True, "within": 0.1},
+            1.2,
+            (Side.AT_MOST, 1.1, False),
+        ),
+    ],
+)
+def test_a_margin_on_one_side(side: str, more: dict[str, Any], value: float, expected: Any) -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, **more}
+    (one,) = check("equals", **fields, **PAPER).conditions(made(score=value, other=1.0))
+    assert (one.limit.side, pytest.approx(one.limit.at), one.met) == expected
+
+
+@pytest.mark.parametrize(
+    ("side", "relative", "relaxed", "tightened"),
+    [
+        ("below", False, 1.1, 0.95),  # though the bound itself is 1, which is never relaxed
+        ("above", False, 0.7, 0.85),
+        ("below", True, 0.9 * 1.2, 0.9 * 1.05),
+        ("above", True, 0.9 / 1.2, 0.9 / 1.05),
+    ],
+)
+def test_a_margin_on_one_side_is_doubled(
+    side: str, relative: bool, relaxed: float, tightened: float
+) -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, "relative": relative}
+    (one,) = check("equals", **fields, **OURS).conditions(made(score=0.9))
+    assert one.limit.relaxed().at == pytest.approx(relaxed)
+    assert one.limit.tightened().at == pytest.approx(tightened)
+    assert one.limit.relaxed().tightened() == one.limit
+    assert one.limit.relaxed().side is one.limit.side
+    (fixed,) = check("equals", **fields, **PAPER).conditions(made(score=0.9))
+    assert fixed.limit.relaxed() == fixed.limit
+
+
+def test_a_margin_is_not_relaxed_past_the_end_of_the_range() -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.08, "side": "below"}
+    (one,) = check("equals", **fields, **OURS).conditions(made(score=0.9))
+    of_a_share = replace(one.limit, least=0.0, most=1.0)
+    assert of_a_share.relaxed() == of_a_share
+
+
+def test_a_side_enters_the_rule_and_its_default_does_not() -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.1}
+    assert plain(check("equals", **fields, side="below", **PAPER))["side"] == "below"
+    assert "side" not in plain(check("equals", **fields, **PAPER))

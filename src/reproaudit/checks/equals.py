@@ -19,7 +19,7 @@ class Equals(Kind, Sourced):
     """A quantity equals a number, or another quantity of the same run, within a margin.
 
     Equality with a number is decided on the mean of the runs, equality with a quantity run by run.
-    Halving and doubling act on the margin.
+    Relaxing doubles the margin.
     """
 
     made = (_VALUE,)
@@ -32,6 +32,9 @@ class Equals(Kind, Sourced):
     """The number, or the quantity of the same run, that it equals."""
     within: Positive
     """The largest distance that still counts as equal."""
+    side: Literal["above", "below"] | None = None
+    """The side on which alone the margin counts: with `below` the quantity may lie anywhere below
+    what it equals, and misses above by more than the margin; with `above` the other way round."""
     relative: bool = False
     """Whether `within` is a share of what is equalled: 0.05 for a factor of 1.05 either way."""
 
@@ -41,6 +44,7 @@ class Equals(Kind, Sourced):
             "to": Part("to", QUANTITY),
             "within": Part("within"),
             "relative": Part("relative", unless=False),
+            "side": Part("side", unless=None),
         }
     )
 
@@ -89,4 +93,6 @@ class Equals(Kind, Sourced):
             relative=self.relative,
             why=self.why,
         )
+        if self.side is not None:
+            limit = limit.one_sided(Side.AT_MOST if self.side == "below" else Side.AT_LEAST)
         return (self._condition(values, limit, self.value, self.numbers[0], censored=known),)

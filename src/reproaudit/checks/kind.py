@@ -59,9 +59,11 @@ class Limit:
     most: float | None = None
     """The largest number that there can be: a relaxed bound lies below it."""
     target: float = 0.0
-    """Of `WITHIN`, the number that is to be equalled."""
+    """Of a margin, the number that is to be equalled."""
     relative: bool = False
-    """Of `WITHIN`, whether the margin is a share of the target."""
+    """Of a margin, whether it is a share of the target."""
+    margin: float | None = None
+    """Of a bound that is one end of a margin around `target`: the margin, which relaxes it."""
     why: str | None = None
     """Of a bound of ours, the reason."""
 
@@ -80,6 +82,12 @@ class Limit:
             return self.target - self.at, self.target + self.at
         upper = self.side in (Side.AT_MOST, Side.BELOW)
         return (-math.inf, self.at) if upper else (self.at, math.inf)
+
+    def one_sided(self, side: Side) -> Limit:
+        """Return one end of a margin, of `AT_MOST` the upper one, of `AT_LEAST` the lower one."""
+        low, high = self.accepted
+        at = high if side is Side.AT_MOST else low
+        return replace(self, side=side, at=at, margin=self.at)
 
     def met_by(self, value: float) -> bool:
         """Tell whether a number meets the bound."""
@@ -129,8 +137,12 @@ class Limit:
     def _moved(self, *, looser: bool) -> Limit:
         if self.origin is not Provenance.OURS:
             return self
+        by = 2.0 if looser else 0.5
         if self.side is Side.WITHIN:
-            return replace(self, at=self.at * (2.0 if looser else 0.5))
+            return replace(self, at=self.at * by)
+        if self.margin is not None:
+            both = replace(self, side=Side.WITHIN, at=self.margin * by, margin=None)
+            return self._within_range(both.one_sided(self.side))
         if self.at in (0.0, 1.0):
             return self
         if self.fold:
@@ -139,9 +151,13 @@ class Limit:
             ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
         upper = self.side in (Side.AT_MOST, Side.BELOW)
         at = max(ends) if upper is looser else min(ends)
-        above = self.least is None or at > self.least
-        below = self.most is None or at < self.most
-        return replace(self, at=at) if above and below else self
+        return self._within_range(replace(self, at=at))
+
+    def _within_range(self, moved: Limit) -> Limit:
+        """The moved bound, unless it lies past the end of the range."""
+        above = self.least is None or moved.at > self.least
+        below = self.most is None or moved.at < self.most
+        return moved if above and below else self
 
 
 @dataclass(frozen=True)
