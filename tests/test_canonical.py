@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -21,7 +21,7 @@ from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.seeds import CLAIM, digest, rule
 from reproaudit.checks import Check, Kind, canonical, kind, stages
 from reproaudit.checks.canonical import CanonicalForm, Part, plain
-from reproaudit.checks.kind import Sourced
+from reproaudit.checks.kind import Sourced, SourcedNumber
 from reproaudit.declarations import Passes, Quantity
 from reproaudit.results import bounds_of
 
@@ -48,6 +48,7 @@ FORMS: dict[type[BaseModel], CanonicalForm] = {
     Quantity: canonical.QUANTITY,
     Passes: canonical.PASSES,
     kind.Bound: canonical.BOUND,
+    kind.SourcedNumber: canonical.NUMBER,
     stages.Onset: stages.ONSET,
     stages.Wait: stages.WAIT,
     **{one: one.canonical for one in KINDS},
@@ -171,31 +172,29 @@ def test_another_layout_and_order_of_the_file_moves_nothing(file: Path, tmp_path
 class Later(Claim):
     """A claim of a later version."""
 
-    ours: bool = False
-    settings: dict[str, float] = Field(default_factory=dict)
+    joined_later: bool = False
+    decides_later: dict[str, float] = Field(default_factory=dict)
 
 
-LATER = CLAIM | CanonicalForm({"settings": Part("settings", unless={})}, informs={"ours"})
+LATER = CLAIM | CanonicalForm(
+    {"decides": Part("decides_later", unless={})}, informs={"joined_later"}
+)
 
 
 def test_a_field_that_joins_moves_no_claim_without_it() -> None:
     for claim in CLAIMS:
         data = {name: getattr(claim, name) for name in Claim.model_fields}
-        assert LATER.of(Later.model_construct(**data, ours=True)) == CLAIM.of(claim)
-        found = LATER.of(Later.model_construct(**data, settings={"level": 0.5}))
-        assert found == {**CLAIM.of(claim), "settings": {"level": 0.5}}
+        assert LATER.of(Later.model_construct(**data, joined_later=True)) == CLAIM.of(claim)
+        found = LATER.of(Later.model_construct(**data, decides_later={"level": 0.5}))
+        assert found == {**CLAIM.of(claim), "decides": {"level": 0.5}}
+
+
+def sourced(number: float) -> SourcedNumber:
+    return SourcedNumber.model_validate_json(json.dumps({"is": number, "from": "paper"}))
 
 
 def test_a_number_with_a_source_of_its_own_enters_as_the_number() -> None:
-    class Alone(CanonicalForm):
-        def of(self, model: Any) -> Any:
-            return model.amount
-
-    class Number(BaseModel):
-        canonical: ClassVar = Alone({})
-        amount: float
-
     for check in (check for claim in CLAIMS for check in claim.headline):
         if check.kind == "equals":
-            other = check.model_copy(update={"within": Number(amount=check.within)})
+            other = check.model_copy(update={"within": sourced(check.within)})
             assert plain(other) == plain(check)

@@ -14,7 +14,9 @@ from benchmarks.calibrate import CHECK
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from reproaudit.checks import Kind, Names, Run, Side, plain
+from factories import answers_of, make_audit, make_records
+from miniatures import claim
+from reproaudit.checks import Kind, Limit, Names, Provenance, Run, Side, plain
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -23,6 +25,7 @@ from reproaudit.declarations import (
     MeasurementMissingError,
 )
 from reproaudit.records import Measurements
+from reproaudit.stats.binomial import Decision
 from reproaudit.stats.powers import offset_power_fit
 from reproaudit.stats.ranks import kendall_tau
 
@@ -250,3 +253,85 @@ def test_a_side_enters_the_rule_and_its_default_does_not() -> None:
     fields = {"value": "score", "to": 0.9, "within": 0.1}
     assert plain(check("equals", **fields, side="below", **PAPER))["side"] == "below"
     assert "side" not in plain(check("equals", **fields, **PAPER))
+
+
+# --- each number from its own source ------------------------------------------------------------
+
+OWN: dict[str, Any] = {"is": 0.1, **OURS}
+MARGIN = {"kind": "equals", "value": "score", "to": 0.9}
+EXPONENT = {"kind": "scales_like", "value": "score", "axis": "size", "exponent": -0.5}
+PAIR = {"kind": "beats", "lower": "score", "upper": "other"}
+
+
+def limit_of(fields: dict[str, Any]) -> Limit:
+    """The first bound of a check on numbers that have one."""
+    along = (1, 2, 3) if "axis" in fields else ()
+    value = [3, 2, 1] if along else 1
+    (one, *_) = check(**fields).conditions(made(along, score=value, other=value))
+    return one.limit
+
+
+@pytest.mark.parametrize("fields", [MARGIN, EXPONENT])
+def test_a_margin_has_its_own_source_beside_that_of_its_number(fields: dict[str, Any]) -> None:
+    limit = limit_of({**fields, "within": OWN, **PAPER})
+    assert (limit.origin, limit.number_from) == (Provenance.OURS, Provenance.PAPER)
+    assert (limit.at, limit.why) == (0.1, OURS["why"])
+    assert limit.relaxed().at == 0.2
+    alone = limit_of({**fields, "within": 0.1, **PAPER})
+    assert (alone.origin, alone.number_from, alone.why) == (*[Provenance.PAPER] * 2, None)
+
+
+def test_a_paper_s_margin_around_a_number_of_ours() -> None:
+    limit = limit_of({**MARGIN, "within": {"is": 0.1, **PAPER}, **OURS})
+    assert (limit.origin, limit.number_from) == (Provenance.PAPER, Provenance.OURS)
+    assert limit.relaxed() == limit
+
+
+def test_a_factor_has_its_own_source() -> None:
+    limit = limit_of({**PAIR, "by": {"is": 1.5, **OURS}, **PAPER})
+    assert (limit.origin, limit.at, limit.relaxed().at) == (Provenance.OURS, 1.5, 1.25)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({**MARGIN, "within": {"is": 0.1, "from": "ours"}}, "from 'ours' alone needs 'why'"),
+        ({**MARGIN, "within": {"is": -0.1, **OURS}}, "greater than 0"),
+        ({**MARGIN, "within": {**OURS}}, "Field required"),
+        ({**PAIR, "by": {"is": 1.0, **OURS}}, "a factor above 1"),
+        ({**PAIR, "by": 0.5}, "a factor above 1"),
+        ({**EXPONENT, "exponent": {"below": 0, **PAPER}, "within": OWN}, "needs 'within'"),
+    ],
+)
+def test_what_is_no_number_with_a_source_is_refused(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        check(**fields, **PAPER)
+
+
+def test_what_is_ours_is_digested_and_the_rule_has_the_number_alone() -> None:
+    one = check(**MARGIN, within=OWN, **PAPER)
+    assert plain(one)["within"] == 0.1
+    assert one.ours() == [0.1]
+    assert check(**MARGIN, within=0.1, **PAPER).ours() == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "decision"),
+    [
+        ({"within": 0.1, **PAPER}, Decision.MET),
+        ({"within": OWN, **PAPER}, Decision.MET),  # the number is the paper's, the margin ours
+        ({"within": 0.1, **OURS}, Decision.OPEN),
+        ({"within": {"is": 0.1, **PAPER}, **OURS}, Decision.OPEN),
+    ],
+)
+def test_a_mean_of_three_runs_decides_on_a_number_of_the_paper(
+    fields: dict[str, Any], decision: Decision
+) -> None:
+    written = claim("mini", "equal", main=True, nulls=[], no_control="It is a number.")
+    del written["constructed"]
+    headline = [{"kind": "equals", "value": "final", "to": 0.02, **fields}]
+    audit = make_audit(
+        claims=[{**written, "headline": headline}], runs={"quick": 3, "paper": 5, "arms": 5}
+    )
+    (found,) = answers_of(audit, make_records(audit, "quick"), "quick").values()
+    assert found.base.estimates[0].decision is decision

@@ -5,10 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
+from reproaudit.checks.kind import (
+    Condition,
+    Kind,
+    Limit,
+    PositiveOrSourced,
+    Side,
+    Sourced,
+    SourcedNumber,
+    amount_of,
+)
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import (
     Drawing,
@@ -46,8 +55,9 @@ class Beats(Kind, Sourced):
     """The quantity that is claimed to be larger."""
     difference: bool = False
     """Whether the two are subtracted, since they may have either sign."""
-    by: float | None = Field(default=None, gt=1)
-    """The factor by which the larger must exceed the smaller; left out, any excess counts."""
+    by: PositiveOrSourced | None = None
+    """The factor, above 1, by which the larger must exceed the smaller; of another source than the
+    comparison, with it: `{is: 1.5, from: ours, why: a reason}`. Left out, any excess counts."""
 
     canonical = KIND | CanonicalForm(
         {
@@ -62,6 +72,8 @@ class Beats(Kind, Sourced):
     def _difference_has_no_factor(self) -> Self:
         if self.difference and self.by is not None:
             raise ValueError("'by' is a factor; a difference has none")
+        if self.by is not None and amount_of(self.by) <= 1:
+            raise ValueError("'by' is a factor above 1, by which the larger exceeds the smaller")
         return self
 
     @property
@@ -86,13 +98,14 @@ class Beats(Kind, Sourced):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
-        factor = self.by or 1.0
+        factor = 1.0 if self.by is None else amount_of(self.by)
+        source = self.by if isinstance(self.by, SourcedNumber) else self
         zero = Limit(Side.ABOVE, 0.0, self.origin)
         apart, known = run.compared(self.upper, self.lower, lambda x, y: x - factor * y)
         excess = self._condition(apart, zero, self.lower, self.numbers[0], censored=known)
         if self.difference:
             return (excess,)
-        limit = Limit(Side.ABOVE, factor, self.origin, 1.0, why=self.why)
+        limit = Limit(Side.ABOVE, factor, source.origin, 1.0, why=source.why)
         lower, _ = run.limits(self.lower)
         upper, _ = run.limits(self.upper)
         course = float(np.max(upper)), float(np.max(lower))

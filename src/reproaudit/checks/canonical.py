@@ -59,6 +59,15 @@ class CanonicalForm:
         return {key: value for key, value in found.items() if value != self.parts[key].unless}
 
 
+class NumberAlone(CanonicalForm):
+    """The form of a number with its own source: the number, as if it were written alone."""
+
+    def of(self, model: Any) -> Any:
+        """Return the number."""
+        (number,) = super().of(model).values()
+        return number
+
+
 def plain(value: Any, form: CanonicalForm | None = None) -> Any:
     """Return the plain data of a value, and of all models in it, which have this form.
 
@@ -91,6 +100,8 @@ QUANTITY = CanonicalForm(
 )
 
 SOURCED = CanonicalForm({}, informs={"origin", "why"})
+
+NUMBER = NumberAlone({"is": Part("amount")}, informs={"origin", "why"})
 
 BOUND = SOURCED | CanonicalForm(
     {

@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import Literal
 
 from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Side, Sourced
+from reproaudit.checks.kind import (
+    Condition,
+    Kind,
+    Limit,
+    PositiveOrSourced,
+    Side,
+    Sourced,
+    SourcedNumber,
+    amount_of,
+)
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import NumberOrQuantity, Quantity
@@ -30,8 +39,9 @@ class Equals(Kind, Sourced):
     """The quantity that is judged."""
     to: NumberOrQuantity
     """The number, or the quantity of the same run, that it equals."""
-    within: Positive
-    """The largest distance that still counts as equal."""
+    within: PositiveOrSourced
+    """The largest distance that still counts as equal; of another source than the number, with it:
+    `{is: 0.05, from: ours, why: a reason}`."""
     side: Literal["above", "below"] | None = None
     """The side on which alone the margin counts: with `below` the quantity may lie anywhere below
     what it equals, and misses above by more than the margin; with `above` the other way round."""
@@ -85,13 +95,15 @@ class Equals(Kind, Sourced):
             target = 1.0
         else:
             values, known = run.compared(self.value, self.to, np.subtract)
+        source = self.within if isinstance(self.within, SourcedNumber) else self
         limit = Limit(
             Side.WITHIN,
-            self.within,
-            self.origin,
+            amount_of(self.within),
+            source.origin,
             target=target,
             relative=self.relative,
-            why=self.why,
+            of=self.origin,
+            why=source.why,
         )
         if self.side is not None:
             limit = limit.one_sided(Side.AT_MOST if self.side == "below" else Side.AT_LEAST)

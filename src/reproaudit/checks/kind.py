@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.canonical import CanonicalForm, plain
+from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
 from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
 from reproaudit.declarations import ROUNDING, Coordinate, Name, Quantity, StrictModel
@@ -62,10 +62,17 @@ class Limit:
     """Of a margin, the number that is to be equalled."""
     relative: bool = False
     """Of a margin, whether it is a share of the target."""
+    of: Provenance | None = None
+    """Of a margin, where the target comes from, if not from where the margin does."""
     margin: float | None = None
     """Of a bound that is one end of a margin around `target`: the margin, which relaxes it."""
     why: str | None = None
     """Of a bound of ours, the reason."""
+
+    @property
+    def number_from(self) -> Provenance:
+        """Where the number comes from that is bounded or equalled."""
+        return self.of or self.origin
 
     @property
     def level(self) -> float:
@@ -256,6 +263,34 @@ class Bound(Sourced):
         return Limit(side, at, self.origin, zero, fold, why=self.why)
 
 
+Positive = Annotated[float, Field(gt=0)]
+
+
+class SourcedNumber(Sourced):
+    """A number with its own source, where a check has two numbers."""
+
+    canonical: ClassVar[CanonicalForm] = NUMBER
+
+    amount: Positive = Field(alias="is")
+    """The number."""
+
+
+def _form_of_number(value: Any) -> str:
+    return "number" if isinstance(value, int | float) else "sourced"
+
+
+PositiveOrSourced = Annotated[
+    Annotated[Positive, Tag("number")] | Annotated[SourcedNumber, Tag("sourced")],
+    Discriminator(_form_of_number),
+]
+"""A positive number of the check's own source, or `{is: 0.05, from: ours, why: a reason}`."""
+
+
+def amount_of(number: float | SourcedNumber) -> float:
+    """Return a number without its source."""
+    return number.amount if isinstance(number, SourcedNumber) else number
+
+
 def _form(value: Any) -> str:
     return "number" if isinstance(value, int | float) else "bound"
 
@@ -436,6 +471,3 @@ def _quantities(model: StrictModel) -> Iterator[Quantity]:
                 yield part
             elif isinstance(part, StrictModel):
                 yield from _quantities(part)
-
-
-Positive = Annotated[float, Field(gt=0)]

@@ -13,9 +13,11 @@ from reproaudit.checks.kind import (
     Kind,
     Limit,
     NumberOrBound,
-    Positive,
+    PositiveOrSourced,
     Provenance,
     Side,
+    SourcedNumber,
+    amount_of,
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
@@ -56,12 +58,13 @@ class ScalesLike(Kind):
     """Whether the power is above a constant, which is fitted, too."""
     exponent: NumberOrBound
     """The exponent of the power law, or a bound on it."""
-    within: Positive | None = None
-    """The largest difference from a claimed exponent that still counts as equal."""
+    within: PositiveOrSourced | None = None
+    """The largest difference from a claimed exponent that still counts as equal; of another source
+    than the exponent, with it: `{is: 0.05, from: ours, why: a reason}`."""
     bend: Bound | None = None
     """The bound on the largest relative distance from the power law, at any size."""
     origin: Provenance = Field(default=Provenance.PAPER, alias="from")
-    """Where a claimed exponent and its margin come from."""
+    """Where a claimed exponent comes from, and its margin unless that has a source of its own."""
 
     canonical = KIND | CanonicalForm(
         {
@@ -119,8 +122,21 @@ class ScalesLike(Kind):
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
         else:
-            limit = Limit(Side.WITHIN, self.within or 0.0, self.origin, target=self.exponent)
+            limit = self._margin(self.exponent)
         found = (self._condition(slope, limit, self.value, _EXPONENT),)
         if self.bend is None:
             return found
         return (*found, self._condition(bend, self.bend.limit(), self.value, _BEND))
+
+    def _margin(self, exponent: float) -> Limit:
+        """The margin around a claimed exponent."""
+        assert self.within is not None, "refused by _one_form"
+        source = self.within if isinstance(self.within, SourcedNumber) else None
+        return Limit(
+            Side.WITHIN,
+            amount_of(self.within),
+            self.origin if source is None else source.origin,
+            target=exponent,
+            of=self.origin,
+            why=None if source is None else source.why,
+        )

@@ -153,7 +153,7 @@ def _with_mean(one: Estimate) -> Estimate:
 
 
 def _fewest_of(one: Estimate) -> int:
-    return FEWEST_OF_PAPER if one.limit.origin is Provenance.PAPER else FEWEST_RUNS
+    return FEWEST_OF_PAPER if one.limit.number_from is Provenance.PAPER else FEWEST_RUNS
 
 
 def _fewest(estimates: Sequence[Estimate]) -> int:

@@ -311,7 +311,10 @@ def _effects(claim: ClaimText) -> Iterator[Fact]:
         words = claim.said(one)
         noun = claim.noun_of(one)
         said = words if words.startswith(noun) else f"{noun}: {words}"
-        yield Fact("Effect", f"{said} ({one.limit.origin}{why}).{little}")
+        origin = one.limit.origin
+        number_from = one.limit.number_from
+        source = origin if origin is number_from else f"number: {number_from}; margin: {origin}"
+        yield Fact("Effect", f"{said} ({source}{why}).{little}")
 
 
 def _arm(claim: ClaimText, arm: ArmAnswer) -> str:
