@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA059 about what the models refuse, RA081 to RA088 about run files;
 `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
-given again: a new rule's id is RA233.
+given again: a new rule's id is RA234.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ RA227 Write true, false or a finite decimal number below 2^63 such as 1.0e-3, or
 RA230 Remove it, or choose another kind of check.
 RA231 Leave out 'in_share', or the coordinate on the axis that is counted.
 RA232 Leave one axis free, with enough coordinates, and give a coordinate on every other.
+RA233 Remove it from 'readings', or from the claim's 'settings'.
 """
 
 REMEDIES: dict[str, str] = {

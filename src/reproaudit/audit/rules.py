@@ -24,7 +24,7 @@ from reproaudit.audit.model import (
     version_of,
 )
 from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
-from reproaudit.cell import SettingValue, fits, kind_of, repeated
+from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
 from reproaudit.checks import Check
 from reproaudit.declarations import (
     Axis,
@@ -82,7 +82,7 @@ def _work(audit: Audit) -> int:
         names = [one.measurement for one in quantities_of(claim)]
         found = [audit.declaration(claim.experiment, one) for one in names]
         for axis in (axis for one in found if one is not None for axis in one.axes):
-            count += len(_coordinates(audit, claim.experiment, axis, "paper", {}))
+            count += len(_coordinates(audit, claim.experiment, axis, "paper", claim.settings))
         written = {one if isinstance(one, str) else one.name: one for _, one in claim.arms()}
         for one in written.values():
             arm = audit.arms.get(one) if isinstance(one, str) else one
@@ -335,8 +335,10 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         measured = audit.declaration(claim.experiment, quantity.measurement) is not None
         if measured and check is not None and quantity.arm in (None, OWN):
             read += [(place, check, quantity, arm, places[arm.name]) for arm in compared]
+    written = {one.name: one for _, one in claim.arms() if not isinstance(one, str)}
     for arm in others:
-        yield from _arm(audit, own, arm, places[arm.name])
+        settings = {**audit.arms, **written}[arm.name].settings
+        yield from _arm(audit, own, arm, settings, places[arm.name])
         for j, bound in enumerate(arm.holds_at_start):
             place = (*places[arm.name], "holds_at_start", j, "value")
             read.append((place, None, bound.value, arm, (*place, "measurement")))
@@ -368,6 +370,8 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
 def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     """Yield unknown experiments, readings and arms, and arms of one name."""
     yield from _unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
+    if claim.experiment in audit.experiments:
+        yield from _own_settings(audit, loc, claim)
     for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
         place = (*loc, "readings", j)
         settings = audit.settings_of(claim.experiment)
@@ -390,6 +394,20 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
         yield from _unknown((*place, "arm"), "arm", quantity.arm or OWN, known)
 
 
+def _own_settings(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
+    """Yield unknown names and wrong or needless values that a claim sets, and readings of these."""
+    yield from _set(audit, claim.experiment, claim.settings, loc)
+    known = audit.settings_of(claim.experiment)
+    for name, value in claim.settings.items():
+        if name in known and all(same(value, known[name].at(tier)) for tier in JUDGED):
+            message = f"found {shown(value)}, as '{claim.experiment}' has it; expected another"
+            yield Violation("RA111", (*loc, "settings", name), message, "Remove it.")
+    for j, name in enumerate(claim.readings):
+        if name in claim.settings:
+            message = f"found '{name}', which the claim itself sets; expected a setting that it "
+            yield Violation("RA233", (*loc, "readings", j), f"{message}leaves as it is")
+
+
 def _quantities_of(loc: Loc, claim: Claim) -> Iterator[tuple[Loc, Check | None, Quantity]]:
     """Yield each quantity of a claim with its place and its check."""
     for group in ("headline", "support", "notes"):
@@ -408,18 +426,30 @@ def _quantities(loc: Loc, node: Any) -> Iterator[tuple[Loc, Quantity]]:
             yield from _quantities((*loc, step), part)
 
 
-def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[Violation]:
-    """Yield unknown names and wrong values in an arm, and an arm that runs as the claim does."""
-    settings = audit.settings_of(arm.experiment)
-    for name, value in arm.overrides.items():
+def _set(
+    audit: Audit, experiment: str, settings: Mapping[str, SettingValue], loc: Loc
+) -> Iterator[Violation]:
+    """Yield unknown names and wrong values of settings that a claim or an arm sets."""
+    known = audit.settings_of(experiment)
+    for name, value in settings.items():
         place = (*loc, "settings", name)
-        of = f"'{arm.experiment}'"
-        yield from _unknown(place, "setting", name, settings, of)
-        if name in settings:
-            yield from _other_type(place, name, value, settings[name])
-    for tier in JUDGED if arm.overrides and not arm.reads else ():
+        yield from _unknown(place, "setting", name, known, f"'{experiment}'")
+        if name in known:
+            yield from _other_type(place, name, value, known[name])
+
+
+def _arm(
+    audit: Audit,
+    own: PlannedArm,
+    arm: PlannedArm,
+    settings: Mapping[str, SettingValue],
+    loc: Loc,
+) -> Iterator[Violation]:
+    """Yield faults of what an arm itself sets, and an arm that runs as the claim does."""
+    yield from _set(audit, arm.experiment, settings, loc)
+    for tier in JUDGED if settings and not arm.reads else ():
         if arm.key(audit, tier) == own.key(audit, tier):
-            name, value = next(iter(arm.overrides.items()))
+            name, value = next(iter(settings.items()))
             message = f"found {shown(value)}, the claim's own '{name}' at the {tier} tier"
             yield Violation("RA111", (*loc, "settings", name), f"{message}; expected another")
     for left, right in arm.reads.items():

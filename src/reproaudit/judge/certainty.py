@@ -63,8 +63,9 @@ def _of_records(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     arms = [bundles.arms[one.name] for one in (found.base, *found.nulls)]
     records = [record for one in arms for record in bundles.recorded(one).values()]
     experiment = bundles.claim.experiment
-    settings = bundles.audit.settings_of(experiment)
-    smaller = any(one.at(bundles.tier) != one.value for one in settings.values())
+    settings = bundles.audit.settings_of(experiment).items()
+    used = (one for name, one in settings if name not in bundles.claim.settings)
+    smaller = any(one.at(bundles.tier) != one.value for one in used)
     if bundles.tier != "paper" and smaller:
         yield Reason(kind=ReasonKind.SCALE)
     if proxies := sorted({one.proxy for one in records if one.proxy}):

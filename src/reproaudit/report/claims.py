@@ -195,6 +195,13 @@ class ClaimText(Context):
         return self.namer.varied(experiment, Varied(setting=name, value=setting.value))
 
     @property
+    def sets(self) -> list[str]:
+        """The settings that the claim itself sets, each with its value."""
+        experiment = self.claim.experiment
+        varied = (Varied(setting=n, value=value) for n, value in self.claim.settings.items())
+        return [self.namer.varied(experiment, one) for one in varied]
+
+    @property
     def support(self) -> Iterator[tuple[str, ArmAnswer]]:
         """Yield what else the paper says, in words, and the answer."""
         return self._beside(self.claim.support, self.answer.support)

@@ -273,6 +273,8 @@ def facts(claim: ClaimText, most: int = MOST_FACTS) -> list[Fact]:
 
 def _facts(claim: ClaimText) -> Iterator[Fact]:
     answer = claim.answer
+    if claim.sets:
+        yield Fact("Run with", f"{', '.join(claim.sets)}.")
     own = f"as run: {claim.own}" if claim.own else ""
     if readings := [*(_arm(claim, one) for one in answer.readings), *filter(None, [own])]:
         yield Fact("Other reading" if answer.readings else "Reading", "; ".join(readings) + ".")
@@ -375,13 +377,19 @@ def at_once(claim: ClaimText) -> str:
 
 
 def settings(card: Scorecard) -> list[str]:
-    """Return every setting with value and source, the shared ones first."""
+    """Return every setting with value and source, the shared ones first, claims' own last."""
     own = [(f"{e}.", one.settings) for e, one in card.audit.experiments.items()]
-    return [
+    of_claims = [
+        f"{name} = {setting_value(value)} (of {claim.id} alone)"
+        for claim in card.audit.claims
+        for name, value in claim.settings.items()
+    ]
+    stated = [
         _setting(f"{experiment}{name}", setting, setting.at(card.scale))
         for experiment, named in (("", card.audit.settings), *own)
         for name, setting in named.items()
     ]
+    return [*stated, *of_claims]
 
 
 def _setting(name: str, setting: Setting, value: SettingValue) -> str:
