@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from benchmarks.calibrate import CHECK
 from pydantic import ValidationError
 
-from factories import answers_of, falls_to, make_audit, make_record, make_records
-from miniatures import claim
+from factories import answers_of, card_of, falls_to, make_audit, make_record, make_records
+from miniatures import audit_data, claim
 from reproaudit.audit.model import Audit
 from reproaudit.audit.seeds import digest
 from reproaudit.cell import Cell
@@ -338,6 +341,22 @@ def test_a_relaxed_bound_that_a_limit_does_not_decide_is_not_missed() -> None:
     assert found.base.answer is Answer.NEAR
 
 
+def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes() -> None:
+    """A distance lies between 0 and 1, and 30 steps are relaxed to 60 all the same."""
+    ours = {"from": "ours", "why": "It is enough."}
+    audit = claim_of({**FASTER, "at_most": 30, **ours})
+    experiments = audit_data()["experiments"]
+    experiments["descent"]["measurements"]["distance"]["range"] = [0, 1]
+    bounded = make_audit(
+        claims=[one.model_dump(mode="json", by_alias=True) for one in audit.claims],
+        experiments=experiments,
+    )
+    found = judged(bounded, 0.8)
+    assert found.base.estimates[0].limit.relaxed().at == 60
+    figure = card_of(bounded, make_records(bounded, "quick"), "quick").figures["mini.timed"]
+    assert (figure.measurement, figure.bound) == ("distance", None)
+
+
 def test_there_is_no_mean_of_limits() -> None:
     mean = {**FASTER, "at_most": 100, "standard": "mean", **PAPER}
     (whole,) = judged(claim_of(mean), 0.02).base.estimates
@@ -484,6 +503,13 @@ def test_the_short_form_stays() -> None:
 def test_what_cannot_be_read_is_refused(more: Mapping[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         quantity(**more)
+
+
+def test_what_the_manual_shows_can_be_written() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")
+    shown = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    checks = [check(**one) for one in shown if "kind" in one]
+    assert [one.name for one in checks] == ["beats", "beats", "equals"]
 
 
 def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:

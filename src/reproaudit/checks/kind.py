@@ -432,6 +432,8 @@ class Kind(StrictModel):
         """
         numbers = [float(one) for one in values]
         known = [*censored] or [None] * len(numbers)
+        if quantity.passes is not None:  # its number is a step, and no value of the course
+            number = replace(number, drawn=False)
         found = Condition(number, quantity.measurement, None, limit, says, course)
         if not numbers:
             return found

@@ -53,7 +53,8 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
     is_loss = quantity not in check.quantities()
-    drawn = number_asked(shown, check).drawn and not (is_loss or graded)
+    on_scale = number_asked(shown, check).drawn and quantity.passes is None
+    drawn = on_scale and not (is_loss or graded)
     return Figure(
         measurement=None if is_loss else quantity.measurement,
         graded=graded,
