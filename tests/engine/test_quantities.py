@@ -30,6 +30,7 @@ from reproaudit.declarations import (
     Quantity,
 )
 from reproaudit.records import Measurements, Record, Series
+from reproaudit.report.claims import texts_of
 from reproaudit.verdict import Answer, ClaimAnswer, Estimate, Outcome, Void
 from test_loading import TEXT, faults_in
 
@@ -330,6 +331,16 @@ def test_a_run_that_a_limit_does_not_decide_is_void_and_says_why() -> None:
     assert not found.base.equal
 
 
+def test_a_page_says_what_is_a_limit() -> None:
+    audit = claim_of({**FASTER, "at_most": 100, **PAPER})
+    card = card_of(audit, make_records(audit, "quick", ending_at(0.02, 0.8)), "quick")
+    (text,) = texts_of(card)
+    said = "step at which 0.5 is passed by distance 2.0, worst run at least 40; 100 allowed"
+    assert text.effect == said
+    why = [text.why(one) for one in text.answer.reasons]
+    assert why == ["training ended before distance passed its level in 2 of 5"]
+
+
 def test_a_run_that_is_too_late_for_certain_says_no() -> None:
     found = judged(claim_of({**FASTER, "at_most": 30, **PAPER}), 0.8)
     assert (found.outcome, found.base.yes) == (Outcome.NOT_SUPPORTED, 0)
@@ -588,7 +599,7 @@ def test_what_the_measurement_lacks_is_told(upper: str, says: str) -> None:
         ({"over": {"method": "least"}, "without": {"method": ["ours"]}},
          "test score (least over method, without ours)"),
         ({"passes": {"level": 0.5}, "over": {"task": "mean"}},
-         "step at which test score passes 0.5 (mean over task)"),
+         "step at which 0.5 is passed by test score (mean over task)"),
         ({"step": 1000}, "test score (at step 1000)"),
         ({"step": "late"}, "test score (late)"),
         ({"step": "largest"}, "test score (at its largest)"),

@@ -103,7 +103,7 @@ def passing_noun(quantity: Quantity, names: Names) -> str:
     noun = names.noun(quantity.measurement)
     if quantity.passes is None:
         return noun
-    return f"step at which {noun} passes {names.coordinate(quantity.passes.level)}"
+    return f"step at which {names.coordinate(quantity.passes.level)} is passed by {noun}"
 
 
 def read_noun(quantity: Quantity, names: Names) -> str:
