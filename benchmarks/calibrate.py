@@ -199,11 +199,30 @@ def _sizes(exponent: float, bend: float = 0.0, noise: float = 0.0) -> Draw:
     return draw
 
 
+def _above(constant: float, exponent: float, noise: float) -> Draw:
+    def draw(rng: np.random.Generator) -> dict[str, Array | float]:
+        power = (np.array(SIZES) / SIZES[0]) ** exponent
+        return {"sizes": (constant + power) * np.exp(noise * rng.normal(size=len(SIZES)))}
+
+    return draw
+
+
+def _orders(noise: float) -> Draw:
+    def draw(rng: np.random.Generator) -> dict[str, Array | float]:
+        x = rng.normal(size=len(SIZES))
+        return {"x": x, "y": x + noise * rng.normal(size=len(SIZES))}
+
+    return draw
+
+
+RANKS = {"ranks": ["x", "y"], "at_least": 0.9, **OURS}
+OFFSET = {**CHECKS["scales_like"], "offset": True}
 T = 1.0 + STEPS.astype(float)
 NULLS: tuple[Shape, ...] = (
     Shape("aligns", "two random directions in 4 dimensions", _x(lambda r: _far(r, 4))),
     Shape("aligns", "two random directions in 50 dimensions", _x(lambda r: _far(r, 50))),
     Shape("aligns", "a skewed distance of median 1", _x(lambda r: float(np.exp(r.normal())))),
+    Shape("aligns", "two random orders of four", _orders(1e6), RANKS),
     Shape("beats", "two draws of one normal law", _pair(lambda r: _same(r, 0.1)), contrast=True),
     Shape("beats", "two draws of one skewed law", _pair(lambda r: _same(r, 1.5)), contrast=True),
     Shape("beats", "one number in two roundings", _pair(
@@ -241,6 +260,9 @@ NULLS: tuple[Shape, ...] = (
     Shape("scales_like", "no trend", _sizes(0.0, noise=0.1)),
     Shape("scales_like", "a neighbouring exponent", _sizes(-0.4, noise=0.02)),
     Shape("scales_like", "the exponent by the ends, bent in between", _sizes(-0.5, bend=0.4)),
+    Shape("scales_like", "no trend above a constant", _above(1.0, 0.0, 0.1), OFFSET),
+    Shape("scales_like", "a neighbouring exponent above a constant", _above(1.0, -0.4, 1e-4),
+          OFFSET),
     Shape("separates", "separated from the start", _course(lambda r: noisy(1 + 0 * TIME, r))),
     Shape("separates", "half separated at the end",
           _course(lambda r: noisy(0.5 * rise(0.5, 0.1), r))),
@@ -262,6 +284,7 @@ NULLS: tuple[Shape, ...] = (
 
 TRUE: tuple[Shape, ...] = (
     Shape("aligns", "a direction learned", _x(lambda r: 0.05 * float(np.exp(0.2 * r.normal())))),
+    Shape("aligns", "one order under noise of a hundredth", _orders(0.01), RANKS),
     Shape("beats", "a tenth smaller", _pair(lambda r: (0.9 * _same(r, 0.02)[0], _same(r, 0.02)[1])),
           contrast=True),
     Shape("concentrates", "a share near 1",
@@ -274,6 +297,7 @@ TRUE: tuple[Shape, ...] = (
     Shape("grows_like", "a logarithm", _course(lambda r: noisy(np.log(T), r, 0.001))),
     Shape("reaches", "beyond the bound", _x(lambda r: 0.97 + 0.01 * r.normal())),
     Shape("scales_like", "the exponent itself", _sizes(-0.5, noise=0.01)),
+    Shape("scales_like", "the exponent itself above a constant", _above(1.0, -0.5, 1e-3), OFFSET),
     Shape("separates", "a separation learned", _course(lambda r: noisy(rise(0.5, 0.1), r))),
     Shape("stages", "a second stage that waits",
           _pair(lambda r: (noisy(1 - np.exp(-10 * TIME), r), noisy(rise(0.6, 0.04), r))),

@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -21,8 +21,8 @@ from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.seeds import CLAIM, digest, rule
 from reproaudit.checks import Check, Kind, canonical, kind, stages
 from reproaudit.checks.canonical import CanonicalForm, Part, plain
-from reproaudit.checks.kind import Sourced
-from reproaudit.declarations import Quantity
+from reproaudit.checks.kind import Sourced, SourcedNumber
+from reproaudit.declarations import Passes, Quantity
 from reproaudit.results import bounds_of
 
 ROOT = Path(__file__).parent.parent
@@ -46,7 +46,9 @@ FORMS: dict[type[BaseModel], CanonicalForm] = {
     model.Reading: seeds.READING,
     model.RunCounts: seeds.RUNS,
     Quantity: canonical.QUANTITY,
+    Passes: canonical.PASSES,
     kind.Bound: canonical.BOUND,
+    kind.SourcedNumber: canonical.NUMBER,
     stages.Onset: stages.ONSET,
     stages.Wait: stages.WAIT,
     **{one: one.canonical for one in KINDS},
@@ -187,16 +189,12 @@ def test_a_field_that_joins_moves_no_claim_without_it() -> None:
         assert found == {**CLAIM.of(claim), "decides": {"level": 0.5}}
 
 
+def sourced(number: float) -> SourcedNumber:
+    return SourcedNumber.model_validate_json(json.dumps({"is": number, "from": "paper"}))
+
+
 def test_a_number_with_a_source_of_its_own_enters_as_the_number() -> None:
-    class Alone(CanonicalForm):
-        def of(self, model: Any) -> Any:
-            return model.amount
-
-    class Number(BaseModel):
-        canonical: ClassVar = Alone({})
-        amount: float
-
     for check in (check for claim in CLAIMS for check in claim.headline):
         if check.kind == "equals":
-            other = check.model_copy(update={"within": Number(amount=check.within)})
+            other = check.model_copy(update={"within": sourced(check.within)})
             assert plain(other) == plain(check)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -190,12 +190,32 @@ _DECIMAL = re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?")
 _SHORT = re.compile(r"^([a-z][a-z0-9_]*)(?:\[([^\[\]]*)\])?(@first)?$")
 
 
+Reduction = Literal["mean", "median", "iqm", "largest", "least"]
+"""How the numbers along axes become one: their mean, median, interquartile mean (of the middle
+half), largest or least."""
+
+Observation = Annotated[
+    Annotated[int, Field(ge=0)] | Literal["first", "last", "late", "largest", "least"],
+    OneComplaint("a training step, or first, last, late, largest or least"),
+]
+"""Which observations of a series are read."""
+
+
+class Passes(StrictModel):
+    """A level that a course passes at some training step."""
+
+    level: float
+    """The level, seen from the side on which the course starts."""
+
+
 class Quantity(StrictModel):
     """A measurement of a run, whole or at some coordinates.
 
     In an audit mostly a short text: ``test_loss``, ``baseline_loss[preconditioned]``,
     ``subset_share[1+2]@first``. An axis without a coordinate stays free: a check then holds for
-    each of its coordinates, and the run's number is the worst of them.
+    each of its coordinates, and the run's number is the worst of them. Coordinates are left out
+    first (`without`), then axes are reduced (`over`), at each observation of a series, and then
+    `step` or `passes` says what is read of its course.
     """
 
     measurement: Name
@@ -204,8 +224,22 @@ class Quantity(StrictModel):
     """Coordinates by the axis's name: `{layer: 1}`."""
     coordinates: tuple[Coordinate, ...] = Field(default=(), strict=False, max_length=32)
     """Coordinates without their axis's name; each belongs to the first axis that has it."""
-    step: Literal["first", "last"] = "last"
-    """The observation of a series that is read: `first`, before training, or `last`."""
+    without: dict[Name, Annotated[tuple[Coordinate, ...], Field(strict=False, min_length=1)]] = (
+        Field(default_factory=dict)
+    )
+    """Coordinates that are left out, by axis: `{method: [ours]}` for all other methods."""
+    over: dict[Name, Reduction] = Field(default_factory=dict)
+    """Axes that are reduced, each to one number: `{task: mean, seed: iqm}`. Those with the same
+    word are reduced together; of several words the one whose axis is declared first goes first.
+    `iqm` leaves out a fourth of the numbers, rounded down, at either end."""
+    step: Observation = "last"
+    """What is read of a series: its `first` observation, before training, or its `last`; the one at
+    a training step, such as 1000; the `largest` or the `least` of all; `late`, the mean of the last
+    tenth."""
+    passes: Passes | None = None
+    """In place of what a series is, when: the training step at which it first passes a level,
+    straight between observations. Of a course that never does, only this is known: it takes at
+    least as long as the run."""
     arm: Name | None = None
     """Another arm, by name, in whose run with the same seed the measurement is read."""
 
@@ -225,6 +259,16 @@ class Quantity(StrictModel):
             "coordinates": tuple(map(_coordinate, inside)),
             "step": "first" if found[3] else "last",
         }
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        for name in self.at:
+            if name in self.over or name in self.without:
+                field = "over" if name in self.over else "without"
+                raise ValueError(f"'at' and '{field}' both have the axis '{name}'; state either")
+        if self.passes is not None and self.step != "last":
+            raise ValueError("'passes' reads the whole course and 'step' a part; state either")
+        return self
 
 
 def _form(value: Any) -> str:

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from reproaudit.audit.model import Audit, Paper, Reviews, TierName, known_tier
 from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Limit
+from reproaudit.checks import Censored, Limit
 from reproaudit.declarations import Coordinate, StrictModel
 from reproaudit.records import Environment, Origin
 from reproaudit.stats.binomial import Decision
@@ -82,6 +82,7 @@ class Void(StrEnum):
     NO_REFERENCE = "no reference"
     NOT_MEASURED = "not measured"
     NO_NUMBER = "no number"
+    CENSORED = "censored"
     START = "start"
 
 
@@ -159,6 +160,9 @@ class Estimate(StrictModel):
     """The number of each run, in the order of the runs; null where a run has none."""
     holds: tuple[bool | None, ...]
     """Whether each run meets the bound; null where nobody can tell."""
+    censored: tuple[Censored | None, ...] = ()
+    """Of each run whose number is only a limit: whether it is at least or at most that. Empty where
+    none is."""
     by_mean: bool = False
     """Whether the mean of the runs decides."""
     log: bool = False
@@ -174,14 +178,32 @@ class Estimate(StrictModel):
         """The number of each run that has one."""
         return tuple(one for one in self.values if one is not None)
 
+    def held(self, run: int, limit: Limit) -> bool | None:
+        """Tell whether a run meets another bound; as it said, if it has no number."""
+        value = self.values[run]
+        return self.holds[run] if value is None else limit.held(value, self.side(run))
+
+    def side(self, run: int) -> Censored | None:
+        """Return on which side of its number a run lies, if that is only a limit."""
+        return self.censored[run] if self.censored else None
+
+    def known(self, number: float) -> Censored | None:
+        """Return what is known of the typical or the worst run's number; None if it is exact."""
+        pairs = [*zip(self.values, self.censored, strict=False)]
+        if any(at is not None and c is Censored.AT_LEAST and at <= number for at, c in pairs):
+            return Censored.AT_LEAST
+        if any(at is not None and c is Censored.AT_MOST and at >= number for at, c in pairs):
+            return Censored.AT_MOST
+        return None
+
     @property
     def median(self) -> float | None:
-        """The number of the typical run."""
+        """The number of the typical run; a limit, where `known` says so."""
         return median(self.numbers) if self.numbers else None
 
     @property
     def worst(self) -> float | None:
-        """The number of the run farthest from meeting the bound."""
+        """The number of the run farthest from meeting the bound; a limit, as of `median`."""
         return self.limit.worst(self.numbers) if self.numbers else None
 
     @property

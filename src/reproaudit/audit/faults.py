@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA059 about what the models refuse, RA081 to RA088 about run files;
 `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
-given again: a new rule's id is RA230.
+given again: a new rule's id is RA234.
 """
 
 from __future__ import annotations
@@ -100,6 +100,10 @@ RA226 Begin it with the slug and a dot, so that it is unique over all audits.
 RA227 Write true, false or a finite decimal number below 2^63 such as 1.0e-3, or quote what is text.
 RA228 Name what it is compared with: another measurement, coordinate, arm or step.
 RA229 Compare the values with 'beats', or correct the range in the declaration.
+RA230 Remove it, or choose another kind of check.
+RA231 Leave out 'in_share', or the coordinate on the axis that is counted.
+RA232 Leave one axis free, with enough coordinates, and give a coordinate on every other.
+RA233 Remove it from 'readings', or from the claim's 'settings'.
 """
 
 REMEDIES: dict[str, str] = {

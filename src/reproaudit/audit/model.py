@@ -402,6 +402,9 @@ class Claim(StrictModel):
     count, badge or register."""
     experiment: Name
     """The experiment whose runs are judged."""
+    settings: dict[Name, Value] = Field(default_factory=dict)
+    """Settings of the experiment that differ for this claim, by name. All its arms run under them,
+    where they do not set one themselves, and no other value of these is run."""
     headline: tuple[Check, ...] = Field(min_length=1)
     """What a run must meet to say yes: all of it."""
     support: tuple[Check, ...] = ()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from reproaudit.audit.model import Audit, Claim, NamedArm, StartBound, TierName
+from reproaudit.audit.model import Audit, Claim, NamedArm, Setting, StartBound, TierName
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import Cell, SettingValue, canonical_settings, value_text
 from reproaudit.declarations import Quantity
@@ -75,7 +75,7 @@ class PlannedArm:
 def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
     """Return the arms of a claim, its own first, alternatives left out."""
     arms = [
-        PlannedArm(OWN, Role.OWN, claim.experiment),
+        PlannedArm(OWN, Role.OWN, claim.experiment, dict(claim.settings)),
         *_readings(audit, claim),
         *(_arm(audit, claim, one, Role.NULL) for one in claim.nulls),
         *(_arm(audit, claim, one.arm, Role.ABLATION, one.lacks) for one in claim.ablations),
@@ -91,7 +91,7 @@ def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
     """Return an arm for every alternative of every guess that the claim's experiment rests on."""
     return tuple(
         _varied(claim, Role.ALTERNATIVE, name, value)
-        for name, setting in audit.settings_of(claim.experiment).items()
+        for name, setting in _varied_settings(audit, claim)
         if setting.guessed
         for value in setting.alternatives
     )
@@ -99,7 +99,7 @@ def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
 
 def left_out_readings(audit: Audit, claim: Claim) -> Iterator[tuple[str, SettingValue]]:
     """Yield each value that a source states and under which a claim is not to be judged."""
-    for name, setting in audit.settings_of(claim.experiment).items():
+    for name, setting in _varied_settings(audit, claim):
         if name not in claim.readings:
             yield from ((name, one.value) for one in setting.readings if one.excused is None)
 
@@ -248,21 +248,28 @@ def cells_of_alternatives(audit: Audit, tier: TierName) -> list[Cell]:
 
 
 def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
-    settings = audit.settings_of(claim.experiment)
+    settings = dict(_varied_settings(audit, claim))
     for name in claim.readings:
-        for one in settings[name].readings:
+        for one in settings[name].readings if name in settings else ():
             arm = _varied(claim, Role.READING, name, one.value)
-            overrides = {**arm.overrides, **one.together}
+            overrides = {**arm.overrides, **one.together, **claim.settings}
+            smaller = {name: at for name, at in one.quick.items() if name not in claim.settings}
             excused = one.excused is not None
-            yield replace(arm, overrides=overrides, smaller=one.quick, excused=excused)
+            yield replace(arm, overrides=overrides, smaller=smaller, excused=excused)
+
+
+def _varied_settings(audit: Audit, claim: Claim) -> Iterator[tuple[str, Setting]]:
+    """The settings of a claim's experiment that it leaves as they are: the others are its own."""
+    for name, setting in audit.settings_of(claim.experiment).items():
+        if name not in claim.settings:
+            yield name, setting
 
 
 def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> PlannedArm:
     """The claim's own runs with another value of one setting."""
-    varied = name, value
-    return PlannedArm(
-        f"{name}={value_text(value)}", role, claim.experiment, dict([varied]), varied=varied
-    )
+    overrides = {**claim.settings, name: value}
+    text = f"{name}={value_text(value)}"
+    return PlannedArm(text, role, claim.experiment, overrides, varied=(name, value))
 
 
 def _arm(
@@ -271,11 +278,14 @@ def _arm(
     name, one = (
         (written, audit.arms[written]) if isinstance(written, str) else (written.name, written)
     )
+    experiment = one.experiment or claim.experiment
+    known = audit.settings_of(experiment)
+    shared = {name: value for name, value in claim.settings.items() if name in known}
     return PlannedArm(
         name,
         role,
-        one.experiment or claim.experiment,
-        dict(one.settings),
+        experiment,
+        {**shared, **one.settings},
         reads=dict(one.reads),
         lacks=lacks,
         holds_at_start=one.holds_at_start,

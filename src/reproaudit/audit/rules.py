@@ -24,7 +24,7 @@ from reproaudit.audit.model import (
     version_of,
 )
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of, quantities_of
-from reproaudit.cell import SettingValue, fits, kind_of, repeated
+from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
 from reproaudit.checks import Check
 from reproaudit.declarations import (
     Axis,
@@ -82,7 +82,7 @@ def _work(audit: Audit) -> int:
         names = [one.measurement for one in quantities_of(claim)]
         found = [audit.declaration(claim.experiment, one) for one in names]
         for axis in (axis for one in found if one is not None for axis in one.axes):
-            count += len(_coordinates(audit, claim.experiment, axis, "paper", {}))
+            count += len(_coordinates(audit, claim.experiment, axis, "paper", claim.settings))
         written = {one if isinstance(one, str) else one.name: one for _, one in claim.arms()}
         for one in written.values():
             arm = audit.arms.get(one) if isinstance(one, str) else one
@@ -302,7 +302,15 @@ class _Read(NamedTuple):
     @property
     def fixed(self) -> dict[str, Coordinate]:
         """The coordinates that the check and the quantity state, by axis."""
-        return {**(self.check.at if self.check is not None else {}), **self.quantity.at}
+        of_check = self.check.at.items() if self.check is not None else ()
+        reduced = self.quantity.over
+        return {**{n: at for n, at in of_check if n not in reduced}, **self.quantity.at}
+
+    def kept(self, axis: str) -> Sequence[Coordinate]:
+        """Return the coordinates of an axis that are not left out."""
+        left_out = self.quantity.without.get(axis)
+        known = self.along[axis]
+        return known if left_out is None else tuple(one for one in known if one not in left_out)
 
     @property
     def check_loc(self) -> Loc:
@@ -336,8 +344,10 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         measured = audit.declaration(claim.experiment, quantity.measurement) is not None
         if measured and check is not None and quantity.arm in (None, OWN):
             read += [(place, check, quantity, arm, places.get(arm.name, ())) for arm in compared]
+    written = {one.name: one for _, one in claim.arms() if not isinstance(one, str)}
     for arm in others:
-        yield from _arm(audit, own, arm, places[arm.name])
+        settings = {**audit.arms, **written}[arm.name].settings
+        yield from _arm(audit, own, arm, settings, places[arm.name])
         for j, bound in enumerate(arm.holds_at_start):
             place = (*places[arm.name], "holds_at_start", j, "value")
             read.append((place, None, bound.value, arm, (*place, "measurement")))
@@ -366,12 +376,15 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         yield from _axes(reads)
         yield from _unpaired(claim, reads)
         yield from _with_itself(reads)
+        yield from _uncounted(claim, reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
 
 
 def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     """Yield unknown experiments, readings and arms, and arms of one name."""
     yield from _unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
+    if claim.experiment in audit.experiments:
+        yield from _own_settings(audit, loc, claim)
     for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
         place = (*loc, "readings", j)
         settings = audit.settings_of(claim.experiment)
@@ -394,6 +407,20 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
         yield from _unknown((*place, "arm"), "arm", quantity.arm or OWN, known)
 
 
+def _own_settings(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
+    """Yield unknown names and wrong or needless values that a claim sets, and readings of these."""
+    yield from _set(audit, claim.experiment, claim.settings, loc)
+    known = audit.settings_of(claim.experiment)
+    for name, value in claim.settings.items():
+        if name in known and all(same(value, known[name].at(tier)) for tier in JUDGED):
+            message = f"found {shown(value)}, as '{claim.experiment}' has it; expected another"
+            yield Violation("RA111", (*loc, "settings", name), message, "Remove it.")
+    for j, name in enumerate(claim.readings):
+        if name in claim.settings:
+            message = f"found '{name}', which the claim itself sets; expected a setting that it "
+            yield Violation("RA233", (*loc, "readings", j), f"{message}leaves as it is")
+
+
 def _quantities_of(loc: Loc, claim: Claim) -> Iterator[tuple[Loc, Check | None, Quantity]]:
     """Yield each quantity of a claim with its place and its check."""
     for group in ("headline", "support", "notes"):
@@ -412,18 +439,30 @@ def _quantities(loc: Loc, node: Any) -> Iterator[tuple[Loc, Quantity]]:
             yield from _quantities((*loc, step), part)
 
 
-def _arm(audit: Audit, own: PlannedArm, arm: PlannedArm, loc: Loc) -> Iterator[Violation]:
-    """Yield unknown names and wrong values in an arm, and an arm that runs as the claim does."""
-    settings = audit.settings_of(arm.experiment)
-    for name, value in arm.overrides.items():
+def _set(
+    audit: Audit, experiment: str, settings: Mapping[str, SettingValue], loc: Loc
+) -> Iterator[Violation]:
+    """Yield unknown names and wrong values of settings that a claim or an arm sets."""
+    known = audit.settings_of(experiment)
+    for name, value in settings.items():
         place = (*loc, "settings", name)
-        of = f"'{arm.experiment}'"
-        yield from _unknown(place, "setting", name, settings, of)
-        if name in settings:
-            yield from _other_type(place, name, value, settings[name])
-    for tier in JUDGED if arm.overrides and not arm.reads else ():
+        yield from _unknown(place, "setting", name, known, f"'{experiment}'")
+        if name in known:
+            yield from _other_type(place, name, value, known[name])
+
+
+def _arm(
+    audit: Audit,
+    own: PlannedArm,
+    arm: PlannedArm,
+    settings: Mapping[str, SettingValue],
+    loc: Loc,
+) -> Iterator[Violation]:
+    """Yield faults of what an arm itself sets, and an arm that runs as the claim does."""
+    yield from _set(audit, arm.experiment, settings, loc)
+    for tier in JUDGED if settings and not arm.reads else ():
         if arm.key(audit, tier) == own.key(audit, tier):
-            name, value = next(iter(arm.overrides.items()))
+            name, value = next(iter(settings.items()))
             message = f"found {shown(value)}, the claim's own '{name}' at the {tier} tier"
             yield Violation("RA111", (*loc, "settings", name), f"{message}; expected another")
     for left, right in arm.reads.items():
@@ -456,7 +495,8 @@ def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
     unnamed = list(read.quantity.coordinates)
     free = {}
     graded = claim.grade.axis if claim.grade is not None else None
-    for name, known in read.along.items():
+    for name in (one for one in read.along if one not in read.quantity.over):
+        known = read.kept(name)
         own = next((one for one in unnamed if one in known), None)
         if name not in read.fixed and own is not None:
             unnamed.remove(own)
@@ -477,24 +517,36 @@ def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
             check = read.check_loc
             known, loc = (read.along, read.loc) if own else (by_check[check], check)
             yield from _unknown((*loc, "at", name), "axis", name, known, of)
+        for field in ("without", "over"):
+            for name in getattr(read.quantity, field):
+                place = (*read.loc, field, name)
+                yield from _unknown(place, "axis", name, read.along, f"'{read.name}'")
 
 
 def _unmeasured(read: _Read) -> Iterator[Violation]:
     """Yield coordinates that are not measured; what decides nothing may be of the paper tier."""
     if "notes" in read.loc and read.tier != "paper":
         return
-    stated = [(name, at, read.along.get(name, (at,))) for name, at in read.fixed.items()]
+    kept = {name: read.kept(name) for name in read.along}
+    named = [one for name, one in kept.items() if name not in read.quantity.over]
+    stated = [("at", n, at, kept[n]) for n, at in read.fixed.items() if n in kept]
     for at in read.quantity.coordinates:
-        known = next((one for one in read.along.values() if at in one), None)
-        stated.append(("coordinate", at, known or next(iter(read.along.values()), ())))
-    for name, at, measured in stated:
+        known = next((one for one in named if at in one), next(iter(named), ()))
+        stated.append(("at", "coordinate", at, known))
+    for name, left_out in read.quantity.without.items():
+        stated += [("without", name, at, read.along.get(name, (at,))) for at in left_out]
+    for field, name, at, measured in stated:
         if at not in measured:
             varied = read.arm.role in (Role.READING, Role.ALTERNATIVE)
             arm = f" {'with' if varied else 'in the arm'} '{read.arm.name}'"
             arm = "" if read.arm.role is Role.OWN else arm
             message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
             message += f"{shown(measured)} at the {read.tier} tier"
-            yield Violation("RA104", (*read.loc, "at", name), message)
+            yield Violation("RA104", (*read.loc, field, name), message)
+    for name in read.quantity.without:
+        if name in kept and not kept[name]:
+            message = f"found every {name} of '{read.name}' left out at the {read.tier} tier"
+            yield Violation("RA104", (*read.loc, "without", name), f"{message}; expected some kept")
 
 
 def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
@@ -502,6 +554,9 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
     if _over_training(read) and read.kind is not MeasurementKind.SERIES:
         message = f"found the {read.kind} '{read.name}', which is read over training"
         yield Violation("RA106", read.loc, f"{message}; expected a series")
+    if (field := _part(read)) is not None:
+        message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
+        yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
     free = _free(claim, read)
     if read.check is not None and read.check.sizes is not None:
         axis, fewest = read.check.sizes
@@ -512,6 +567,8 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
         }
         of = f"at least {fewest} positive sizes of '{read.name}' at the {read.tier} tier"
         yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
+    elif read.check is not None and read.check.fewest > 1:
+        yield from _list(read, free)
     elif read.check is not None and read.check.single_course and free:
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
         yield Violation("RA217", read.loc, f"{message}; expected a single course")
@@ -520,7 +577,28 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
 def _over_training(read: _Read) -> bool:
     """Whether more than the last observation of a quantity is read."""
     whole = read.check.over_training if read.check is not None else ()
-    return read.quantity.step == "first" or read.quantity in whole
+    part = read.quantity.step != "last" or read.quantity.passes is not None
+    return part or read.quantity in whole
+
+
+def _list(read: _Read, free: Mapping[str, Sequence[Coordinate]]) -> Iterator[Violation]:
+    """Yield a quantity that is no list along one axis, or too short a list."""
+    fewest = read.check.fewest if read.check is not None else 1
+    if len(free) != 1 or min(map(len, free.values())) < fewest:
+        found = " by ".join(f"{len(one)} along '{name}'" for name, one in free.items())
+        message = f"found {found or 'a single number'} of '{read.name}' at the {read.tier} tier; "
+        yield Violation("RA232", read.loc, f"{message}expected at least {fewest} along one axis")
+
+
+def _part(read: _Read) -> str | None:
+    """The field by which a quantity reads a part of its course where the check says which."""
+    at_start = read.check is None and "holds_at_start" in read.loc
+    whole = read.check is not None and read.quantity in read.check.over_training
+    if read.quantity.passes is not None:
+        return "passes" if at_start or whole else None
+    every = whole and read.check is not None and read.check.whole_course
+    fits = ("first", "last") if at_start else ("last",)
+    return "step" if (at_start or every) and read.quantity.step not in fits else None
 
 
 def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
@@ -550,10 +628,23 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
             message = f"found '{read.name}' compared with itself"
             yield Violation("RA228", read.loc, f"{message}; expected two quantities")
         low, high = read.range
-        may_be_zero = low is not None and low <= 0 and (high is None or high >= 0)
+        at_zero = read.quantity.passes is None and low is not None and low <= 0
+        may_be_zero = at_zero and (high is None or high >= 0)
         if may_be_zero and read.quantity in read.check.divisors:
             message = f"found '{read.name}' as a divisor, which may be 0 by its range"
             yield Violation("RA229", read.loc, f"{message}; expected one that is never 0")
+
+
+def _uncounted(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
+    """Yield a share of coordinates where the claim's own runs have but one number."""
+    free: dict[Loc, list[str]] = {}
+    for read in reads:
+        if read.check is not None and read.check.in_share is not None:
+            free.setdefault(read.check_loc, []).extend(_free(claim, read))
+    for loc, axes in free.items():
+        if not axes:
+            message = "found a share of coordinates of a single number; expected a free axis"
+            yield Violation("RA231", (*loc, "in_share"), message)
 
 
 def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> Iterator[Violation]:
@@ -563,7 +654,12 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
     name = claim.grade.axis
     wanted = claim.grade.easiest_first
     headline = [one for one in reads if "headline" in one.loc and one.arm.role is Role.OWN]
-    free = {a: at for one in headline for a, at in one.along.items() if a not in one.fixed}
+    free = {
+        axis: at
+        for one in headline
+        for axis, at in one.along.items()
+        if axis not in one.fixed and axis not in one.quantity.over
+    }
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
     for j, one in enumerate(wanted if name in free else ()):
         if (tier == "paper" or one in claim.grade.primary) and one not in free[name]:

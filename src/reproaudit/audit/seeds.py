@@ -74,6 +74,7 @@ CLAIM = CanonicalForm(
         "grade": Part("grade", GRADE, unless=None),
         "share": Part("share", unless=0.5),
         "exact": Part("exact", unless=False),
+        "settings": Part("settings", unless={}),
     },
     informs={
         "says",

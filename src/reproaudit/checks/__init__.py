@@ -25,7 +25,7 @@ from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
 from reproaudit.checks.reaches import Reaches
-from reproaudit.checks.run import Run
+from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 from reproaudit.checks.shown import Drawing, Form, Names, Number
@@ -37,6 +37,7 @@ __all__ = [
     "QUANTITY",
     "Bound",
     "CanonicalForm",
+    "Censored",
     "Check",
     "Condition",
     "Drawing",

@@ -1,4 +1,4 @@
-"""A direction is learned."""
+"""A direction is learned, or an order."""
 
 from __future__ import annotations
 
@@ -9,17 +9,26 @@ from pydantic import model_validator
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, OneBound, Side
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Number
-from reproaudit.declarations import Quantity
+from reproaudit.checks.shown import Names, Number, noun_of
+from reproaudit.declarations import MeasurementMissingError, Quantity
+from reproaudit.stats.ranks import kendall_tau
+
+_PLACE = Number("aligns", drawn=True)
+_ORDER = Number("ranks", "Kendall's tau of {noun} and {reference} {typical}{worst}")
+
+FEWEST_RANKED = 3
+"""The fewest items that have an order to speak of; of two, `beats` says which is smaller."""
 
 
 class Aligns(OneBound):
     """A direction is learned: the distance to it ends at most at a bound, or the cosine above one.
 
-    Halving and doubling act on the distance, and on what a cosine lacks to 1.
+    Or two lists are ordered alike: Kendall's tau-b (1 in the same order, -1 reversed; ties count
+    for neither) is at least a bound. Relaxing acts on the distance, and on what a cosine or a tau
+    lacks to 1.
     """
 
-    made = (Number("aligns", drawn=True),)
+    made = (_PLACE, _ORDER)
 
     kind: Literal["aligns"]
     """The kind of check."""
@@ -27,24 +36,61 @@ class Aligns(OneBound):
     """A distance to the claimed direction, 0 when it is reached."""
     cosine: Quantity | None = None
     """A cosine with the claimed direction, 1 when it is reached."""
+    ranks: tuple[Quantity, Quantity] | None = None
+    """Two lists along the same axis that are ordered alike, such as a score and a reference."""
 
     canonical = ONE_BOUND | CanonicalForm(
         {
             "distance": Part("distance", QUANTITY, unless=None),
             "cosine": Part("cosine", QUANTITY, unless=None),
+            "ranks": Part("ranks", QUANTITY, unless=None),
         }
     )
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         upper = self.limit().side in (Side.AT_MOST, Side.BELOW)
-        if (self.distance is not None, self.cosine is not None) != (upper, not upper):
-            raise ValueError("state either 'distance' and 'at_most', or 'cosine' and 'at_least'")
+        stated = [one for one in ("distance", "cosine", "ranks") if getattr(self, one) is not None]
+        if len(stated) != 1 or upper != (stated == ["distance"]):
+            raise ValueError(
+                "state one of 'distance' with 'at_most', 'cosine' with 'at_least', and 'ranks' "
+                "with 'at_least'"
+            )
         return self
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The distance or the cosine, or the tau of two lists."""
+        return (_PLACE if self.ranks is None else _ORDER,)
+
+    @property
+    def uncounted(self) -> str:
+        """A list makes one number."""
+        return "" if self.ranks is None else "'ranks' makes one number of a list: leave it out"
+
+    @property
+    def fewest(self) -> int:
+        """Two lists have an order from so many items on."""
+        return 1 if self.ranks is None else FEWEST_RANKED
+
+    def compared(self, measurement: str, names: Names) -> tuple[str, str]:
+        """Return the quantity, and the list that it is ordered like."""
+        if self.ranks is None:
+            return super().compared(measurement, names)
+        noun, reference = (noun_of(one, names) for one in self.ranks)
+        return noun, reference
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
-        """Return the final distance or cosine against its bound."""
+        """Return the final distance or cosine, or the tau of two lists, against its bound."""
+        number = self.numbers[0]
+        if self.ranks is not None:
+            one, other = map(run.numbers, self.ranks)
+            if len(one) != len(other):
+                why = f"lists of {len(one)} and {len(other)} cannot be ordered alike"
+                raise MeasurementMissingError(why, self.ranks[0].measurement)
+            tau = [kendall_tau(one, other)]
+            return (self._condition(tau, self.limit(1.0), self.ranks[0], number),)
         quantity = self.distance or self.cosine
         assert quantity is not None, "refused by _one_form"
         limit = self.limit(0.0 if self.distance else 1.0)
-        return (self._condition(run.numbers(quantity), limit, quantity, self.numbers[0]),)
+        return (self._condition(run.numbers(quantity), limit, quantity, number),)

@@ -5,12 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, Kind, Limit, Side, Sourced
+from reproaudit.checks.kind import (
+    Condition,
+    Kind,
+    Limit,
+    PositiveOrSourced,
+    Side,
+    Sourced,
+    SourcedNumber,
+    amount_of,
+)
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Form, Names, Number
+from reproaudit.checks.shown import (
+    Drawing,
+    Form,
+    Names,
+    Number,
+    passing_noun,
+    read_noun,
+    reading_words,
+)
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
@@ -38,8 +55,9 @@ class Beats(Kind, Sourced):
     """The quantity that is claimed to be larger."""
     difference: bool = False
     """Whether the two are subtracted, since they may have either sign."""
-    by: float | None = Field(default=None, gt=1)
-    """The factor by which the larger must exceed the smaller; left out, any excess counts."""
+    by: PositiveOrSourced | None = None
+    """The factor, above 1, by which the larger must exceed the smaller; of another source than the
+    comparison, with it: `{is: 1.5, from: ours, why: a reason}`. Left out, any excess counts."""
 
     canonical = KIND | CanonicalForm(
         {
@@ -54,6 +72,8 @@ class Beats(Kind, Sourced):
     def _difference_has_no_factor(self) -> Self:
         if self.difference and self.by is not None:
             raise ValueError("'by' is a factor; a difference has none")
+        if self.by is not None and amount_of(self.by) <= 1:
+            raise ValueError("'by' is a factor above 1, by which the larger exceeds the smaller")
         return self
 
     @property
@@ -73,32 +93,38 @@ class Beats(Kind, Sourced):
 
     def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
-        sides = [names.noun(one.measurement) for one in (self.upper, self.lower)]
         over = "minus" if self.difference else "over"
-        if self.upper.measurement != self.lower.measurement:
+        nouns = [passing_noun(one, names) for one in (self.upper, self.lower)]
+        if nouns[0] != nouns[1]:
+            sides = [read_noun(one, names) for one in (self.upper, self.lower)]
             return f" {over} ".join(sides), ""
         upper, lower = (_place(one, names) or "as run" for one in (self.upper, self.lower))
-        return f"{sides[0]}, {upper} {over} {lower}:", ""
+        return f"{nouns[0]}, {upper} {over} {lower}:", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
-        lower = run.numbers(self.lower)
-        upper = run.numbers(self.upper)
+        factor = 1.0 if self.by is None else amount_of(self.by)
+        source = self.by if isinstance(self.by, SourcedNumber) else self
+        zero = Limit(Side.ABOVE, 0.0, self.origin)
+        apart, known = run.compared(self.upper, self.lower, lambda x, y: x - factor * y)
+        excess = self._condition(apart, zero, self.lower, self.numbers[0], censored=known)
         if self.difference:
-            zero = Limit(Side.ABOVE, 0.0, self.origin)
-            apart = upper - lower
-            return (self._condition(apart, zero, self.lower, self.numbers[0]),)
-        factor = self.by or 1.0
-        limit = Limit(Side.ABOVE, factor, self.origin, 1.0, why=self.why)
+            return (excess,)
+        limit = Limit(Side.ABOVE, factor, source.origin, 1.0, why=source.why)
+        lower, _ = run.limits(self.lower)
+        upper, _ = run.limits(self.upper)
         least = min(np.min(lower), np.min(upper))
-        factors = upper / lower if np.min(lower) > 0 and least >= 0 else ()
-        comparable = self.by is None or least >= 0
-        says = bool(np.all(factor * lower < upper)) if comparable else None
-        return (self._condition(factors, limit, self.lower, self.numbers[0], says),)
+        if np.min(lower) > 0 and least >= 0:
+            factors, known = run.compared(self.upper, self.lower, np.divide)
+            number = self.numbers[0]
+            return (self._condition(factors, limit, self.lower, number, None, known),)
+        says = excess.met if self.by is None or least >= 0 else None
+        return (replace(excess, value=None, limit=limit, says=says),)
 
 
 def _place(read: Quantity, names: Names) -> str:
     """Where a quantity is read: at which coordinates, in which arm, at the start."""
     places = [names.coordinate(one) for one in (*read.at.values(), *read.coordinates)]
     arm = [names.arm(read.arm)] if read.arm is not None else []
-    return " ".join([*places, *arm, *(["at the start"] if read.step == "first" else [])])
+    start = ["at the start"] if read.step == "first" else []
+    return " ".join([*places, *reading_words(read, names), *arm, *start])

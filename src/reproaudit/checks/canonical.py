@@ -59,6 +59,15 @@ class CanonicalForm:
         return {key: value for key, value in found.items() if value != self.parts[key].unless}
 
 
+class NumberAlone(CanonicalForm):
+    """The form of a number with its own source: the number, as if it were written alone."""
+
+    def of(self, model: Any) -> Any:
+        """Return the number."""
+        (number,) = super().of(model).values()
+        return number
+
+
 def plain(value: Any, form: CanonicalForm | None = None) -> Any:
     """Return the plain data of a value, and of all models in it, which have this form.
 
@@ -75,6 +84,8 @@ def plain(value: Any, form: CanonicalForm | None = None) -> Any:
 
 # --- what every check is made of ----------------------------------------------------------------
 
+PASSES = CanonicalForm({"level": Part("level")})
+
 QUANTITY = CanonicalForm(
     {
         "measurement": Part("measurement"),
@@ -82,10 +93,15 @@ QUANTITY = CanonicalForm(
         "coordinates": Part("coordinates", unless=[]),
         "step": Part("step", unless="last"),
         "arm": Part("arm", unless=None),
+        "without": Part("without", unless={}),
+        "over": Part("over", unless={}),
+        "passes": Part("passes", PASSES, unless=None),
     }
 )
 
 SOURCED = CanonicalForm({}, informs={"origin", "why"})
+
+NUMBER = NumberAlone({"is": Part("amount")}, informs={"origin", "why"})
 
 BOUND = SOURCED | CanonicalForm(
     {
@@ -102,6 +118,7 @@ KIND = SOURCED | CanonicalForm(
         "at": Part("at", unless={}),
         "standard": Part("standard", unless=None),
         "log": Part("log", unless=None),
+        "in_share": Part("in_share", unless=None),
     },
     informs={"stands_for"},
 )

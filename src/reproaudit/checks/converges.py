@@ -71,6 +71,11 @@ class Converges(Kind):
         return tuple(number for number, _ in self._asked())
 
     @property
+    def uncounted(self) -> str:
+        """Several numbers may hold at other coordinates each."""
+        return "" if len(self.numbers) < 2 else "this check makes several: write one for each"
+
+    @property
     def drawing(self) -> Drawing:
         """The loss; over the logarithm of time if it goes to zero."""
         return replace(super().drawing, log_x=self.to_zero)

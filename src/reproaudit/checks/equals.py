@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import Literal
 
 from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, Kind, Limit, Positive, Side, Sourced
+from reproaudit.checks.kind import (
+    Condition,
+    Kind,
+    Limit,
+    PositiveOrSourced,
+    Side,
+    Sourced,
+    SourcedNumber,
+    amount_of,
+)
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import NumberOrQuantity, Quantity
@@ -19,7 +28,7 @@ class Equals(Kind, Sourced):
     """A quantity equals a number, or another quantity of the same run, within a margin.
 
     Equality with a number is decided on the mean of the runs, equality with a quantity run by run.
-    Halving and doubling act on the margin.
+    Relaxing doubles the margin.
     """
 
     made = (_VALUE,)
@@ -30,8 +39,12 @@ class Equals(Kind, Sourced):
     """The quantity that is judged."""
     to: NumberOrQuantity
     """The number, or the quantity of the same run, that it equals."""
-    within: Positive
-    """The largest distance that still counts as equal."""
+    within: PositiveOrSourced
+    """The largest distance that still counts as equal; of another source than the number, with it:
+    `{is: 0.05, from: ours, why: a reason}`."""
+    side: Literal["above", "below"] | None = None
+    """The side on which alone the margin counts: with `below` the quantity may lie anywhere below
+    what it equals, and misses above by more than the margin; with `above` the other way round."""
     relative: bool = False
     """Whether `within` is a share of what is equalled: 0.05 for a factor of 1.05 either way."""
 
@@ -41,6 +54,7 @@ class Equals(Kind, Sourced):
             "to": Part("to", QUANTITY),
             "within": Part("within"),
             "relative": Part("relative", unless=False),
+            "side": Part("side", unless=None),
         }
     )
 
@@ -75,29 +89,32 @@ class Equals(Kind, Sourced):
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity; where its distance from another counts, that one too."""
-        noun = names.noun(measurement)
+        noun = self._noun(measurement, names)
         if self.relative or isinstance(self.to, float):
             return noun, ""
         return f"{noun} differs from {noun_of(self.to, names)} by", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the quantity, its ratio to or its distance from the other, within the margin."""
-        values = run.numbers(self.value)
         target: float = 0.0
         if isinstance(self.to, float):
+            values, known = run.limits(self.value)
             target = self.to
         elif self.relative:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                values = values / run.numbers(self.to)
-                target = 1.0
+            values, known = run.compared(self.value, self.to, np.divide)
+            target = 1.0
         else:
-            values = values - run.numbers(self.to)
+            values, known = run.compared(self.value, self.to, np.subtract)
+        source = self.within if isinstance(self.within, SourcedNumber) else self
         limit = Limit(
             Side.WITHIN,
-            self.within,
-            self.origin,
+            amount_of(self.within),
+            source.origin,
             target=target,
             relative=self.relative,
-            why=self.why,
+            of=self.origin,
+            why=source.why,
         )
-        return (self._condition(values, limit, self.value, self.numbers[0]),)
+        if self.side is not None:
+            limit = limit.one_sided(Side.AT_MOST if self.side == "below" else Side.AT_LEAST)
+        return (self._condition(values, limit, self.value, self.numbers[0], censored=known),)

@@ -92,4 +92,6 @@ class Follows(OneBound):
             return (self._condition((), self.limit(), self.series, self.numbers[0]),)
         else:
             distance = np.expm1(np.abs(np.log(found) - np.log(expected)))
-        return (self._condition(distance.ravel(), self.limit(), self.series, self.numbers[0]),)
+        limit = self.limit()
+        farthest = [limit.worst(one.tolist()) for one in distance.T]
+        return (self._condition(farthest, limit, self.series, self.numbers[0]),)

@@ -94,7 +94,7 @@ class GrowsLike(Kind, Sourced):
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity, and the law."""
         power = None if self.exponent is None else names.coordinate(self.exponent)
-        return names.noun(measurement), "log t" if power is None else f"t^{power}"
+        return self._noun(measurement, names), "log t" if power is None else f"t^{power}"
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the growth, and the best rival's misfit over the law's."""

@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.canonical import CanonicalForm, plain
-from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Names, Number, Unit
-from reproaudit.declarations import Coordinate, Name, Quantity, StrictModel
+from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
+from reproaudit.checks.run import Censored, Run
+from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
+from reproaudit.declarations import ROUNDING, Coordinate, Name, Quantity, StrictModel
 
 
 class Provenance(StrEnum):
@@ -59,11 +59,20 @@ class Limit:
     most: float | None = None
     """The largest number that there can be: a relaxed bound lies below it."""
     target: float = 0.0
-    """Of `WITHIN`, the number that is to be equalled."""
+    """Of a margin, the number that is to be equalled."""
     relative: bool = False
-    """Of `WITHIN`, whether the margin is a share of the target."""
+    """Of a margin, whether it is a share of the target."""
+    of: Provenance | None = None
+    """Of a margin, where the target comes from, if not from where the margin does."""
+    margin: float | None = None
+    """Of a bound that is one end of a margin around `target`: the margin, which relaxes it."""
     why: str | None = None
     """Of a bound of ours, the reason."""
+
+    @property
+    def number_from(self) -> Provenance:
+        """Where the number comes from that is bounded or equalled."""
+        return self.of or self.origin
 
     @property
     def level(self) -> float:
@@ -81,6 +90,12 @@ class Limit:
         upper = self.side in (Side.AT_MOST, Side.BELOW)
         return (-math.inf, self.at) if upper else (self.at, math.inf)
 
+    def one_sided(self, side: Side) -> Limit:
+        """Return one end of a margin, of `AT_MOST` the upper one, of `AT_LEAST` the lower one."""
+        low, high = self.accepted
+        at = high if side is Side.AT_MOST else low
+        return replace(self, side=side, at=at, margin=self.at)
+
     def met_by(self, value: float) -> bool:
         """Tell whether a number meets the bound."""
         if self.side is Side.BELOW:
@@ -90,12 +105,27 @@ class Limit:
         low, high = self.accepted
         return low <= value <= high
 
+    def held(self, value: float, censored: Censored | None) -> bool | None:
+        """Tell whether a number meets the bound; None where its limit alone does not decide."""
+        met = self.met_by(value)
+        if censored is None:
+            return met
+        low, high = self.accepted
+        upwards = censored is Censored.AT_LEAST
+        if met:
+            return True if math.isinf(high if upwards else low) else None
+        return False if (value >= high if upwards else value <= low) else None
+
     def worst(self, values: Sequence[float]) -> float:
         """Return the number farthest from meeting the bound, of at least one."""
+        return max(values, key=self.distance)
+
+    def distance(self, value: float) -> float:
+        """Return a measure of how far a number is from meeting the bound: the larger, the worse."""
         if self.side is Side.WITHIN:
             low, high = (abs(end - self.target) or math.ulp(0.0) for end in self.accepted)
-            return max(values, key=lambda x: max((self.target - x) / low, (x - self.target) / high))
-        return max(values) if self.side in (Side.AT_MOST, Side.BELOW) else min(values)
+            return max((self.target - value) / low, (value - self.target) / high)
+        return value if self.side in (Side.AT_MOST, Side.BELOW) else -value
 
     def relaxed(self) -> Limit:
         """Return the bound that allows more, where it is ours; else the same bound.
@@ -115,8 +145,12 @@ class Limit:
     def _moved(self, *, looser: bool) -> Limit:
         if self.origin is not Provenance.OURS:
             return self
+        by = 2.0 if looser else 0.5
         if self.side is Side.WITHIN:
-            return replace(self, at=self.at * (2.0 if looser else 0.5))
+            return replace(self, at=self.at * by)
+        if self.margin is not None:
+            both = replace(self, side=Side.WITHIN, at=self.margin * by, margin=None)
+            return self._within_range(both.one_sided(self.side))
         if self.at in (0.0, 1.0):
             return self
         upper = self.side in (Side.AT_MOST, Side.BELOW)
@@ -127,9 +161,13 @@ class Limit:
         else:
             ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
         at = max(ends) if upper is looser else min(ends)
-        above = (self.least is None or at > self.least) and (self.zero != 1.0 or at > 0)
-        below = self.most is None or at < self.most
-        return replace(self, at=at) if above and below else self
+        return self._within_range(replace(self, at=at))
+
+    def _within_range(self, moved: Limit) -> Limit:
+        """The moved bound, unless it lies past the end of the range."""
+        above = (self.least is None or moved.at > self.least) and (self.zero != 1.0 or moved.at > 0)
+        below = self.most is None or moved.at < self.most
+        return moved if above and below else self
 
 
 @dataclass(frozen=True)
@@ -144,6 +182,7 @@ class Condition:
         says: what the run says without a number: no, where a change never comes; None, where the
             number is missing, infinite or 0/0, so that the run is void.
         check: the place of its check among those that were put to the run.
+        censored: of a value that is a limit alone, on which side of it the number lies.
     """
 
     number: Number
@@ -152,11 +191,12 @@ class Condition:
     limit: Limit
     says: bool | None = None
     check: int = 0
+    censored: Censored | None = None
 
     @property
     def met(self) -> bool | None:
         """Whether the run meets the bound; None where nobody can tell."""
-        return self.says if self.value is None else self.limit.met_by(self.value)
+        return self.says if self.value is None else self.limit.held(self.value, self.censored)
 
     @property
     def name(self) -> str:
@@ -224,6 +264,34 @@ class Bound(Sourced):
         return Limit(side, at, self.origin, zero, fold, why=self.why)
 
 
+Positive = Annotated[float, Field(gt=0)]
+
+
+class SourcedNumber(Sourced):
+    """A number with its own source, where a check has two numbers."""
+
+    canonical: ClassVar[CanonicalForm] = NUMBER
+
+    amount: Positive = Field(alias="is")
+    """The number."""
+
+
+def _form_of_number(value: Any) -> str:
+    return "number" if isinstance(value, int | float) else "sourced"
+
+
+PositiveOrSourced = Annotated[
+    Annotated[Positive, Tag("number")] | Annotated[SourcedNumber, Tag("sourced")],
+    Discriminator(_form_of_number),
+]
+"""A positive number of the check's own source, or `{is: 0.05, from: ours, why: a reason}`."""
+
+
+def amount_of(number: float | SourcedNumber) -> float:
+    """Return a number without its source."""
+    return number.amount if isinstance(number, SourcedNumber) else number
+
+
 def _form(value: Any) -> str:
     return "number" if isinstance(value, int | float) else "bound"
 
@@ -264,8 +332,22 @@ class Kind(StrictModel):
     log: bool | None = None
     """Of `mean`: whether the mean is taken of logarithms; left out, it is for positive numbers that
     are no differences and no exponents."""
+    in_share: float | None = Field(default=None, gt=0, le=1)
+    """The share of its coordinates at which it must hold in a run: 0.9 for nine of ten heads. The
+    run's number is then that of the last coordinate that is needed, and not of the worst."""
     stands_for: str | None = Field(default=None, min_length=1)
     """What the paper measures where the check measures something else in its place."""
+
+    @model_validator(mode="after")
+    def _coordinates_to_count(self) -> Self:
+        if self.in_share is not None and (why := self.uncounted):
+            raise ValueError(f"'in_share' counts the coordinates of a number, and {why}")
+        return self
+
+    @property
+    def uncounted(self) -> str:
+        """Why `in_share` cannot count its coordinates; '' if it can."""
+        return "this check reads single courses" if self.single_course else ""
 
     @property
     def by_mean(self) -> bool:
@@ -307,9 +389,19 @@ class Kind(StrictModel):
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None
 
+    @property
+    def fewest(self) -> int:
+        """The fewest coordinates of each quantity, along one axis; 1 where a number will do."""
+        return 1
+
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return what a page calls a number of a measurement, and what it is held against or ''."""
-        return names.noun(measurement), ""
+        return self._noun(measurement, names), ""
+
+    def _noun(self, measurement: str, names: Names) -> str:
+        """What a page calls what the check reads of a measurement."""
+        read = next((one for one in self.quantities() if one.measurement == measurement), None)
+        return names.noun(measurement) if read is None else read_noun(read, names)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the conditions that one run meets or not; defined by each kind.
@@ -340,16 +432,44 @@ class Kind(StrictModel):
         quantity: Quantity,
         number: Number,
         says: bool | None = None,
+        censored: Sequence[Censored | None] = (),
     ) -> Condition:
-        """The condition on the worst of some numbers; what it `says` if one of them is none."""
+        """The condition on the worst of some numbers; what it `says` if that one is none.
+
+        The worst is the farthest of those that miss for certain; else one of which nobody can tell,
+        since it is none or censored; else the farthest. With `in_share` it is the worst of those
+        that are needed.
+        """
         numbers = [float(one) for one in values]
-        worst = limit.worst(numbers) if numbers and all(map(math.isfinite, numbers)) else None
-        return Condition(number, quantity.measurement, worst, limit, says)
+        known = [*censored] or [None] * len(numbers)
+        if quantity.passes is not None:  # its number is a step, and no value of the course
+            number = replace(number, drawn=False)
+        found = Condition(number, quantity.measurement, None, limit, says)
+        if not numbers:
+            return found
+        best_first = sorted(
+            range(len(numbers)), key=lambda k: _badness(limit, numbers[k], known[k])
+        )
+        needed = math.ceil((self.in_share or 1.0) * len(numbers) - ROUNDING)
+        place = best_first[max(needed, 1) - 1]
+        value = numbers[place] if math.isfinite(numbers[place]) else None
+        return replace(found, value=value, censored=known[place])
 
     @property
     def name(self) -> str:
         """The kind's name."""
         return str(self.__dict__["kind"])
+
+
+_WORST_LAST = (True, None, False)
+"""What is known of a number: that it meets its bound, nothing, that it misses it."""
+
+
+def _badness(limit: Limit, value: float, censored: Censored | None) -> tuple[int, float]:
+    """The larger, the worse: by what is known of a number, and how far from the bound it is."""
+    if not math.isfinite(value):
+        return _WORST_LAST.index(None), math.inf
+    return _WORST_LAST.index(limit.held(value, censored)), limit.distance(value)
 
 
 class OneBound(Kind, Bound):
@@ -363,6 +483,3 @@ def _quantities(model: StrictModel) -> Iterator[Quantity]:
                 yield part
             elif isinstance(part, StrictModel):
                 yield from _quantities(part)
-
-
-Positive = Annotated[float, Field(gt=0)]

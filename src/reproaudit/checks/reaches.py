@@ -89,7 +89,7 @@ class Reaches(OneBound):
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity, and what it is divided by, or the ends between which it lies."""
-        noun = names.noun(measurement)
+        noun = self._noun(measurement, names)
         if self.relative_to is not None:
             return noun, noun_of(self.relative_to, names)
         if self.between is not None:
@@ -99,19 +99,20 @@ class Reaches(OneBound):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the number against its bound."""
-        values = run.numbers(self.value)
+        values, known = run.limits(self.value)
         zero = 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.relative_to is not None:
-                values = values / run.numbers(self.relative_to)
-                zero = 1.0
-            elif self.grown_from is not None:
-                values = values - run.numbers(self.grown_from)
-            elif self.between is not None:
-                null, ceiling = map(run.numbers, self.between)
-                values = (values - null) / (ceiling - null)
-                zero = 1.0
+        if self.relative_to is not None:
+            values, known = run.compared(self.value, self.relative_to, np.divide)
+            zero = 1.0
+        elif self.grown_from is not None:
+            values, known = run.compared(self.value, self.grown_from, np.subtract)
+        elif self.between is not None:
+            place, null, ceiling = map(run.numbers, (self.value, *self.between))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = (place - null) / (ceiling - null)
+            known = [None] * len(values)
+            zero = 1.0
         (number,) = self.numbers
         fold = number is _KEPT and self.zero is None
         limit = self.limit(zero if self.zero is None else self.zero, fold=fold)
-        return (self._condition(values, limit, self.value, number),)
+        return (self._condition(values, limit, self.value, number, censored=known),)

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from reproaudit.declarations import (
+    Axis,
     Coordinate,
     Declaration,
     MeasurementKind,
     MeasurementMissingError,
     Quantity,
+    Reduction,
     misfit,
     values_of,
 )
 from reproaudit.lazy import np
+from reproaudit.stats.onsets import first_passage, late_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reproaudit import records
+
+
+class Censored(StrEnum):
+    """What is known of a number of which a limit alone is known: on which side of it it lies."""
+
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +63,34 @@ class Run:
     def numbers(self, quantity: Quantity) -> NDArray[np.float64]:
         """Return the quantity's numbers; shape (coordinate,), over its free axes.
 
+        A censored one, of which a limit alone is known, is NaN: `limits` has it.
+
         Raises:
             MeasurementMissingError: if the run has no such measurement, coordinate or arm.
         """
+        values, censored = self.limits(quantity)
+        return np.where(np.array(censored, dtype=bool), np.nan, values)
+
+    def limits(self, quantity: Quantity) -> tuple[NDArray[np.float64], list[Censored | None]]:
+        """Return the quantity's numbers as `numbers`, and the limits of the censored ones.
+
+        The second part says of each number whether it is only a limit, and on which side of it the
+        number lies.
+
+        Raises:
+            MeasurementMissingError: as `numbers`.
+        """
         run, name, declaration = self._found(quantity)
-        values = values_of(name, declaration, run.measurements)
-        assert values is not None, "refused by _found"
         if declaration.kind is MeasurementKind.SERIES:
-            values = values[0 if quantity.step == "first" else -1]
-        return np.atleast_1d(values[run._index(quantity, declaration)]).ravel()
+            steps, course = run._course(quantity, name, declaration)
+            if quantity.passes is not None:
+                return _passages(steps, course, quantity.passes.level)
+            values = _observed(quantity, steps, course, run.seed)
+        else:
+            found = values_of(name, declaration, run.measurements)
+            assert found is not None, "refused by _found"
+            values = np.atleast_1d(run._placed(quantity, declaration, found)).ravel()
+        return values, [None] * len(values)
 
     def series(self, quantity: Quantity) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
@@ -71,16 +101,39 @@ class Run:
         run, name, declaration = self._found(quantity)
         if declaration.kind is not MeasurementKind.SERIES:
             raise MeasurementMissingError(f"'{name}' is no series", name)
-        whole = run.measurements.series[name]
-        values = whole.values[(slice(None), *run._index(quantity, declaration))]
-        return whole.steps, values.reshape(len(whole.steps), -1)
+        return run._course(quantity, name, declaration)
+
+    def compared(
+        self, one: Quantity, other: Quantity, how: Callable[[Any, Any], Any]
+    ) -> tuple[NDArray[np.float64], list[Censored | None]]:
+        """Return how two quantities compare, coordinate by coordinate; as `limits`.
+
+        How they compare, as by their ratio or difference, grows with the first and falls with the
+        second: it is at least so large where the first is censored, and at most where the second
+        is. Of two censored numbers nothing is known: NaN.
+
+        Raises:
+            MeasurementMissingError: as `numbers`.
+        """
+        values, first = self.limits(one)
+        rivals, second = self.limits(other)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.atleast_1d(how(values, rivals))
+        left = np.broadcast_to(np.array(first, dtype=bool), found.shape)
+        right = np.broadcast_to(np.array(second, dtype=bool), found.shape)
+        known = [_SIDES[bool(a), bool(b)] for a, b in zip(left, right, strict=True)]
+        return np.where(left & right, np.nan, found), known
 
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
-        """Return the coordinates of an axis of the quantity's measurement."""
+        """Return the coordinates of an axis of the quantity's measurement, without those left out.
+
+        Raises:
+            MeasurementMissingError: as `numbers`, or if there is no such axis.
+        """
         run, name, declaration = self._found(quantity)
         for one in declaration.axes:
             if one.name == axis:
-                return one.coordinates(run.settings)
+                return run._kept(quantity, one)
         raise MeasurementMissingError(f"'{name}' has no axis '{axis}'", name)
 
     def _found(self, quantity: Quantity) -> tuple[Run, str, Declaration]:
@@ -99,29 +152,129 @@ class Run:
             raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name)
         return run, name, run.declarations[name]
 
-    def _index(self, quantity: Quantity, declaration: Declaration) -> tuple[Any, ...]:
-        """The quantity's place on each axis; a free axis is taken whole."""
+    def _course(
+        self, quantity: Quantity, name: str, declaration: Declaration
+    ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+        """The steps of a series, and its values of shape (step, coordinate)."""
+        whole = self.measurements.series[name]
+        values = self._placed(quantity, declaration, whole.values)
+        return whole.steps, values.reshape(len(whole.steps), -1)
+
+    def _placed(
+        self, quantity: Quantity, declaration: Declaration, values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The values over the quantity's free axes; the steps of a series come before these."""
+        before = values.ndim - len(declaration.axes)
+        free: list[str] = []
+        index = self._index(quantity, declaration)
+        for axis, places in zip(declaration.axes, index, strict=True):
+            values = np.take(values, places, axis=before + len(free))
+            if not isinstance(places, int):
+                free.append(axis.name)
+        for how in dict.fromkeys(quantity.over[one] for one in free if one in quantity.over):
+            together = [one for one in free if quantity.over.get(one) == how]
+            last = [*range(-len(together), 0)]
+            values = np.moveaxis(values, [before + free.index(one) for one in together], last)
+            free = [one for one in free if one not in together]
+            values = _REDUCED[how](values.reshape(*values.shape[: before + len(free)], -1))
+        return values
+
+    def _kept(self, quantity: Quantity, axis: Axis) -> tuple[Coordinate, ...]:
+        """The coordinates of an axis that the quantity does not leave out."""
+        known = axis.coordinates(self.settings)
+        left_out = quantity.without.get(axis.name, ())
+        for one in left_out:
+            if one not in known:
+                raise _no_coordinate(quantity, axis, one)
+        return tuple(one for one in known if one not in left_out)
+
+    def _index(self, quantity: Quantity, declaration: Declaration) -> list[int | list[int]]:
+        """The quantity's place on each axis; of a free axis every place that is not left out."""
         unnamed = list(quantity.coordinates)
-        index: list[Any] = []
+        index: list[int | list[int]] = []
         for axis in declaration.axes:
             known = axis.coordinates(self.settings)
-            wanted = quantity.at.get(axis.name, self.at.get(axis.name))
-            if wanted is None:
-                wanted = next((one for one in unnamed if one in known), None)
-                if wanted is not None:
+            kept = self._kept(quantity, axis)
+            wanted = quantity.at.get(axis.name)
+            if wanted is None and axis.name not in quantity.over:
+                wanted = self.at.get(axis.name, next((one for one in unnamed if one in kept), None))
+                if axis.name not in self.at and wanted is not None:
                     unnamed.remove(wanted)
-            if wanted is None:
-                index.append(slice(None))
-            elif wanted in known:
+            if wanted is not None and wanted not in kept:
+                raise _no_coordinate(quantity, axis, wanted)
+            if wanted is not None:
                 index.append(known.index(wanted))
+            elif kept:
+                index.append([known.index(one) for one in kept])
             else:
-                raise MeasurementMissingError(
-                    f"'{quantity.measurement}' has no {axis.name} {wanted!r}",
-                    quantity.measurement,
-                )
+                why = f"'{quantity.measurement}' has no {axis.name} that is not left out"
+                raise MeasurementMissingError(why, quantity.measurement)
         if unnamed:
             raise MeasurementMissingError(
                 f"'{quantity.measurement}' has no coordinate {unnamed[0]!r}",
                 quantity.measurement,
             )
-        return tuple(index)
+        return index
+
+
+_SIDES: Mapping[tuple[bool, bool], Censored | None] = {
+    (False, False): None,
+    (True, False): Censored.AT_LEAST,
+    (False, True): Censored.AT_MOST,
+    (True, True): Censored.AT_LEAST,
+}
+"""On which side a comparison lies, by whether its two quantities are censored."""
+
+
+def _no_coordinate(quantity: Quantity, axis: Axis, wanted: Coordinate) -> MeasurementMissingError:
+    name = quantity.measurement
+    return MeasurementMissingError(f"'{name}' has no {axis.name} {wanted!r}", name)
+
+
+def _middle_half(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean without a fourth of the numbers, rounded down, at either end: scipy's trim_mean."""
+    count = values.shape[-1]
+    out = count // 4
+    return np.asarray(np.sort(values, axis=-1)[..., out : count - out].mean(axis=-1))
+
+
+_REDUCED: Mapping[Reduction, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "mean": lambda values: np.asarray(values.mean(axis=-1)),
+    "median": lambda values: np.asarray(np.median(values, axis=-1)),
+    "iqm": _middle_half,
+    "largest": lambda values: np.asarray(values.max(axis=-1)),
+    "least": lambda values: np.asarray(values.min(axis=-1)),
+}
+"""Each reduction of the last axis."""
+
+
+def _observed(
+    quantity: Quantity, steps: tuple[int, ...], values: NDArray[np.float64], seed: int
+) -> NDArray[np.float64]:
+    """What is read of a course of shape (step, coordinate)."""
+    if isinstance(quantity.step, str):
+        return _READ[quantity.step](values)
+    if quantity.step not in steps:
+        name = quantity.measurement
+        why = f"the record of seed {seed} has no observation of '{name}' at step {quantity.step}"
+        raise MeasurementMissingError(why, name)
+    return np.asarray(values[steps.index(quantity.step)])
+
+
+def _passages(
+    steps: tuple[int, ...], values: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], list[Censored | None]]:
+    """When each course of shape (step, coordinate) passes a level; at least the last step."""
+    found = [first_passage(steps, one, level) for one in values.T]
+    times = [float(steps[-1]) if one is None else one for one in found]
+    return np.array(times), [Censored.AT_LEAST if one is None else None for one in found]
+
+
+_READ: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "first": lambda values: np.asarray(values[0]),
+    "last": lambda values: np.asarray(values[-1]),
+    "late": late_mean,
+    "largest": lambda values: np.asarray(values.max(axis=0)),
+    "least": lambda values: np.asarray(values.min(axis=0)),
+}
+"""What is read of a course, by the words of `Quantity.step`."""

@@ -13,18 +13,23 @@ from reproaudit.checks.kind import (
     Kind,
     Limit,
     NumberOrBound,
-    Positive,
+    PositiveOrSourced,
     Provenance,
     Side,
+    SourcedNumber,
+    amount_of,
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
+from reproaudit.stats.powers import offset_power_fit, power_fit
 
 FEWEST_SIZES = 3
 """The fewest sizes that tell a straight line in logarithms from a bent one."""
 
+FEWEST_ABOVE_CONSTANT = 4
+"""The fewest sizes that tell a power above a constant, which has three parameters."""
 
 _EXPONENT = Number("exponent", noun="exponent")
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
@@ -35,7 +40,9 @@ class ScalesLike(Kind):
 
     A line is fitted to the logarithms of quantity and size. Its slope equals an exponent within a
     margin, or has a bound, such as `below: 0` for a trend; decided on the mean of the runs unless
-    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line.
+    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line. With
+    `offset` it is a power above a constant, c + a·size^p, by least squares; a trend that no p
+    between -6 and 6 fits best makes the run void.
     """
 
     made = (_EXPONENT, _BEND)
@@ -46,15 +53,18 @@ class ScalesLike(Kind):
     value: Quantity
     """A positive array; the coordinate on `axis` is left out."""
     axis: Name
-    """The axis of sizes: positive numbers, at least three."""
+    """The axis of sizes: positive numbers, at least three, or four with `offset`."""
+    offset: bool = False
+    """Whether the power is above a constant, which is fitted, too."""
     exponent: NumberOrBound
     """The exponent of the power law, or a bound on it."""
-    within: Positive | None = None
-    """The largest difference from a claimed exponent that still counts as equal."""
+    within: PositiveOrSourced | None = None
+    """The largest difference from a claimed exponent that still counts as equal; of another source
+    than the exponent, with it: `{is: 0.05, from: ours, why: a reason}`."""
     bend: Bound | None = None
     """The bound on the largest relative distance from the power law, at any size."""
     origin: Provenance = Field(default=Provenance.PAPER, alias="from")
-    """Where a claimed exponent and its margin come from."""
+    """Where a claimed exponent comes from, and its margin unless that has a source of its own."""
 
     canonical = KIND | CanonicalForm(
         {
@@ -63,6 +73,7 @@ class ScalesLike(Kind):
             "exponent": Part("exponent", BOUND),
             "within": Part("within", unless=None),
             "bend": Part("bend", BOUND, unless=None),
+            "offset": Part("offset", unless=False),
         }
     )
 
@@ -83,32 +94,49 @@ class ScalesLike(Kind):
         return (_EXPONENT,) if self.bend is None else (_EXPONENT, _BEND)
 
     @property
+    def uncounted(self) -> str:
+        """All sizes make one number."""
+        return "this check makes one number of all sizes"
+
+    @property
     def sizes(self) -> tuple[str, int]:
         """The axis of sizes, and the fewest that tell a power law."""
-        return self.axis, FEWEST_SIZES
+        return self.axis, FEWEST_ABOVE_CONSTANT if self.offset else FEWEST_SIZES
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
         sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
-        if len(set(sizes)) < FEWEST_SIZES or min(sizes) <= 0:
+        _, fewest = self.sizes
+        if len(set(sizes)) < fewest or min(sizes) <= 0:
             raise MeasurementMissingError(
-                f"a power law along '{self.axis}' needs at least {FEWEST_SIZES} positive sizes",
+                f"a power law along '{self.axis}' needs at least {fewest} positive sizes",
                 self.value.measurement,
             )
         values = run.numbers(self.value)
-        slope = []
-        bend = []
+        fit = None
         if len(values) == len(sizes) and values.min() > 0:
-            x = np.log(sizes)
-            y = np.log(values)
-            line = np.polyfit(x, y, 1)
-            slope = [line[0]]
-            bend = np.expm1(np.abs(y - np.polyval(line, x)))
+            law = offset_power_fit if self.offset else power_fit
+            fit = law(np.array(sizes), values)
+        slope = [] if fit is None else [fit.exponent]
+        bend = () if fit is None else fit.apart
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
         else:
-            limit = Limit(Side.WITHIN, self.within or 0.0, self.origin, target=self.exponent)
+            limit = self._margin(self.exponent)
         found = (self._condition(slope, limit, self.value, _EXPONENT),)
         if self.bend is None:
             return found
         return (*found, self._condition(bend, self.bend.limit(), self.value, _BEND))
+
+    def _margin(self, exponent: float) -> Limit:
+        """The margin around a claimed exponent."""
+        assert self.within is not None, "refused by _one_form"
+        source = self.within if isinstance(self.within, SourcedNumber) else None
+        return Limit(
+            Side.WITHIN,
+            amount_of(self.within),
+            self.origin if source is None else source.origin,
+            target=exponent,
+            of=self.origin,
+            why=None if source is None else source.why,
+        )

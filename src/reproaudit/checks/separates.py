@@ -45,6 +45,11 @@ class Separates(Kind):
     )
 
     @property
+    def uncounted(self) -> str:
+        """Start and end may be of other coordinates."""
+        return "this check makes two: write 'reaches' for each"
+
+    @property
     def over_training(self) -> tuple[Quantity, ...]:
         """What is observed first."""
         return (self.start_value or self.value,)

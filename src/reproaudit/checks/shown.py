@@ -77,7 +77,40 @@ class Names(NamedTuple):
 
 def noun_of(quantity: Quantity, names: Names) -> str:
     """Return what a page calls what a check reads: the arm, where it is read in another one."""
-    return names.noun(quantity.measurement) if quantity.arm is None else names.arm(quantity.arm)
+    return read_noun(quantity, names) if quantity.arm is None else names.arm(quantity.arm)
+
+
+_REDUCED = {"iqm": "interquartile mean"}
+_STEPS = {"late": "late", "largest": "at its largest", "least": "at its least"}
+
+
+def reading_words(quantity: Quantity, names: Names) -> list[str]:
+    """Return how a quantity is read off its measurement, but for coordinates, arm and start."""
+    left_out = [names.coordinate(one) for each in quantity.without.values() for one in each]
+    return [
+        *(
+            f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"
+            for axis, how in quantity.over.items()
+        ),
+        *([f"without {', '.join(left_out)}"] if left_out else []),
+        *([f"at step {quantity.step}"] if isinstance(quantity.step, int) else []),
+        *(words for step, words in _STEPS.items() if step == quantity.step),
+    ]
+
+
+def passing_noun(quantity: Quantity, names: Names) -> str:
+    """Return what a page calls a measurement, or the step at which it passes a level."""
+    noun = names.noun(quantity.measurement)
+    if quantity.passes is None:
+        return noun
+    return f"step at which {names.coordinate(quantity.passes.level)} is passed by {noun}"
+
+
+def read_noun(quantity: Quantity, names: Names) -> str:
+    """Return what a page calls what is read of a measurement: score (mean over task)."""
+    noun = passing_noun(quantity, names)
+    how = ", ".join(reading_words(quantity, names))
+    return f"{noun} ({how})" if how else noun
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Form, Names, Number
+from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import np
 from reproaudit.stats.onsets import crossing, final_value, half_change
@@ -111,7 +111,8 @@ class Stages(Kind):
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the later quantity, and the earlier one."""
-        return names.noun(measurement), f" as {names.noun(self.earlier.series.measurement)}"
+        earlier = read_noun(self.earlier.series, names)
+        return self._noun(measurement, names), f" as {earlier}"
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""

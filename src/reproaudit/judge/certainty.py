@@ -73,8 +73,9 @@ def _of_records(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 def _is_smaller(panel: Panel, tier: TierName) -> bool:
     """Whether the claim's experiment runs with another value at a tier than the paper's."""
     bundles = panel.bundles
-    settings = bundles.audit.settings_of(bundles.claim.experiment)
-    return any(one.at(tier) != one.value for one in settings.values())
+    settings = bundles.audit.settings_of(bundles.claim.experiment).items()
+    used = (one for name, one in settings if name not in bundles.claim.settings)
+    return any(one.at(tier) != one.value for one in used)
 
 
 def _indirect(claim: Claim) -> Iterator[Reason]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm
-from reproaudit.checks import Condition, Kind, Limit, Provenance
+from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.runs import Bundles, Said, ask_runs
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
@@ -137,17 +137,24 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
             limit=one.limit,
             values=tuple(None if each is None else each.value for each in found),
             holds=tuple(None if each is None else each.met for each in found),
+            censored=_censored(found),
             by_mean=check.by_mean,
             log=bool(check.log),
         )
         yield _with_mean(estimate)
 
 
+def _censored(found: Sequence[Condition | None]) -> tuple[Censored | None, ...]:
+    """Which runs' numbers are only limits; empty if none is."""
+    sides = tuple(None if each is None else each.censored for each in found)
+    return sides if any(sides) else ()
+
+
 def _with_mean(one: Estimate) -> Estimate:
     """The condition with its mean, if it has one: where every run has a number, and enough do."""
     values = one.numbers
     fewest = _fewest_of(one)
-    if not one.by_mean or len(values) < len(one.values):
+    if not one.by_mean or len(values) < len(one.values) or one.censored:
         return one
     if len(values) < 2 or (one.log and min(values) <= 0):
         return one.model_copy(update={"decision": Decision.OPEN})
@@ -159,7 +166,7 @@ def _with_mean(one: Estimate) -> Estimate:
 
 
 def _fewest_of(one: Estimate) -> int:
-    return FEWEST_OF_PAPER if one.limit.origin is Provenance.PAPER else FEWEST_RUNS
+    return FEWEST_OF_PAPER if one.limit.number_from is Provenance.PAPER else FEWEST_RUNS
 
 
 def _fewest(estimates: Sequence[Estimate]) -> int:
@@ -177,14 +184,16 @@ def _run(place: int, said: Said, estimates: Sequence[Estimate]) -> RunAnswer:
     if False in holds:
         return RunAnswer(seed=said.seed, status=Status.NO)
     if None in holds:
-        about = counted[holds.index(None)].measurement
-        return RunAnswer(seed=said.seed, status=Status.VOID, void=Void.NO_NUMBER, about=about)
+        unknown = counted[holds.index(None)]
+        why = Void.NO_NUMBER if unknown.side(place) is None else Void.CENSORED
+        return RunAnswer(seed=said.seed, status=Status.VOID, void=why, about=unknown.measurement)
     return RunAnswer(seed=said.seed, status=Status.YES)
 
 
 def _equal(estimates: Sequence[Estimate], runs: Sequence[RunAnswer]) -> bool:
     """Whether all of at least five runs are equal in every number."""
-    known = bool(estimates) and None not in [value for one in estimates for value in one.values]
+    exact = not any(None in one.values or one.censored for one in estimates)
+    known = bool(estimates) and exact
     return known and len(runs) >= FEWEST_RUNS and all(len(set(e.values)) == 1 for e in estimates)
 
 
@@ -206,8 +215,7 @@ def moved(found: ArmAnswer, change: Callable[[Limit], Limit]) -> ArmAnswer:
 def _moved(one: Estimate, limit: Limit) -> Estimate:
     if limit == one.limit:
         return one
-    pairs = zip(one.values, one.holds, strict=True)
-    holds = tuple(said if value is None else limit.met_by(value) for value, said in pairs)
+    holds = tuple(one.held(run, limit) for run in range(len(one.values)))
     return _with_mean(one.model_copy(update={"limit": limit, "holds": holds, "mean": None}))
 
 

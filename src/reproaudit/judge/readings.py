@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
-from reproaudit.checks import Provenance, Side
+from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.decisions import ask, joined, with_crashes
 from reproaudit.judge.runs import Bundles, Records
@@ -247,18 +247,24 @@ def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
     ]
     for mine, other in zip(own.estimates, control.estimates, strict=False):
         if mine.contrast and pairs:
-            larger = sum(_size(other, b) > _size(mine, a) for a, b in pairs)
+            larger = sum(_sizes(other, b)[0] > _sizes(mine, a)[1] for a, b in pairs)
             if 2 * larger > len(pairs):
                 return True
     return False
 
 
-def _size(one: Estimate, run: int) -> float:
-    """A run's contrast, larger where it is met by more; without a number it is without end."""
+def _sizes(one: Estimate, run: int) -> tuple[float, float]:
+    """The least and the largest that a run's contrast may be, larger where it is met by more.
+
+    The two differ where its number is only a limit; without a number it is without end.
+    """
     value = one.values[run]
     if value is None:
-        return math.inf if one.holds[run] else -math.inf
-    return -value if one.limit.side in (Side.BELOW, Side.AT_MOST) else value
+        end = math.inf if one.holds[run] else -math.inf
+        return end, end
+    least = -math.inf if one.side(run) is Censored.AT_MOST else value
+    most = math.inf if one.side(run) is Censored.AT_LEAST else value
+    return (-most, -least) if one.limit.side in (Side.BELOW, Side.AT_MOST) else (least, most)
 
 
 def out_of_reach(built: ArmAnswer, claim: Claim) -> tuple[int, ...]:

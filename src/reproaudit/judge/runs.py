@@ -106,7 +106,8 @@ class Bundles:
         for quantity in (q for one in self.claim.headline for q in one.quantities() if not q.arm):
             name = run.reads.get(quantity.measurement, quantity.measurement)
             declared = run.declarations.get(name)
-            if declared is None or declared.kind is not MeasurementKind.SERIES:
+            at_a_step = quantity.step == "first" or isinstance(quantity.step, int)
+            if declared is None or declared.kind is not MeasurementKind.SERIES or at_a_step:
                 continue
             steps, values = run.series(quantity)
             late = steps[0] + 0.8 * (steps[-1] - steps[0])

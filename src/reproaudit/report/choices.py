@@ -66,14 +66,17 @@ def choices_of(card: Scorecard) -> tuple[Choice, ...]:
 def _open_settings(
     audit: Audit, claims: Sequence[ClaimText]
 ) -> Iterator[tuple[str | None, str, Setting]]:
-    judged = {one.claim.experiment for one in claims}
     for name, setting in audit.settings.items():
-        used = any(name not in audit.experiments[one].settings for one in judged)
+        used = any(
+            name not in {**audit.experiments[one.claim.experiment].settings, **one.claim.settings}
+            for one in claims
+        )
         if setting.underspecified and used:
             yield None, name, setting
-    for experiment in sorted(judged):
+    for experiment in sorted({one.claim.experiment for one in claims}):
+        mine = [one.claim for one in claims if one.claim.experiment == experiment]
         for name, setting in audit.experiments[experiment].settings.items():
-            if setting.underspecified:
+            if setting.underspecified and any(name not in one.settings for one in mine):
                 yield experiment, name, setting
 
 

@@ -20,6 +20,7 @@ from reproaudit.report.words import (
     number_asked,
     typical_words,
     words,
+    worst_of,
 )
 from reproaudit.stats.binomial import share_interval
 from reproaudit.verdict import (
@@ -142,7 +143,7 @@ class ClaimText(Context):
             return against(typical, shown, what)
         ends = [
             f"{figure_of(one, self.number_of(one))} at {where}{at_words(part.at or 0)}"
-            f"{f', worst run {number(one.worst or 0.0)}' if with_worst else ''}"
+            f"{f', worst run {worst_of(one)}' if with_worst else ''}"
             for where, part, one in (
                 (f"{self.symbol} = ", primary[0], estimates[0]),
                 ("", primary[-1], estimates[-1]),
@@ -192,6 +193,13 @@ class ClaimText(Context):
         if setting.at(self.tier) != setting.value:
             return ""
         return self.namer.varied(experiment, Varied(setting=name, value=setting.value))
+
+    @property
+    def sets(self) -> list[str]:
+        """The settings that the claim itself sets, each with its value."""
+        experiment = self.claim.experiment
+        varied = (Varied(setting=n, value=value) for n, value in self.claim.settings.items())
+        return [self.namer.varied(experiment, one) for one in varied]
 
     @property
     def support(self) -> Iterator[tuple[str, ArmAnswer]]:

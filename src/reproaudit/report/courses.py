@@ -53,7 +53,8 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
     is_loss = quantity not in check.quantities()
-    drawn = number_asked(shown, check).drawn and not (is_loss or graded)
+    on_scale = number_asked(shown, check).drawn and quantity.passes is None
+    drawn = on_scale and not (is_loss or graded)
     return Figure(
         measurement=None if is_loss else quantity.measurement,
         graded=graded,
@@ -61,7 +62,7 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
         bound=shown.limit.level if drawn else None,
         log_x=drawing.log_x,
         log_y=spread > 20,
-        stages=() if graded else _stages(bundles, max(line.x[-1] for line in lines)),
+        stages=() if graded else _stages(bundles, found, max(line.x[-1] for line in lines)),
     )
 
 
@@ -140,12 +141,12 @@ def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float]
     return [float(steps[i]) for i in chosen], [float(f"{values[i]:.4g}") for i in chosen]
 
 
-def _stages(bundles: Bundles, last: float) -> tuple[float, ...]:
+def _stages(bundles: Bundles, found: ClaimAnswer, last: float) -> tuple[float, ...]:
     """Where each stage of training ends, as a step, if the figure shows all of them."""
     audit = bundles.audit
     name = bundles.claim.experiment
     stages = audit.experiments[name].stages
-    values = audit.values_of(name, bundles.tier)
+    values = bundles.arms[found.base.name].settings(audit, bundles.tier)
     lengths: list[float] = []
     for place, stage in enumerate(stages):
         given = values.get(stage.steps)

@@ -23,7 +23,15 @@ from reproaudit.report.numbers import (
 )
 from reproaudit.report.paragraph import summary
 from reproaudit.report.printable import clean
-from reproaudit.report.words import AT_REDUCED_SCALE, COMMON, OUTCOMES, WITHOUT, figure_of
+from reproaudit.report.words import (
+    AT_REDUCED_SCALE,
+    COMMON,
+    OUTCOMES,
+    WITHOUT,
+    figure_of,
+    typical_of,
+    worst_of,
+)
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
     AblationAnswer,
@@ -266,6 +274,8 @@ def facts(claim: ClaimText, most: int = MOST_FACTS) -> list[Fact]:
 
 def _facts(claim: ClaimText) -> Iterator[Fact]:
     answer = claim.answer
+    if claim.sets:
+        yield Fact("Run with", f"{', '.join(claim.sets)}.")
     own = f"as run: {claim.own}" if claim.own else ""
     if readings := [*(_arm(claim, one) for one in answer.readings), *filter(None, [own])]:
         yield Fact("Other reading" if answer.readings else "Reading", "; ".join(readings) + ".")
@@ -304,7 +314,10 @@ def _effects(claim: ClaimText) -> Iterator[Fact]:
         words = claim.said(one)
         noun = claim.noun_of(one)
         said = words if words.startswith(noun) else f"{noun}: {words}"
-        yield Fact("Effect", f"{said} ({one.limit.origin}{why}).{little}")
+        origin = one.limit.origin
+        number_from = one.limit.number_from
+        source = origin if origin is number_from else f"number: {number_from}; margin: {origin}"
+        yield Fact("Effect", f"{said} ({source}{why}).{little}")
 
 
 def _arm(claim: ClaimText, arm: ArmAnswer) -> str:
@@ -348,8 +361,8 @@ def grade_rows(claim: ClaimText) -> list[tuple[str, str, str, str, str]]:
     rows = []
     for one in claim.answer.grades:
         first = one.estimates[0] if one.estimates else None
-        typical = number(first.median) if first and first.median is not None else "none"
-        worst = number(first.worst) if first and first.worst is not None else "none"
+        typical = typical_of(first) if first else "none"
+        worst = worst_of(first) if first else "none"
         at = f"{one.at}" if claim.is_primary(one) else f"{one.at} (not primary)"
         rows.append((at, of(one.yes, one.n), typical, worst, one.decision.value))
     return rows
@@ -365,13 +378,19 @@ def at_once(claim: ClaimText) -> str:
 
 
 def settings(card: Scorecard) -> list[str]:
-    """Return every setting with value and source, the shared ones first."""
+    """Return every setting with value and source, the shared ones first, claims' own last."""
     own = [(f"{e}.", one.settings) for e, one in card.audit.experiments.items()]
-    return [
+    of_claims = [
+        f"{name} = {setting_value(value)} (of {claim.id} alone)"
+        for claim in card.audit.claims
+        for name, value in claim.settings.items()
+    ]
+    stated = [
         _setting(f"{experiment}{name}", setting, setting.at(card.scale))
         for experiment, named in (("", card.audit.settings), *own)
         for name, setting in named.items()
     ]
+    return [*stated, *of_claims]
 
 
 def _setting(name: str, setting: Setting, value: SettingValue) -> str:

@@ -233,12 +233,32 @@ def figure_of(one: Estimate, what: Number) -> str:
     return _written(one, what, one.median)
 
 
+def typical_of(one: Estimate) -> str:
+    """Return the typical run's number as it is; none if there is none."""
+    return "none" if one.median is None else f"{at_limit(one, one.median)}{number(one.median)}"
+
+
+def worst_of(one: Estimate) -> str:
+    """Return the worst run's number as it is; none if there is none."""
+    return "none" if one.worst is None else f"{at_limit(one, one.worst)}{number(one.worst)}"
+
+
 _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
 """What follows a factor."""
 
 
+def at_limit(one: Estimate, value: float) -> str:
+    """Return 'at least ' or 'at most ' before a run's number of which a limit alone is known."""
+    known = one.known(value)
+    return "" if known is None else f"{known} "
+
+
 def _written(one: Estimate, what: Number, value: float) -> str:
-    """A number in its form, with digits enough to differ from its bound."""
+    """A run's number in its form, with digits enough to differ from its bound."""
+    return f"{at_limit(one, value)}{_in_form(one, what, value)}"
+
+
+def _in_form(one: Estimate, what: Number, value: float) -> str:
     form = what.form
     level = one.limit.level
     if _in_percent(one, what):
@@ -381,6 +401,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.NO_REFERENCE: "{what} has no run with the same seed in {runs}",
     Void.NOT_MEASURED: "{what} was not measured in {runs}",
     Void.NO_NUMBER: "{what} has no number in {runs}",
+    Void.CENSORED: "training ended before {what} passed its level in {runs}",
     Void.START: "training did not start as it should in {runs}",
 }
 

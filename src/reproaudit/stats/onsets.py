@@ -19,9 +19,29 @@ STILL = 0.1
 most: half of what a straight line makes."""
 
 
+def late_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the last tenth of the observations; shape (step, …) to (…)."""
+    return np.asarray(values[-max(1, int(LAST * len(values))) :].mean(axis=0))
+
+
 def final_value(values: NDArray[np.float64]) -> float:
-    """Return the mean of the last tenth of the observations."""
-    return float(values[-max(1, int(LAST * len(values))) :].mean())
+    """Return the mean of the last tenth of the observations of a course of shape (step,)."""
+    return float(late_mean(values))
+
+
+def first_passage(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:
+    """Find the step, interpolated, at which a series first reaches a level.
+
+    Steps and values have shape (step,). None if it never does, from the side on which it starts; a
+    series that starts at the level has reached it.
+    """
+    side = math.copysign(1.0, level - float(values[0]))
+    height = side * (values - level)
+    (reached,) = (height >= 0).nonzero()
+    if reached.size == 0:
+        return None
+    i = int(reached[0])
+    return float(steps[0]) if i == 0 else _between(steps, height, i)
 
 
 def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:
@@ -59,6 +79,10 @@ def _last_crossing(
     (rises,) = (beyond[1:] & ~beyond[:-1]).nonzero()
     if rises.size == 0:
         return None
-    i = int(rises[-1])
-    part = -height[i] / (height[i + 1] - height[i])
-    return float(steps[i] + part * (steps[i + 1] - steps[i]))
+    return _between(steps, height, int(rises[-1]) + 1)
+
+
+def _between(steps: Sequence[int], height: NDArray[np.float64], i: int) -> float:
+    """The step at which a height becomes 0, on a straight line that ends at an observation."""
+    part = -height[i - 1] / (height[i] - height[i - 1])
+    return float(steps[i - 1] + part * (steps[i] - steps[i - 1]))

@@ -1,0 +1,337 @@
+"""Margins, orders and curves: what a check allows, on which side, and from whom it is."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.calibrate import CHECK
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from factories import answers_of, make_audit, make_records
+from miniatures import claim
+from reproaudit.checks import Kind, Limit, Names, Provenance, Run, Side, plain
+from reproaudit.declarations import (
+    Axis,
+    Coordinate,
+    Declaration,
+    MeasurementKind,
+    MeasurementMissingError,
+)
+from reproaudit.records import Measurements
+from reproaudit.stats.binomial import Decision
+from reproaudit.stats.powers import offset_power_fit
+from reproaudit.stats.ranks import kendall_tau
+
+PAPER = {"from": "paper"}
+OURS = {"from": "ours", "why": "It is enough."}
+NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str)
+
+
+def check(kind: str, **more: Any) -> Kind:
+    return CHECK.validate_json(json.dumps({"kind": kind, **more}))
+
+
+def made(along: tuple[Coordinate, ...] = (), **found: Any) -> Run:
+    """A run of scalars, or of arrays along the axis `size`."""
+    axes = (Axis(name="size", values=along),) if along else ()
+    kind = MeasurementKind.ARRAY if along else MeasurementKind.SCALAR
+    declared = Declaration(kind=kind, axes=axes, unit="1", meaning="Synthetic.")
+    measured = Measurements()
+    for name, value in found.items():
+        if along:
+            measured.arrays[name] = np.array(value, float)
+        else:
+            measured.scalars[name] = float(value)
+    return Run(0, measured, dict.fromkeys(found, declared), {})
+
+
+# --- orders -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tau"),
+    [
+        ((1, 2, 3, 4), (10, 20, 30, 40), 1.0),
+        ((1, 2, 3, 4), (4, 3, 2, 1), -1.0),
+        ((1, 2, 3), (1, 3, 2), 1 / 3),
+        ((1, 1, 2, 3), (1, 2, 3, 4), 5 / math.sqrt(30)),
+        ((1, 1, 2), (1, 1, 2), 1.0),
+        ((1, 1, 1), (1, 2, 3), math.nan),
+        ((1, math.nan, 3), (1, 2, 3), math.nan),
+    ],
+)
+def test_tau_tells_how_far_two_lists_are_ordered_alike(
+    one: tuple[float, ...], other: tuple[float, ...], tau: float
+) -> None:
+    found = kendall_tau(np.array(one), np.array(other))
+    assert found == pytest.approx(tau, nan_ok=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tau_is_that_of_scipy(seed: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(seed)
+    one, other = rng.integers(0, 6, size=(2, 20)).astype(float)
+    assert kendall_tau(one, other) == pytest.approx(stats.kendalltau(one, other).statistic)
+
+
+RANKS = {"ranks": ["score", "reference"]}
+
+
+def test_an_order_is_learned() -> None:
+    run = made((1, 2, 3), score=(1, 3, 2), reference=(1, 2, 3))
+    one = check("aligns", **RANKS, at_least=0.5, **OURS)
+    (found,) = one.conditions(run)
+    assert (found.value, found.met) == (pytest.approx(1 / 3), False)
+    assert found.limit.relaxed().at == 0.0  # a score 1 - d to 1 - 2d
+    assert one.compared("score", NAMES) == ("the score", "the reference")
+
+
+def test_lists_without_an_order_are_void() -> None:
+    (one,) = check("aligns", **RANKS, at_least=0.5, **PAPER).conditions(
+        made((1, 2, 3), score=(1, 1, 1), reference=(1, 2, 3))
+    )
+    assert (one.value, one.met) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {**RANKS, "at_most": 0.5},
+        {**RANKS, "at_least": 0.5, "cosine": "score"},
+        {**RANKS, "at_least": 0.5, "in_share": 0.5},
+        {"ranks": ["score"], "at_least": 0.5},
+        {"at_least": 0.5},
+    ],
+)
+def test_an_order_has_two_lists_and_a_least_tau(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        check("aligns", **fields, **PAPER)
+
+
+def test_lists_enter_the_rule() -> None:
+    named = [{"measurement": "score"}, {"measurement": "reference"}]
+    assert plain(check("aligns", **RANKS, at_least=0.5, **PAPER))["ranks"] == named
+    assert "ranks" not in plain(check("aligns", cosine="score", at_least=0.5, **PAPER))
+
+
+# --- powers above a constant --------------------------------------------------------------------
+
+SIZES = (1, 2, 4, 8, 16, 64)
+POWER = {"value": "loss", "axis": "size", "exponent": -0.5, "within": 0.01, "offset": True}
+
+
+def of_law(law: Callable[[NDArray[np.float64]], Any], along: tuple[Coordinate, ...] = SIZES) -> Run:
+    return made(along, loss=law(np.array(along, dtype=float)))
+
+
+@pytest.mark.parametrize(
+    ("constant", "factor", "exponent"),
+    [(3, 2, -0.5), (1, 1, -0.73), (0, 5, -1.25), (7, 0.1, 1.5), (40, -2, 0.33), (0.1, 1, 3.0)],
+)
+def test_a_power_above_a_constant_is_found(constant: float, factor: float, exponent: float) -> None:
+    n = np.array(SIZES, dtype=float)
+    found = offset_power_fit(n, constant + factor * n**exponent)
+    assert found is not None
+    assert found.exponent == pytest.approx(exponent, abs=1e-5)
+    assert found.apart == pytest.approx(0, abs=1e-6)
+
+
+def test_a_logarithm_is_the_power_of_0() -> None:
+    n = np.array(SIZES, dtype=float)
+    found = offset_power_fit(n, 5 - np.log(n))
+    assert found is not None
+    assert found.exponent == pytest.approx(0, abs=1e-5)
+
+
+def test_it_is_the_least_squares_of_scipy() -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    n = np.array(SIZES, dtype=float)
+    values = 3 + 2 * n**-0.5 + 0.01 * np.random.default_rng(0).normal(size=len(n))
+
+    def law(x: NDArray[np.float64], c: float, a: float, p: float) -> NDArray[np.float64]:
+        return c + a * x**p
+
+    expected, _ = optimize.curve_fit(law, n, values, p0=(3, 2, -0.5))
+    found = offset_power_fit(n, values)
+    assert found is not None
+    assert found.exponent == pytest.approx(expected[2], abs=1e-4)
+    assert found.apart == pytest.approx(np.abs(values / law(n, *expected) - 1), abs=1e-4)
+
+
+def test_a_constant_bends_a_power_and_no_power_above_one() -> None:
+    run = of_law(lambda n: 3 + 2 * n**-0.5)
+    bend = {"bend": {"at_most": 0.01, **OURS}}
+    above = check("scales_like", **POWER, **bend, **PAPER).conditions(run)
+    alone = check("scales_like", **{**POWER, "offset": False}, **bend, **PAPER).conditions(run)
+    assert [one.met for one in above] == [True, True]
+    assert [one.met for one in alone] == [False, False]
+
+
+@pytest.mark.parametrize("law", [lambda n: 0.1 + 0 * n, np.exp, lambda n: n**-7.0 + 1])
+def test_a_trend_that_no_power_fits_is_void(law: Any) -> None:
+    (one,) = check("scales_like", **POWER, **PAPER).conditions(of_law(law))
+    assert (one.value, one.met) == (None, None)
+
+
+def test_three_parameters_need_four_sizes() -> None:
+    run = of_law(lambda n: n, along=(1, 2, 4))
+    with pytest.raises(MeasurementMissingError, match="needs at least 4 positive sizes"):
+        check("scales_like", **POWER, **PAPER).conditions(run)
+    assert check("scales_like", **POWER, **PAPER).sizes == ("size", 4)
+
+
+def test_an_offset_enters_the_rule_and_its_default_does_not() -> None:
+    assert plain(check("scales_like", **POWER, **PAPER))["offset"] is True
+    assert "offset" not in plain(check("scales_like", **{**POWER, "offset": False}, **PAPER))
+
+
+# --- margins on one side ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("side", "more", "value", "expected"),
+    [
+        ("below", {}, 0.1, (Side.AT_MOST, 1.0, True)),
+        ("below", {}, 1.1, (Side.AT_MOST, 1.0, False)),
+        ("above", {}, 9.0, (Side.AT_LEAST, 0.8, True)),
+        ("above", {}, 0.7, (Side.AT_LEAST, 0.8, False)),
+        ("below", {"relative": True, "within": 0.5}, 1.3, (Side.AT_MOST, 1.35, True)),
+        ("above", {"relative": True, "within": 0.5}, 0.7, (Side.AT_LEAST, 0.6, True)),
+        ("below", {"to": "other"}, 1.05, (Side.AT_MOST, 0.1, True)),
+        (
+            "below",
+            {"to": "other", "relative": True, "within": 0.1},
+            1.2,
+            (Side.AT_MOST, 1.1, False),
+        ),
+    ],
+)
+def test_a_margin_on_one_side(side: str, more: dict[str, Any], value: float, expected: Any) -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, **more}
+    (one,) = check("equals", **fields, **PAPER).conditions(made(score=value, other=1.0))
+    assert (one.limit.side, pytest.approx(one.limit.at), one.met) == expected
+
+
+@pytest.mark.parametrize(
+    ("side", "relative", "relaxed", "tightened"),
+    [
+        ("below", False, 1.1, 0.95),  # though the bound itself is 1, which is never relaxed
+        ("above", False, 0.7, 0.85),
+        ("below", True, 0.9 * 1.2, 0.9 * 1.05),
+        ("above", True, 0.9 / 1.2, 0.9 / 1.05),
+    ],
+)
+def test_a_margin_on_one_side_is_doubled(
+    side: str, relative: bool, relaxed: float, tightened: float
+) -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, "relative": relative}
+    (one,) = check("equals", **fields, **OURS).conditions(made(score=0.9))
+    assert one.limit.relaxed().at == pytest.approx(relaxed)
+    assert one.limit.tightened().at == pytest.approx(tightened)
+    assert one.limit.relaxed().tightened() == one.limit
+    assert one.limit.relaxed().side is one.limit.side
+    (fixed,) = check("equals", **fields, **PAPER).conditions(made(score=0.9))
+    assert fixed.limit.relaxed() == fixed.limit
+
+
+def test_a_margin_is_not_relaxed_past_the_end_of_the_range() -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.08, "side": "below"}
+    (one,) = check("equals", **fields, **OURS).conditions(made(score=0.9))
+    of_a_share = replace(one.limit, least=0.0, most=1.0)
+    assert of_a_share.relaxed() == of_a_share
+
+
+def test_a_side_enters_the_rule_and_its_default_does_not() -> None:
+    fields = {"value": "score", "to": 0.9, "within": 0.1}
+    assert plain(check("equals", **fields, side="below", **PAPER))["side"] == "below"
+    assert "side" not in plain(check("equals", **fields, **PAPER))
+
+
+# --- each number from its own source ------------------------------------------------------------
+
+OWN: dict[str, Any] = {"is": 0.1, **OURS}
+MARGIN = {"kind": "equals", "value": "score", "to": 0.9}
+EXPONENT = {"kind": "scales_like", "value": "score", "axis": "size", "exponent": -0.5}
+PAIR = {"kind": "beats", "lower": "score", "upper": "other"}
+
+
+def limit_of(fields: dict[str, Any]) -> Limit:
+    """The first bound of a check on numbers that have one."""
+    along = (1, 2, 3) if "axis" in fields else ()
+    value = [3, 2, 1] if along else 1
+    (one, *_) = check(**fields).conditions(made(along, score=value, other=value))
+    return one.limit
+
+
+@pytest.mark.parametrize("fields", [MARGIN, EXPONENT])
+def test_a_margin_has_its_own_source_beside_that_of_its_number(fields: dict[str, Any]) -> None:
+    limit = limit_of({**fields, "within": OWN, **PAPER})
+    assert (limit.origin, limit.number_from) == (Provenance.OURS, Provenance.PAPER)
+    assert (limit.at, limit.why) == (0.1, OURS["why"])
+    assert limit.relaxed().at == 0.2
+    alone = limit_of({**fields, "within": 0.1, **PAPER})
+    assert (alone.origin, alone.number_from, alone.why) == (*[Provenance.PAPER] * 2, None)
+
+
+def test_a_paper_s_margin_around_a_number_of_ours() -> None:
+    limit = limit_of({**MARGIN, "within": {"is": 0.1, **PAPER}, **OURS})
+    assert (limit.origin, limit.number_from) == (Provenance.PAPER, Provenance.OURS)
+    assert limit.relaxed() == limit
+
+
+def test_a_factor_has_its_own_source() -> None:
+    limit = limit_of({**PAIR, "by": {"is": 1.5, **OURS}, **PAPER})
+    assert (limit.origin, limit.at, limit.relaxed().at) == (Provenance.OURS, 1.5, 1.25)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({**MARGIN, "within": {"is": 0.1, "from": "ours"}}, "from 'ours' alone needs 'why'"),
+        ({**MARGIN, "within": {"is": -0.1, **OURS}}, "greater than 0"),
+        ({**MARGIN, "within": {**OURS}}, "Field required"),
+        ({**PAIR, "by": {"is": 1.0, **OURS}}, "a factor above 1"),
+        ({**PAIR, "by": 0.5}, "a factor above 1"),
+        ({**EXPONENT, "exponent": {"below": 0, **PAPER}, "within": OWN}, "needs 'within'"),
+    ],
+)
+def test_what_is_no_number_with_a_source_is_refused(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        check(**fields, **PAPER)
+
+
+def test_what_is_ours_is_digested_and_the_rule_has_the_number_alone() -> None:
+    one = check(**MARGIN, within=OWN, **PAPER)
+    assert plain(one)["within"] == 0.1
+    assert one.ours() == [0.1]
+    assert check(**MARGIN, within=0.1, **PAPER).ours() == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "decision"),
+    [
+        ({"within": 0.1, **PAPER}, Decision.MET),
+        ({"within": OWN, **PAPER}, Decision.MET),  # the number is the paper's, the margin ours
+        ({"within": 0.1, **OURS}, Decision.OPEN),
+        ({"within": {"is": 0.1, **PAPER}, **OURS}, Decision.OPEN),
+    ],
+)
+def test_a_mean_of_three_runs_decides_on_a_number_of_the_paper(
+    fields: dict[str, Any], decision: Decision
+) -> None:
+    written = claim("mini", "equal", main=True, nulls=[], no_control="It is a number.")
+    del written["constructed"]
+    headline = [{"kind": "equals", "value": "final", "to": 0.02, **fields}]
+    audit = make_audit(
+        claims=[{**written, "headline": headline}], runs={"quick": 3, "paper": 5, "arms": 5}
+    )
+    (found,) = answers_of(audit, make_records(audit, "quick"), "quick").values()
+    assert found.base.estimates[0].decision is decision
