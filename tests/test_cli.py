@@ -302,7 +302,7 @@ def test_progress_in_a_file_is_a_plain_line_now_and_then(tmp_path: Path) -> None
 
 def test_fail_on(done: Place) -> None:
     for command in ("run", "report"):
-        assert done(command, "mini", "--fail-on", "undecided,failed")[0] == 0
+        assert done(command, "mini", "--fail-on", "undecided,error")[0] == 0
         assert done(command, "mini", "--fail-on", "not-supported")[0] == 1
         assert done(command, "mini", "--fail-on", "error,uninformative")[0] == 1
 

@@ -194,7 +194,7 @@ Reduction = Literal["mean", "median", "iqm", "largest", "least"]
 """How the numbers along axes become one: their mean, median, interquartile mean (of the middle
 half), largest or least."""
 
-Observation = Annotated[
+ObservedAt = Annotated[
     Annotated[int, Field(ge=0)] | Literal["first", "last", "late", "largest", "least"],
     OneComplaint("a training step, or first, last, late, largest or least"),
 ]
@@ -232,7 +232,7 @@ class Quantity(StrictModel):
     """Axes that are reduced, each to one number: `{task: mean, seed: iqm}`. Those with the same
     word are reduced together; of several words the one whose axis is declared first goes first.
     `iqm` leaves out a fourth of the numbers, rounded down, at either end."""
-    step: Observation = "last"
+    step: ObservedAt = "last"
     """What is read of a series: its `first` observation, before training, or its `last`; the one at
     a training step, such as 1000; the `largest` or the `least` of all; `late`, the mean of the last
     tenth."""

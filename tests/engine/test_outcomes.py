@@ -233,7 +233,7 @@ def test_crashes_matter_where_they_could_change_the_outcome(
         ({}, {"stays": [0.8] * 3 + [YES] * 2, "own": ROWS["no"]}, "open", "no"),
         ({}, {"stays": [0.8] * 4}, "fails", "yes"),  # too few to be missed, enough for Fisher
         ({}, {"stays": [0.8]}, "open", "open"),
-        ({}, {"stays": []}, "open", "open"),
+        ({}, {"stays": []}, "open", "unfinished"),
         # runs that crashed, or are void, might have said yes
         ({}, {"stays": ["failed"] * 5}, "open", "open"),
         ({}, {"stays": [0.8] * 3 + ["failed"] * 2}, "fails", "yes"),
@@ -256,7 +256,7 @@ def test_a_control_fails_passes_or_stands_in_the_way(
     changes: Any, runs: Any, verdict: str, answer: str
 ) -> None:
     found = told(one_claim(**changes), runs)
-    by = "stays" if answer in ("blind", "open") else ""
+    by = "stays" if answer in ("blind", "open", "unfinished") else ""
     assert (found.nulls[0].verdict, found.base.answer, found.base.by) == (verdict, answer, by)
     reasons = {"passes": "control passes", "larger": "control larger", "open": "control open"}
     if by:

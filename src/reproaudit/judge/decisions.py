@@ -203,13 +203,16 @@ def _equal(estimates: Sequence[Estimate], runs: Sequence[RunAnswer]) -> bool:
 def moved(found: ArmAnswer, change: Callable[[Limit], Limit]) -> ArmAnswer:
     """Return an answer with other bounds, such as `Limit.relaxed`; its decision stays as it was."""
     estimates = tuple(_moved(one, change(one.limit)) for one in found.estimates)
-    judged = [any(one.holds[k] is not None for one in estimates) for k in range(found.n)]
     said = [
-        Said(run.seed, answer=None if held else run)
-        for run, held in zip(found.runs, judged, strict=True)
+        Said(run.seed, answer=None if _has_numbers(found, place) else run)
+        for place, run in enumerate(found.runs)
     ]
     runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
     return found.model_copy(update={"estimates": estimates, "runs": runs})
+
+
+def _has_numbers(found: ArmAnswer, place: int) -> bool:
+    return any((e.values[place], e.holds[place]) != (None, None) for e in found.estimates)
 
 
 def _moved(one: Estimate, limit: Limit) -> Estimate:

@@ -214,8 +214,8 @@ def _update(path: Path, text: str) -> None:
 COLOURS = {
     "green": "#0a5d3c",
     "yellow": "#654a00",
+    "blue": "#1d4f8c",
     "red": "#8c1c13",
-    "blue": "#0b4f8a",
     "magenta": "#5b2a86",
     "dim": "#555d66",
 }

@@ -17,7 +17,7 @@ _REFINED = 9
 _PARTS = 10
 
 
-RESOLVED = 1e-12
+TOLD_APART = 1e-12
 """Values that differ by less than this share of the largest are all the same."""
 
 
@@ -55,7 +55,7 @@ def offset_power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) ->
     grid = np.arange(-MOST_EXPONENT, MOST_EXPONENT + _SPACING / 2, _SPACING)
     spacing = _SPACING
     best = int(_left_over(x, y, grid).argmin())
-    if best in (0, len(grid) - 1) or np.ptp(values) <= RESOLVED * values.max():
+    if best in (0, len(grid) - 1) or np.ptp(values) <= TOLD_APART * values.max():
         return None
     exponent = float(grid[best])
     for _ in range(_REFINED):
