@@ -457,7 +457,7 @@ def test_own_records_and_reports_stand_before_what_came_with_the_installation(
         copy = json.loads((done.out / "paper" / "mini" / "scorecard.json").read_text())
         assert (copy["earlier_results"], copy["shipped"]) == (earlier, True)
         assert listed(done)["shipped"]
-        assert "paper: ✓ 2 ✗ 1 – 1 (shipped)" in done("list")[1]
+        assert "paper: ✓ 2 ✗ 1 ○ 1 (shipped)" in done("list")[1]
     assert done("report", "mini", "--tier", "quick")[0] == 2
     done.store = own
     assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick"

@@ -189,7 +189,7 @@ def data(audits: Path) -> Path:
     text = module.read_text()
     text = text.replace("import os\n", "import os\nfrom pathlib import Path\n")
     read = f"Path({str(file)!r}).read_text()"
-    text = text.replace("[settings.level", f"[float({read}) + settings.level")
+    text = text.replace("end = settings.level", f"end = float({read}) + settings.level")
     of_file = f"lambda _: {{'added': {read}}}"
     module.write_text(text.replace("measure, phases=", f"measure, data={of_file}, phases="))
     file.write_text("0")

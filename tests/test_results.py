@@ -24,6 +24,7 @@ from reproaudit.audit.seeds import ARM, drawn, rule, seeds_of
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
+from reproaudit.judge import ENGINE
 from reproaudit.records import Record
 from reproaudit.running import journal
 from reproaudit.stats.binomial import Decision
@@ -150,13 +151,33 @@ def test_the_shipped_logs_begin_with_version_0_1() -> None:
         assert isinstance(first, results.FirstVersion)
 
 
+def test_records_are_logged_again_where_another_engine_answers_otherwise(
+    paper: Entry, tmp_path: Path
+) -> None:
+    assert append(paper, tmp_path, 0, 1)
+    file = paper.results_file
+    lines = file.read_text(encoding="utf-8")
+    answered = '"answer":"supported"'
+    for engine, answer, kinds in (
+        (ENGINE, '"answer":"failed"', ["result"]),  # a word of earlier versions is still read
+        (ENGINE - 1, answered, ["result"]),
+        (ENGINE - 1, '"answer":"failed"', ["result", "judged again"]),
+    ):
+        before = lines.replace(f'"engine":{ENGINE}', f'"engine":{engine}')
+        file.write_text(before.replace(answered, answer), encoding="utf-8")
+        assert append(paper, tmp_path, 0, 1) == (len(kinds) == 2)
+        assert [one["kind"] for one in logged(paper, tmp_path)] == kinds
+        assert not append(paper, tmp_path, 0, 1)
+
+
 def test_a_result_is_logged_once_for_each_set_of_records(paper: Entry, tmp_path: Path) -> None:
     assert append(paper, tmp_path, 0, 1)
     assert not append(paper, tmp_path, 1, 0)
     assert append(paper, tmp_path, 0, 1, 2)
     first, second = logged(paper, tmp_path)
     assert [first["records"], second["records"]] == [2, 3]
-    assert set(first) == {"kind", "date", "rules", "code", "records", "digest", "claims"}
+    assert set(first) == {"kind", "engine", "date", "rules", "code", "records", "digest", "claims"}
+    assert (first["kind"], first["engine"]) == ("result", ENGINE)
     assert first["rules"] == {n: rule(paper.audit(), n, "paper") for n in ("descent", "guessed")}
     claim = paper.audit().claims[0]
     assert first["claims"]["mini.supported"] == {

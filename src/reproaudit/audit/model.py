@@ -551,30 +551,20 @@ class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
 
     quick: int = Field(default=5, ge=1, le=MOST_RUNS)
-    """Runs at the quick tier; of controls and ablations three at most."""
+    """Runs of every arm at the quick tier."""
     paper: int = Field(default=15, ge=1, le=MOST_RUNS)
     """Runs of a claim's own experiment at the paper tier, of its readings, and of what is compared
     with them run by run."""
     arms: int = Field(default=5, ge=1, le=MOST_RUNS)
     """Runs at the paper tier of every other null, ablation, constructed solution, alternative."""
 
-    def at(self, tier: TierName, own: bool, control: bool = False) -> int:
-        """Return the number of runs of an arm at a tier.
-
-        Args:
-            tier: the tier.
-            own: whether it is a claim's own arm, a reading, or compared with run by run.
-            control: whether it only has to say yes more rarely than the claim's own runs.
-        """
+    def at(self, tier: TierName, own: bool) -> int:
+        """Return the number of runs of an arm at a tier."""
         if tier == "smoke":
             return 1
         if tier == "quick":
-            return min(self.quick, QUICK_CONTROLS) if control and not own else self.quick
+            return self.quick
         return self.paper if own else self.arms
-
-
-QUICK_CONTROLS = 3
-"""Runs of a control at the quick tier: five yes and none of three differ at P = 0.018 (Fisher)."""
 
 
 class Audit(StrictModel):

@@ -120,10 +120,9 @@ def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     compared = {q.arm for one in claim.headline for q in one.quantities()}
     paired = arm.role is Role.NULL and has_contrast(claim)
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
-    control = arm.role in (Role.NULL, Role.ABLATION)
     if claim.exact and tier != "smoke":
         return 1
-    return audit.runs_of(arm.experiment).at(tier, own, control)
+    return audit.runs_of(arm.experiment).at(tier, own)
 
 
 @dataclass(frozen=True)

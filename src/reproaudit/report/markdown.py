@@ -10,7 +10,6 @@ from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
-    LEGEND,
     MOST_FACTS,
     as_written_words,
     at_once,
@@ -22,6 +21,7 @@ from reproaudit.report.outline import (
     facts,
     findings,
     grade_rows,
+    legend,
     made_words,
     main_words,
     measurements,
@@ -104,7 +104,7 @@ def _answers(card: Scorecard, claims: Sequence[ClaimText]) -> Iterator[str]:
         ),
     )
     yield from ("", "How to read an answer:", "")
-    yield from (f"- **{label}.** {text}" for label, text in LEGEND)
+    yield from (f"- **{label}.** {text}" for label, text in legend(card))
     if left := card.audit.not_audited:
         yield from ("", f"Not audited, {len(left)} of the listed claims:", "")
         yield from (f"- {plain(one.statement)} {plain(one.reason)}" for one in left)

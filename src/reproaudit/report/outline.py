@@ -43,12 +43,7 @@ from reproaudit.verdict import (
     Scorecard,
 )
 
-LEGEND = (
-    (
-        "Outcome",
-        "Each run says yes or no to the whole claim. "
-        + " ".join(f"{how.mark} *{one.value}*: {how.means}." for one, how in OUTCOMES.items()),
-    ),
+_LEGEND = (
     (
         "Certainty",
         "It starts at high and loses a step for each reason that is named. A *reading* is what "
@@ -73,6 +68,16 @@ LEGEND = (
         "changes no outcome.",
     ),
 )
+
+
+def legend(card: Scorecard) -> tuple[tuple[str, str], ...]:
+    """Return the words that a page explains: outcomes, those that it has, and columns."""
+    found = {one.outcome for one in card.claims}
+    outcomes = [
+        f"{how.mark} *{one.value}*: {how.means}." for one, how in OUTCOMES.items() if one in found
+    ]
+    said = " ".join(["Each run says yes or no to the whole claim.", *outcomes])
+    return (("Outcome", said), *_LEGEND)
 
 
 def main_words(claim: ClaimText) -> str:
