@@ -46,7 +46,7 @@ from reproaudit.verdict import (
 _LEGEND = (
     (
         "Certainty",
-        "It starts at high and loses a step for each reason that is named. A *reading* is what "
+        "It starts at high and loses a step for each named reason. A *reading* is what "
         "text or code says where they differ; a *guess* is what neither says.",
     ),
     (
@@ -55,11 +55,10 @@ _LEGEND = (
     ),
     (
         "Effect",
-        "The typical run (median) and the worst run against the bound, or a mean with its 90 % "
-        "interval where the claim gives a number.",
+        "The median and the worst run against the bound, or the mean with its 90 % interval.",
     ),
     (
-        "Null",
+        "Control",
         "The same training with nothing to learn, or held against a wrong reference. It must fail.",
     ),
     (

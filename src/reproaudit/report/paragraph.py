@@ -18,6 +18,7 @@ from reproaudit.report.numbers import at_words, counted, listed, number, of, sev
 from reproaudit.report.words import AT_REDUCED_SCALE, brief, figure_of
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
+    Answer,
     ArmAnswer,
     ClaimAnswer,
     Level,
@@ -308,10 +309,11 @@ def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:
         f"{one.name} ({said})" for one in claims for r in one.answer.reasons if (said := brief(r))
     ]
     origins = {one.limit.origin for claim in claims for one in claim.base.estimates}
+    near = any(arm.answer is Answer.NEAR for one in claims for arm in one.answer.stated)
     if turned:
         yield f"Another bound of ours would change {listed(turned)}."
-    elif Provenance.OURS in origins:
-        yield "Our bounds, halved or doubled, change no answer."
+    elif Provenance.OURS in origins and not near:
+        yield "Our bounds, relaxed or tightened, change no answer."
 
 
 def _graded(claims: Sequence[ClaimText]) -> Iterator[str]:

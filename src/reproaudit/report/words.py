@@ -78,7 +78,7 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "part",
         3,
         "passed",
-        "yes or no hangs on a choice that the paper leaves open, and which is named",
+        "yes or no hangs on a choice that the paper leaves open",
     ),
     Outcome.NOT_SUPPORTED: Shown(
         "✗",
