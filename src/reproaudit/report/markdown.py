@@ -21,7 +21,7 @@ from reproaudit.report.outline import (
     facts,
     findings,
     grade_rows,
-    legend,
+    how_to_read,
     made_words,
     main_words,
     measurements,
@@ -104,7 +104,7 @@ def _answers(card: Scorecard, claims: Sequence[ClaimText]) -> Iterator[str]:
         ),
     )
     yield from ("", "How to read an answer:", "")
-    yield from (f"- **{label}.** {text}" for label, text in legend(card))
+    yield from (f"- **{label}.** {text}" for label, text in how_to_read(card))
     if left := card.audit.not_audited:
         yield from ("", f"Not audited, {len(left)} of the listed claims:", "")
         yield from (f"- {plain(one.statement)} {plain(one.reason)}" for one in left)

@@ -69,7 +69,7 @@ _LEGEND = (
 )
 
 
-def legend(card: Scorecard) -> tuple[tuple[str, str], ...]:
+def how_to_read(card: Scorecard) -> tuple[tuple[str, str], ...]:
     """Return the words that a page explains: outcomes, those that it has, and columns."""
     found = {one.outcome for one in card.claims}
     outcomes = [
