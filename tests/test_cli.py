@@ -254,13 +254,13 @@ def test_a_run_prints_the_scorecard_and_its_json_is_the_contract(done: Place) ->
     for name in ("supported", "contradicted", "guessed", "vacuous"):
         assert any(f" {name} " in line for line in lines), name
     assert len(lines) <= 25
-    assert "null  " not in out, "arms are for --verbose"
+    assert "control  " not in out, "arms are for --verbose"
     page = done.store.parent / "reports" / "quick" / "mini" / "scorecard.html"
     assert f"wrote {page}" in lines
     assert page.is_file()
     code, out, _ = done("run", "mini", "--verbose", "--out", str(done.folder / "elsewhere"))
     assert code == 0
-    assert "  null        stays: 0 of 5" in out
+    assert "  control     stays: 0 of 5" in out
     assert f"wrote {done.folder / 'elsewhere/quick/mini/scorecard.html'}" in out.splitlines()
 
 
@@ -297,7 +297,7 @@ def test_progress_in_a_file_is_a_plain_line_now_and_then(tmp_path: Path) -> None
     assert finished == sorted(finished)
     assert all(int(one[2]) > 0 for one in matches if one and one[3]), "nothing is known before"
     assert any(one[3] for one in matches if one)
-    for part in ("own: descent, seed 0: ", "null stays: descent, ", "constructed built: "):
+    for part in ("own: descent, seed 0: ", "control stays: descent, ", "positive control built: "):
         assert any(f"; {part}" in line for line in told), part
 
 

@@ -79,7 +79,7 @@ def test_a_change_that_flips_a_claim_fails_the_authors_test(author: pytest.Pytes
             "  The distance vanishes (supported). (Figure 1)",
             "  outcome: not supported; *",
             "  runs: 0 of 6 *",
-            "  null stays: 0 of 6",
+            "  control stays: 0 of 6",
         ]
     )
     assert "Traceback" not in found.stdout.str()

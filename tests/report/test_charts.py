@@ -76,7 +76,7 @@ def test_a_figure_is_said_in_words_and_has_a_legend() -> None:
     found = shown()
     label = chart_label(found)
     assert label.startswith("distance against training step: runs (")
-    assert re.search(r"null: .*end (at|from)", label)
+    assert re.search(r"control: .*end (at|from)", label)
     assert [role for role, _ in legend(found)][:2] == ["run", "null"]
     assert chart_label(found) in str(chart(found)).replace("&#39;", "'")
 

@@ -25,9 +25,9 @@ class Role(StrEnum):
 
     OWN = "own"
     READING = "reading"
-    NULL = "null"
+    NULL = "control"
     ABLATION = "ablation"
-    CONSTRUCTED = "constructed"
+    CONSTRUCTED = "positive control"
     COMPARED = "compared"
     """An arm that the claim's checks read beside its own."""
     ALTERNATIVE = "alternative"

@@ -17,7 +17,7 @@ _REST = Number("rest", "{noun} covers {typical} of the way left{worst}", Form.PE
 class Concentrates(OneBound):
     """A share ends at or above a bound, or covers a part of what it lacked to 1 at the start.
 
-    Halving and doubling act on what the bound lacks to 1.
+    Relaxing acts on what the bound lacks to 1.
     """
 
     made = (_SHARE, _REST)

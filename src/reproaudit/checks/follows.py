@@ -22,7 +22,7 @@ class Follows(OneBound):
     """A quantity stays near a curve over training, at every observation.
 
     The number is the largest distance: in the quantity's units, or by how large a factor the two
-    differ, less 1. Halving and doubling act on the distance.
+    differ, less 1. Relaxing acts on the distance.
     """
 
     made = (Number("follows"),)

@@ -51,7 +51,7 @@ class Limit:
     """Where the bound comes from."""
     zero: float = 0.0
     """The number at which nothing is allowed: 0 for a distance or a tolerance, 1 for a factor, a
-    share or a cosine. Halving and doubling act on the distance from it."""
+    share or a cosine. Relaxing acts on the distance from it."""
     fold: bool = False
     """Whether it is a fold, a factor by which something falls or grows, whose root relaxes it."""
     least: float | None = None

@@ -46,9 +46,9 @@ class Reaches(OneBound):
     between: tuple[Quantity, Quantity] | None = Field(default=None)
     """The null and the ceiling between which the quantity has its place."""
     zero: float | None = None
-    """The bound that would allow nothing; left out, 1 for a ratio or a place, else 0. Halving and
-    doubling act on the distance from it: state 1 for a share that must come near 1. Left out, a
-    ratio to the quantity's own start is a fold, of which the root is taken."""
+    """The bound that would allow nothing; left out, 1 for a ratio or a place, else 0. Relaxing
+    acts on the distance from it: state 1 for a share that must come near 1. Left out, a ratio to
+    the quantity's own start is a fold, of which the root is taken."""
 
     canonical = ONE_BOUND | CanonicalForm(
         {

@@ -59,7 +59,7 @@ def judge_claim(
     lower: Records | None = None,
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
-    panel = Panel.of(audit, claim, tier, records)
+    panel = Panel.of(audit, claim, tier, records).telling()
     base, *readings = (panel.reading(one) for one in panel.stated)
     shown = panel.under(panel.base)
     controls = shown.controls()

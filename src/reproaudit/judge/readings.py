@@ -42,17 +42,23 @@ class Panel:
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
-        """Return the panel of a claim, with the reading that is shown as its own.
+        """Return the panel of a claim under its own settings."""
+        arms = {one.name: one for one in arms_of(audit, claim)}
+        return cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
+
+    def telling(self) -> Panel:
+        """Return the panel with the reading that is shown as the claim's own.
 
         These are its own settings if they say yes, no or mixed, or if no reading does; else the
         first reading that does.
         """
-        arms = {one.name: one for one in arms_of(audit, claim)}
-        panel = cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
         clear = (Answer.YES, Answer.NO, Answer.MIXED)
-        telling = (one for one in panel.stated if panel.reading(one).answer in clear)
-        ran = (one for one in panel.stated if panel.bundles.recorded(one))
-        return replace(panel, base=next(telling, None) or next(ran, arms[OWN]))
+        telling = (one for one in self.stated if self.reading(one).answer in clear)
+        ran = (one for one in self.stated if self.bundles.recorded(one))
+        found = Panel(self.bundles, next(telling, None) or next(ran, self.base))
+        found.asked.update(self.asked)
+        found.panels.update(self.panels)
+        return found
 
     def under(self, arm: PlannedArm) -> Panel:
         """Return the panel whose other arms share a reading's or an alternative's settings.

@@ -29,8 +29,8 @@ EDGE = 5.0
 
 SAID: Mapping[LineRole, str] = {
     "run": "runs",
-    "null": "null",
-    "built": "built by hand",
+    "null": "control",
+    "built": "positive control",
     "rival": "what it must beat",
     "earlier": "claimed first",
     "later": "claimed later",
@@ -198,7 +198,7 @@ def _strip_label(claim: ClaimText, place: int) -> str:
     text = f"{claim.said(own)}; {len(own.numbers)} runs from {_span(own.numbers)}"
     for one in claim.answer.nulls[:2]:
         if values := _values(one, place):
-            text += f"; null {claim.arm(one)} from {_span(values)}"
+            text += f"; control {claim.arm(one)} from {_span(values)}"
     return text
 
 

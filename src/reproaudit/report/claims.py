@@ -202,6 +202,13 @@ class ClaimText(Context):
         return [self.namer.varied(experiment, one) for one in varied]
 
     @property
+    def positive_control(self) -> ArmAnswer | None:
+        """The positive control that ran; None of a claim that holds its runs against that one."""
+        built = self.answer.constructed
+        compared = {read.arm for check in self.claim.headline for read in check.quantities()}
+        return None if built is None or not built.n or built.name in compared else built
+
+    @property
     def support(self) -> Iterator[tuple[str, ArmAnswer]]:
         """Yield what else the paper says, in words, and the answer."""
         return self._beside(self.claim.support, self.answer.support)

@@ -285,9 +285,11 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
         yield Fact("Other reading" if answer.readings else "Reading", "; ".join(readings) + ".")
     if answer.proxy:
         yield Fact("Stand-in", f"{answer.proxy}.")
+    if alike := [*_alike(answer.base)]:
+        yield Fact("Runs", f"{'; '.join(alike)}.")
     yield from _effects(claim)
     if answer.nulls:
-        yield Fact("Nulls", "; ".join(_arm(claim, one) for one in answer.nulls) + ".")
+        yield Fact("Controls", "; ".join(_arm(claim, one) for one in answer.nulls) + ".")
     if answer.ablations:
         yield Fact("Without", "; ".join(_ablation(claim, one) for one in answer.ablations) + ".")
     if others := answer.otherwise:
@@ -298,13 +300,21 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
     for label, checks in (("Also said", claim.support), ("Stricter (ours)", claim.notes)):
         if said := [f"{words}: {_counts(one)}" for words, one in checks]:
             yield Fact(label, "; ".join(said) + ".")
-    if answer.constructed is not None and answer.constructed.n:
-        yield Fact("Built by hand", f"{_arm(claim, answer.constructed)}.")
+    if (built := claim.positive_control) is not None:
+        yield Fact("Positive control", f"{_arm(claim, built)}.")
     if reported := claim.claim.reported:
         yield Fact("Reported", "; ".join(f"{one.says} ({one.locator})" for one in reported))
     trained = claim.base.trained
     if trained is not None:
         yield Fact("Training", f"loss {number(trained[0])} → {number(trained[1])}.")
+
+
+def _alike(base: ArmAnswer) -> Iterator[str]:
+    """What runs have in common: every number, or that some were copies of others."""
+    if base.equal:
+        yield "the same in every run"
+    if base.copies:
+        yield f"{base.copies} more were copies of these"
 
 
 def _effects(claim: ClaimText) -> Iterator[Fact]:
@@ -313,7 +323,7 @@ def _effects(claim: ClaimText) -> Iterator[Fact]:
     told = {(claim.noun_of(e), e.limit.origin, e.limit.why): (place, e) for place, e in pairs[::-1]}
     for place, one in pairs[:4] if not claim.answer.grades else reversed(told.values()):
         cannot = place in claim.answer.cannot_fail
-        little = " *Tells little: no null clearly misses it.*" if cannot else ""
+        little = " *Tells little: no control clearly misses it.*" if cannot else ""
         why = f": {one.limit.why}" if one.limit.why else ""
         words = claim.said(one)
         noun = claim.noun_of(one)

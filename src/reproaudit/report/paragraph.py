@@ -1,8 +1,8 @@
 """The colleague's paragraph: a few sentences from typed answers, by eight patterns.
 
 Scale and outcomes (`_opening`), what holds (`_holds`), what does not (`_fails`), what is open
-(`_open`), what holds under one reading (`_reading`), what hangs on a guess (`_flips`), a range of
-coordinates (`_range`), and the rest (`_rest`). Each names its claim before it says anything of it.
+(`_open`), what holds under one reading (`_reading`), what hangs on a guess (`_otherwise`), a range
+of coordinates (`_range`), and the rest (`_rest`). Each names its claim before it says anything of it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _said_of(claim: ClaimText, sure: bool) -> str:
         return _reading(claim, name, turned)
     if _breaks(claim):
         return _range(claim, name)
-    return _flips(claim, name) if answer.otherwise else _holds(claim, name)
+    return _otherwise(claim, name) if answer.otherwise else _holds(claim, name)
 
 
 # --- the patterns -------------------------------------------------------------------------------
@@ -136,7 +136,9 @@ def _holds(claim: ClaimText, name: str) -> str:
 
 def _fails(claim: ClaimText, name: str) -> str:
     built = claim.answer.constructed
-    by_hand = f"; built by hand, {of(built.yes, built.n)} do" if built and built.n else ""
+    by_hand = (
+        f"; the positive control does in {of(built.yes, built.n)}" if built and built.n else ""
+    )
     read = [one for one in claim.answer.readings if one.n and one.decision is Decision.OPEN]
     opened = "".join(f", and in {of(one.yes, one.n)} with {claim.arm(one)}" for one in read)
     met = [one for one in claim.base.estimates if one.met]
@@ -195,7 +197,7 @@ def _value(claim: ClaimText, arm: ArmAnswer) -> str:
     return " ".join(filter(None, (claim.arm(arm), claim.source(arm))))
 
 
-def _flips(claim: ClaimText, name: str) -> str:
+def _otherwise(claim: ClaimText, name: str) -> str:
     return f"{name}: {_in_runs(claim)} ({claim.typical}){_hangs(claim)}."
 
 

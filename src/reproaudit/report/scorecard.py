@@ -66,7 +66,7 @@ def _figures(
         shown = leading(one)
         if shown is not None:
             panel = Panel.of(audit, claim, tier, records)
-            bundles = panel.under(panel.base).bundles
+            bundles = panel.under(panel.bundles.arms[one.base.name]).bundles
             if (figure := chart_of(bundles, one, shown)) is not None:
                 found[one.id] = figure
     return found
