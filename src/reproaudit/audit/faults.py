@@ -98,7 +98,7 @@ RA224 Correct the name, or declare what it stands for.
 RA225 Rename or remove one of them.
 RA226 Begin it with the slug and a dot, so that it is unique over all audits.
 RA227 Write true, false or a finite decimal number below 2^63 such as 1.0e-3, or quote what is text.
-RA228 Name what it is compared with: another measurement, coordinate, arm or step.
+RA228 Name another measurement, coordinate, arm or step, or use 'without' on what both sides have.
 RA229 Compare the values with 'beats', or correct the range in the declaration.
 RA230 Remove it, or choose another kind of check.
 RA231 Leave out 'in_share', or the coordinate on the axis that is counted.

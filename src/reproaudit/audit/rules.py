@@ -42,6 +42,8 @@ JUDGED: tuple[TierName, ...] = ("quick", "paper")
 UNFINISHED_WORDS = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 """Marks of a text that is still to be written."""
 
+_AVERAGES = frozenset({"mean", "median", "iqm"})
+
 MOST_WORK = 1_000_000
 """What rules compare at most; the largest audit so far needs ten thousand."""
 
@@ -306,6 +308,22 @@ class _Read(NamedTuple):
         reduced = self.quantity.over
         return {**{n: at for n, at in of_check if n not in reduced}, **self.quantity.at}
 
+    @property
+    def placed(self) -> dict[str, Coordinate]:
+        """The coordinates that are stated; what names no axis belongs to the first that fits."""
+        found = dict(self.fixed)
+        unnamed = list(self.quantity.coordinates)
+        for name in self.along:
+            own = next((one for one in unnamed if one in self.kept(name)), None)
+            if name not in found and name not in self.quantity.over and own is not None:
+                unnamed.remove(own)
+                found[name] = own
+        return found
+
+    def coordinates(self, axis: str) -> Sequence[Coordinate]:
+        """Return the coordinates of an axis that are read."""
+        return (self.placed[axis],) if axis in self.placed else self.kept(axis)
+
     def kept(self, axis: str) -> Sequence[Coordinate]:
         """Return the coordinates of an axis that are not left out."""
         left_out = self.quantity.without.get(axis)
@@ -492,17 +510,9 @@ def _coordinates(
 
 def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
     """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
-    unnamed = list(read.quantity.coordinates)
-    free = {}
-    graded = claim.grade.axis if claim.grade is not None else None
-    for name in (one for one in read.along if one not in read.quantity.over):
-        known = read.kept(name)
-        own = next((one for one in unnamed if one in known), None)
-        if name not in read.fixed and own is not None:
-            unnamed.remove(own)
-        elif name not in read.fixed and name != graded:
-            free[name] = known
-    return free
+    graded = {claim.grade.axis} if claim.grade is not None else set()
+    placed = {*read.quantity.over, *read.placed, *graded}
+    return {name: read.kept(name) for name in read.along if name not in placed}
 
 
 def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
@@ -617,13 +627,18 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
 
 
 def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
-    """Yield comparisons of a quantity with itself, and ratios whose divisor may be 0."""
+    """Yield comparisons of a number with itself, and ratios whose divisor may be 0."""
     told: set[Loc] = set()
     for read in reads:
-        if read.check is None or read.arm.role is not Role.OWN:
+        if read.check is None or read.arm.role not in (Role.OWN, Role.COMPARED):
             continue
-        sides = read.check.sides
-        if sides is not None and sides[0] == sides[1] and read.check_loc not in told:
+        first, *others = read.check.sides or (None,)
+        shared = read.quantity == first and any(
+            _share_a_number(read, one)
+            for one in reads
+            if one.check_loc == read.check_loc and one.quantity in others
+        )
+        if shared and read.check_loc not in told:
             told.add(read.check_loc)
             message = f"found '{read.name}' compared with itself"
             yield Violation("RA228", read.loc, f"{message}; expected two quantities")
@@ -633,6 +648,28 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
         if may_be_zero and read.quantity in read.check.divisors:
             message = f"found '{read.name}' as a divisor, which may be 0 by its range"
             yield Violation("RA229", read.loc, f"{message}; expected one that is never 0")
+
+
+def _share_a_number(one: _Read, other: _Read) -> bool:
+    """Tell whether a number on one side of a comparison is on the other, too.
+
+    So it is where a coordinate is held against all of its axis, or against the best of them; an
+    average over an axis is a number of its own.
+    """
+    place = {"at", "coordinates", "without", "over"}
+    same_arm = (one.name, one.arm) == (other.name, other.arm)
+    if not same_arm or one.quantity.model_dump(exclude=place) != other.quantity.model_dump(
+        exclude=place
+    ):
+        return False
+    for axis in one.along:
+        sides = [set(each.coordinates(axis)) for each in (one, other)]
+        words = {each.quantity.over.get(axis) for each in (one, other)}
+        if words & _AVERAGES and (len(words) > 1 or sides[0] != sides[1]):
+            return False
+        if not sides[0] & sides[1]:
+            return False
+    return True
 
 
 def _uncounted(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:

@@ -2,7 +2,7 @@
 
 Scale and outcomes (`_opening`), what holds (`_holds`), what does not (`_fails`), what is open
 (`_open`), what holds under one reading (`_reading`), what hangs on a guess (`_otherwise`), a range
-of coordinates (`_range`), and the rest (`_rest`). Each names its claim before it says anything of it.
+of coordinates (`_range`), and the rest (`_rest`). Each names its claim before it says more of it.
 """
 
 from __future__ import annotations
