@@ -347,6 +347,7 @@ class ReasonKind(StrEnum):
     NOT_ENDED = "not ended"
     CONTROL_OPEN = "control open"
     MEAN_ALONE = "mean alone"
+    LEVELS = "levels"
     STRADDLES = "straddles"
     FEW_RUNS = "few runs"
     ALTERNATIVE_OPEN = "alternative open"

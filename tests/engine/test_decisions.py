@@ -326,6 +326,14 @@ def test_a_graded_claim_is_decided_where_it_is_primary(
     assert found.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
 
 
+def test_what_levels_answer_is_said_where_they_differ() -> None:
+    runs = {"own": [(YES, NO)] * 15, "stays": [(YES, 0.8)] * 5}
+    found = told(graded(1, 2), runs)
+    assert [one.answer for one in found.grades] == [Answer.BLIND, Answer.NO]
+    assert (found.outcome, found.base.answer) == (Outcome.UNDECIDED, Answer.OPEN)
+    assert stated(found.reasons) == [("levels", {})]
+
+
 def test_a_run_has_the_worst_of_what_it_says_at_its_levels() -> None:
     rows = [(YES, YES), (YES, NO), "failed", "diverged", UNMEASURED]
     base = told(graded(1, 2), {"own": rows}).base

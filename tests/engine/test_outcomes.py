@@ -31,6 +31,12 @@ SUPPORTED, PARTLY, DEPENDS = Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcom
 NOT_SUPPORTED, UNDECIDED = Outcome.NOT_SUPPORTED, Outcome.UNDECIDED
 UNINFORMATIVE, NOT_TESTED, ERROR = Outcome.UNINFORMATIVE, Outcome.NOT_TESTED, Outcome.ERROR
 
+
+def reaches(at_least: float) -> dict[str, Any]:
+    """A bound of the paper on where a run ends."""
+    return {"kind": "reaches", "value": "final", "at_least": at_least, "from": "paper"}
+
+
 READINGS = ("own", "steps=20", "steps=10")
 PASSING = [0.01] * 5
 
@@ -248,7 +254,9 @@ def test_crashes_matter_where_they_could_change_the_outcome(
         ({"headline": [BEATS]}, {"stays": [0.001] * 3 + [1.5] * 2}, "larger", "blind"),
         ({"headline": [BEATS]}, {"stays": [0.001] * 2 + [1.5] * 3}, "fails", "yes"),
         ({"headline": [BEATS]}, {"stays": [YES] * 4 + [1.5]}, "open", "yes"),  # ties
-        ({"headline": [BEATS]}, {"stays": [1.2] * 5, "own": [1.5] * 15}, "larger", "no"),
+        ({"headline": [BEATS]}, {"stays": [1.2] * 5, "own": [1.5] * 15}, "fails", "no"),
+        # its larger contrast is none of a run that misses another condition
+        ({"headline": [BEATS, reaches(0.01)]}, {"stays": [0.001] * 5}, "fails", "yes"),
         ({"exact": True}, {"own": [YES], "stays": []}, "open", "yes"),
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.calibrate import CHECK
 
 from browsing import fits, serious, watched
+from bundles import one_claim, ours, records_of
 from factories import card_of, make_audit, make_record, make_scorecard
 from miniatures import aligns, claim
 from reproaudit.audit.plan import cells_of_tier
@@ -160,6 +161,26 @@ def test_a_guess_that_flips_is_named_by_its_phrase() -> None:
     said = " ".join(" ".join(report_lines(card)).split())
     assert "but in 0 of 5 with a high level (unstated)" in said
     assert "0.02 (guessed); also a high level" in markdown(card)
+
+
+def test_a_graded_row_has_the_numbers_of_the_condition_that_it_names() -> None:
+    """The second condition is missed at n = 2, and its numbers are a tenth of the first one's."""
+    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 2]}
+    first = {"kind": "reaches", "value": "distance", "at_most": 0.9, "from": "paper"}
+    second = {"kind": "reaches", "value": "by_size", "at_most": 0.1, "from": "paper"}
+    audit = one_claim(headline=[first, second], grade=grade)
+    runs = {"own": [(0.02, 0.5)] * 15, "stays": [(0.02, 0.5)] * 5}
+    card = card_of(audit, records_of(audit, runs))
+    (row,) = texts_of(card)
+    assert row.typical == "by size 0.020 at n = 1 and 0.50 at 2; 0.1 allowed"
+
+
+def test_what_levels_answer_is_said_by_coordinate() -> None:
+    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 2]}
+    audit = one_claim(headline=[ours(measurement="by_size")], grade=grade)
+    runs = {"own": [(0.02, 0.5)] * 15, "stays": [(0.02, 0.8)] * 5}
+    card = card_of(audit, records_of(audit, runs))
+    assert "it cannot be told at n = 1, does not hold at n = 2" in markdown(card)
 
 
 def test_the_paragraph_has_the_rows_numbers_without_the_worst_run() -> None:

@@ -391,9 +391,9 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         for one in reads:
             lacking = list(_unmeasured(one))
             yield from lacking or _course(claim, one)
-        yield from _axes(reads)
+        misplaced = list(_axes(reads))
+        yield from misplaced or _with_itself(reads)
         yield from _unpaired(claim, reads)
-        yield from _with_itself(reads)
         yield from _uncounted(claim, reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
 

@@ -258,6 +258,8 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     for one in found.stated:
         if one.answer is Answer.NEAR:
             yield _near(one)
+    if len({one.answer for one in found.grades if one.at in panel.primary}) > 1:
+        yield Reason(kind=ReasonKind.LEVELS)
     if base.answer is Answer.OPEN:
         yield from _of_conditions(base)
     for one in found.readings:

@@ -244,7 +244,7 @@ def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
 
 
 def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
-    """Whether a contrast of the control is the larger in more than half of the paired runs."""
+    """Whether the control says yes with a larger contrast in more than half of the paired runs."""
     theirs = {run.seed: place for place, run in enumerate(control.runs) if run.answered}
     pairs = [
         (place, theirs[run.seed])
@@ -253,7 +253,11 @@ def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
     ]
     for mine, other in zip(own.estimates, control.estimates, strict=False):
         if mine.contrast and pairs:
-            larger = sum(_sizes(other, b)[0] > _sizes(mine, a)[1] for a, b in pairs)
+            larger = sum(
+                _sizes(other, b)[0] > _sizes(mine, a)[1]
+                for a, b in pairs
+                if control.runs[b].status is Status.YES
+            )
             if 2 * larger > len(pairs):
                 return True
     return False

@@ -134,22 +134,29 @@ class ClaimText(Context):
             return "no numbers"
         check = self.claim.headline[shown.check]
         noun, held = self.namer.compared(self.claim.experiment, check, shown.measurement)
-        graded = self.claim.grade is not None
-        primary = [one for one in self.answer.grades if graded and self.is_primary(one)]
-        estimates = [one.estimates[0] for one in primary if one.estimates]
         what = self.number_of(shown)
-        if len(primary) < 2 or any(one.median is None for one in estimates):
+        levels = list(self._at_levels(shown))
+        if not levels:
             typical = typical_words(shown, what, noun, held, with_worst=with_worst)
             return against(typical, shown, what)
         ends = [
-            f"{figure_of(one, self.number_of(one))} at {where}{at_words(part.at or 0)}"
+            f"{figure_of(one, what)} at {where}{at_words(at)}"
             f"{f', worst run {worst_of(one)}' if with_worst else ''}"
-            for where, part, one in (
-                (f"{self.symbol} = ", primary[0], estimates[0]),
-                ("", primary[-1], estimates[-1]),
-            )
+            for where, (at, one) in zip((f"{self.symbol} = ", ""), levels, strict=False)
         ]
         return against(f"{noun} {'; '.join(ends) if with_worst else listed(ends)}", shown, what)
+
+    def _at_levels(self, shown: Estimate) -> Iterator[tuple[Coordinate, Estimate]]:
+        """Yield a condition at the first and the last primary coordinate where it has a number."""
+        place = self.base.estimates.index(shown)
+        found = [
+            (one.at, one.estimates[place % len(one.estimates)])
+            for one in self.answer.grades
+            if one.at is not None and self.is_primary(one) and one.estimates
+        ]
+        numbers = [(at, one) for at, one in found if one.median is not None]
+        yield from numbers[:1]
+        yield from numbers[1:][-1:]
 
     def noun_of(self, one: Estimate) -> str:
         """Return what a condition of the headline is of."""

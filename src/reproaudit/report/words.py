@@ -13,6 +13,7 @@ from reproaudit.report.numbers import (
     apart,
     at_words,
     counted,
+    listed,
     number,
     of,
     percent,
@@ -430,6 +431,22 @@ def _mean_alone(reason: Reason, context: Context) -> str:
     return f"the mean lies inside the margin, and {of(inside, len(one.holds))} runs do"
 
 
+_AT_LEVELS: Mapping[Answer, str] = {
+    Answer.YES: "holds at",
+    Answer.NO: "does not hold at",
+    Answer.BLIND: "cannot be told at",
+}
+
+
+def _levels(_reason: Reason, context: Context) -> str:
+    at: dict[str, list[str]] = {}
+    for one in context.answer.grades:
+        if one.at is not None and context.claim.grade and one.at in context.claim.grade.primary:
+            at.setdefault(_AT_LEVELS.get(one.answer, "is open at"), []).append(at_words(one.at))
+    symbol = context.claim.grade.symbol if context.claim.grade else ""
+    return "it " + ", ".join(f"{said} {symbol} = {listed(places)}" for said, places in at.items())
+
+
 def _indirect(_reason: Reason, context: Context) -> str:
     if context.claim.wording == "recalled":
         return "wording from memory"
@@ -498,6 +515,7 @@ _WORDS: Mapping[ReasonKind, Callable[[Reason, Context], str]] = {
     ReasonKind.NOT_ENDED: lambda _r, _: "training had not ended: what is judged still moves",
     ReasonKind.CONTROL_OPEN: _in_the_way,
     ReasonKind.MEAN_ALONE: _mean_alone,
+    ReasonKind.LEVELS: _levels,
     ReasonKind.STRADDLES: _straddles,
     ReasonKind.FEW_RUNS: lambda _r, c: (
         f"{of(c.answer.base.yes, c.answer.base.n)} decide neither way"
