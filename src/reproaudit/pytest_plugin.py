@@ -240,7 +240,7 @@ class AuditFile(pytest.File):
     """An audit, whose claims are its tests."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yields an item for each claim.
+        """Yields an item for each claim of the paper.
 
         Raises:
             CollectError: listing the faults of the audit.
@@ -253,7 +253,7 @@ class AuditFile(pytest.File):
         except SpecError as error:
             raise self.CollectError(str(error)) from error
         lines = self.path.read_text(encoding="utf-8").splitlines()
-        for claim in audit.claims:
+        for claim in (one for one in audit.claims if not one.ours):
             stated = re.compile(rf"\bid:\s*[\"']?{re.escape(claim.id)}[\"']?\s*(,|\}}|#|$)")
             line = next((n for n, text in enumerate(lines) if stated.search(text)), 0)
             yield ClaimItem.from_parent(self, name=claim.id, line=line)

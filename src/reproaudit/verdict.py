@@ -633,6 +633,12 @@ class Scorecard(StrictModel):
         return self.audit.paper
 
     @property
+    def of_paper(self) -> tuple[ClaimAnswer, ...]:
+        """The answers to what the paper claims; those to questions of ours are in no count."""
+        raised = {one.id for one in self.audit.claims if not one.ours}
+        return tuple(one for one in self.claims if one.id in raised)
+
+    @property
     def scale(self) -> TierName:
         """The tier without a salt."""
         return known_tier(self.tier.partition("-")[0])

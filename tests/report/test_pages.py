@@ -16,12 +16,15 @@ from factories import card_of, make_audit, make_record, make_scorecard
 from miniatures import aligns, claim
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
+from reproaudit.cli.options import exit_code
 from reproaudit.report.claims import texts_of
+from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import write_report
+from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
 from reproaudit.report.paragraph import summary
 from reproaudit.report.register import write_register
-from reproaudit.report.terminal import report_lines
+from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
 from reproaudit.verdict import Estimate
 
@@ -173,6 +176,26 @@ def test_a_graded_row_has_the_numbers_of_the_condition_that_it_names() -> None:
     card = card_of(audit, records_of(audit, runs))
     (row,) = texts_of(card)
     assert row.typical == "by size 0.020 at n = 1 and 0.50 at 2; 0.1 allowed"
+
+
+def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> None:
+    asked = claim("mini", "asked", ours=True, headline=[aligns(1e-9)])
+    card = make_scorecard(claims=[claim("mini", "one", main=True), asked])
+    assert [one.outcome for one in card.claims] == ["supported", "not supported"]
+    assert summary(card)[0].startswith("We tested 1 of 1 listed claims")
+    for lines in (report_lines(card), markdown(card).splitlines(), html(card).splitlines()):
+        text = "\n".join(lines)
+        apart = text.index("Questions of ours")
+        assert text.index("one") < apart < text.index("asked", apart)
+    assert list(run_lines(card))[-1] == "1 claim: 1 supported."
+    assert exit_code([card], frozenset({"not supported"})) == 0
+    assert 'tests="1" failures="0"' in junit_xml(card)
+    write_report(card, tmp_path)
+    write_register([card], tmp_path)
+    register = json.loads((tmp_path / "paper" / "register.json").read_text())
+    assert [one["id"] for one in register["papers"][0]["claims"]] == ["mini.one"]
+    badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
+    assert [one.stem for one in badges] == ["mini.one"]
 
 
 def test_what_levels_answer_is_said_by_coordinate() -> None:

@@ -211,7 +211,7 @@ def exit_code(
     """Return 3 if something failed, 1 if a claim has an outcome to fail on, else 0."""
     if failed:
         return TechnicalError.exit_code
-    return int(any(one.outcome in (fail_on or ()) for card in scorecards for one in card.claims))
+    return int(any(one.outcome in (fail_on or ()) for card in scorecards for one in card.of_paper))
 
 
 def ask_to_run(entries: Iterable[Entry], trust: bool) -> None:

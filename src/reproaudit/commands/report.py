@@ -122,7 +122,7 @@ def _lines_of(scorecards: Sequence[Scorecard], one_screen: bool, verbose: bool) 
             yield from detail_lines(one)
     if len(scorecards) > 1:
         yield ""
-        yield closing([claim for one in scorecards for claim in one.claims])
+        yield closing([claim for one in scorecards for claim in one.of_paper])
 
 
 def _say_written(written: Sequence[Path], as_json: bool) -> None:

@@ -299,12 +299,22 @@ class ClaimText(Context):
 
 
 def texts_of(card: Scorecard) -> tuple[ClaimText, ...]:
-    """Return the claims of a scorecard with what the audit says of them."""
+    """Return the claims of a scorecard, and our questions, with what the audit says of them."""
     by_id = {one.id: one for one in card.audit.claims}
     return tuple(
         ClaimText(card.audit, by_id[one.id], one, card.scale, card.figures.get(one.id))
         for one in card.claims
     )
+
+
+def claims_of(card: Scorecard) -> tuple[ClaimText, ...]:
+    """Return the claims of a scorecard that the paper makes."""
+    return tuple(one for one in texts_of(card) if not one.claim.ours)
+
+
+def questions_of(card: Scorecard) -> tuple[ClaimText, ...]:
+    """Return the questions of ours, which the paper does not raise."""
+    return tuple(one for one in texts_of(card) if one.claim.ours)
 
 
 def _places(check: Kind, measured: str) -> list[Coordinate] | None:

@@ -13,7 +13,7 @@ from reproaudit.declarations import StrictModel
 from reproaudit.report import outline
 from reproaudit.report.chart import chart, legend, strip
 from reproaudit.report.choices import choices_of
-from reproaudit.report.claims import texts_of
+from reproaudit.report.claims import claims_of, questions_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.paragraph import authors_should_state, ours
 from reproaudit.report.words import DOTS, look
@@ -43,7 +43,11 @@ def _environment() -> Environment:
 
 def html(card: Scorecard) -> str:
     """Return a paper's page."""
-    return _environment().get_template("paper.html").render(card=card, claims=texts_of(card))
+    return (
+        _environment()
+        .get_template("paper.html")
+        .render(card=card, claims=claims_of(card), questions=questions_of(card))
+    )
 
 
 def multiverse_html(found: StrictModel) -> str:

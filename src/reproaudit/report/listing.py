@@ -33,7 +33,7 @@ def list_entry(entry: Entry, store: Path) -> dict[str, Any]:
         "card": documented.card,
         "of": documented.of,
         "tier": None if card is None else card.tier,
-        "outcomes": None if card is None else dict(Counter(one.outcome for one in card.claims)),
+        "outcomes": None if card is None else dict(Counter(one.outcome for one in card.of_paper)),
         "outdated": bool(card and card.changed_since),
         "shipped": bool(card and card.shipped),
     }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from reproaudit.report.choices import choices_of
-from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
     MOST_FACTS,
+    QUESTIONS,
     as_written_words,
     at_once,
     byline,
@@ -34,7 +35,7 @@ from reproaudit.report.outline import (
 from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.printable import clean
 from reproaudit.report.words import look
-from reproaudit.verdict import Scorecard
+from reproaudit.verdict import ReasonKind, Scorecard
 
 LONGEST_PAGE = 250
 MOST_WORDS = 4000
@@ -71,7 +72,7 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     yield f"**The authors should state:** {plain(authors_should_state(card))}"
     yield ""
     yield f"**Ours, not the paper's.** {plain(ours(card))}"
-    yield from _answers(card, claims)
+    yield from _answers(card)
     yield from _choices(card)
     yield from _claims(claims, most)
     yield from _variables(card)
@@ -79,35 +80,36 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     yield from _more(card)
 
 
-def _answers(card: Scorecard, claims: Sequence[ClaimText]) -> Iterator[str]:
+def _answers(card: Scorecard) -> Iterator[str]:
+    claims = texts_of(card)
     if not claims:
         return
     yield from ("", "## Answers", "")
     said = common_reasons(claims)
     if said:
         yield from (plain(common_words(claims)), "")
-    yield from table(
-        ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""),
-        (
-            (
-                _Written(
-                    f"[{plain(one.name)}](#{plain(one.name)}): "
-                    f"{plain(main_words(one) + one.claim.short)}"
-                ),
-                _outcome(one),
-                certainty_words(one, said),
-                runs_words(one),
-                one.effect,
-                one.phrase,
-            )
-            for one in claims
-        ),
-    )
+    rows = [_row(one, said) for one in claims_of(card)]
+    if questions := questions_of(card):
+        rows.append((_Written(f"*{QUESTIONS}*"), "", "", "", "", ""))
+        rows += [_row(one, said) for one in questions]
+    yield from table(("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""), rows)
     yield from ("", "How to read an answer:", "")
     yield from (f"- **{label}.** {text}" for label, text in how_to_read(card))
     if left := card.audit.not_audited:
         yield from ("", f"Not audited, {len(left)} of the listed claims:", "")
         yield from (f"- {plain(one.statement)} {plain(one.reason)}" for one in left)
+
+
+def _row(one: ClaimText, said: Container[ReasonKind]) -> tuple[str, ...]:
+    name = plain(one.name)
+    return (
+        _Written(f"[{name}](#{name}): {plain(main_words(one) + one.claim.short)}"),
+        _outcome(one),
+        certainty_words(one, said),
+        runs_words(one),
+        one.effect,
+        one.phrase,
+    )
 
 
 def _outcome(claim: ClaimText) -> str:

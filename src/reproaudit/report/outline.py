@@ -69,6 +69,10 @@ _LEGEND = (
 )
 
 
+QUESTIONS = "Questions of ours, which the paper does not raise"
+"""The heading of what stands apart, in no count."""
+
+
 def how_to_read(card: Scorecard) -> tuple[tuple[str, str], ...]:
     """Return the words that a page explains: outcomes, those that it has, and columns."""
     found = {one.outcome for one in card.claims}

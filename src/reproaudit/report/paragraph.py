@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.checks import Provenance
 from reproaudit.report.choices import Choice, choices_of
-from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.report.claims import ClaimText, claims_of, texts_of
 from reproaudit.report.numbers import at_words, counted, listed, number, of, several
 from reproaudit.report.words import AT_REDUCED_SCALE, brief, figure_of
 from reproaudit.stats.binomial import Decision
@@ -34,7 +34,7 @@ MOST_CLAIMS = 4
 
 def summary(card: Scorecard) -> tuple[str, ...]:
     """Return the paragraph's sentences, the main claim first, then what does not simply hold."""
-    claims = texts_of(card)
+    claims = claims_of(card)
     if not claims:
         return ("No claim of this paper is judged; its documentation is.",)
     if card.tier == "smoke":

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
 from reproaudit.report.chart import picture
-from reproaudit.report.claims import texts_of
+from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
 from reproaudit.report.html import register_html
@@ -123,7 +123,7 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     ordered = sorted(found, key=lambda one: (found[one].paper.slug, len(one.parts)))
     for place in (one for one in ordered if found[one].origin is None):
         _update(place / "badge.svg", paper_badge(found[place]))
-        claims = found[place].claims
+        claims = found[place].of_paper
         badges = place / "badges"
         for claim in claims:
             _update(badges / f"{claim.id}.svg", claim_badge(claim))
@@ -141,7 +141,7 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
 
 def _picture(card: Scorecard) -> Markup:
     """The main claim's figure in small."""
-    return next((picture(one) for one in texts_of(card) if one.claim.main), Markup())
+    return next((picture(one) for one in claims_of(card) if one.claim.main), Markup())
 
 
 def _read(place: Path) -> Scorecard | None:
@@ -173,7 +173,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
                 n=one.base.n,
                 phrase=one.phrase,
             )
-            for one in texts_of(card)
+            for one in claims_of(card)
         ),
     )
 
@@ -234,7 +234,7 @@ def claim_badge(claim: ClaimAnswer) -> str:
 
 def paper_badge(card: Scorecard) -> str:
     """Return a paper's badge: its tier, and how many claims have which outcome."""
-    counts = Counter(one.outcome for one in card.claims)
+    counts = Counter(one.outcome for one in card.of_paper)
     pieces = [(f"{counts[one]} {one}", look(one).colour) for one in Outcome if counts[one]]
     return _badge(f"{card.paper.slug}, {card.tier} tier", pieces or [("no claims", "dim")])
 

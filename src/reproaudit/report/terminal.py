@@ -8,9 +8,10 @@ from typing import Any
 
 from reproaudit.records import Record
 from reproaudit.report.choices import choices_of
-from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
 from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import (
+    QUESTIONS,
     as_written_words,
     byline,
     common_reasons,
@@ -59,9 +60,29 @@ def _report(
     yield from _wrapped(f"The authors should state: {authors_should_state(card)}", width)
     yield from _wrapped(f"Ours: {ours(card)}", width)
     yield ""
-    claims = texts_of(card)
-    said = common_reasons(claims)
-    yield from _wrapped(common_words(claims), width)
+    claims = claims_of(card)
+    questions = questions_of(card)
+    said = common_reasons(texts_of(card))
+    yield from _wrapped(common_words(texts_of(card)), width)
+    yield from _rows(claims, width, fitted, said, plain)
+    if questions:
+        yield from ("", f"{QUESTIONS}:")
+        yield from _rows(questions, width, fitted, said, plain)
+    if choices := [one for one in choices_of(card) if one.changes]:
+        yield ""
+        yield "Unstated choices that matter"
+        for one in choices:
+            yield from fitted(f"{one.name}: {'; '.join(one.answers)}", width, "  ")
+
+
+def _rows(
+    claims: Sequence[ClaimText],
+    width: int,
+    fitted: Callable[[str, int, str], Sequence[str]],
+    said: Container[ReasonKind],
+    plain: bool,
+) -> Iterator[str]:
+    """Yield a line for each claim, and below it the numbers, where they fit or it does not hold."""
     names = max((len(one.name) for one in claims), default=0)
     for claim in claims:
         outcome = claim.answer.outcome
@@ -72,16 +93,10 @@ def _report(
             f"{outcome:<16} {level:<8} {of(claim.base.yes, claim.base.n)}  {low_high}",
             width,
         )
-        whole = plain or outcome is not Outcome.SUPPORTED
-        if whole:
+        if plain or outcome is not Outcome.SUPPORTED:
             yield from fitted(claim.effect, width, "      ")
             more = [claim.phrase, _why(claim, said)]
             yield from fitted("; ".join(filter(None, more)), width, "      ")
-    if choices := [one for one in choices_of(card) if one.changes]:
-        yield ""
-        yield "Unstated choices that matter"
-        for one in choices:
-            yield from fitted(f"{one.name}: {'; '.join(one.answers)}", width, "  ")
 
 
 def run_lines(card: Scorecard) -> Iterator[str]:
@@ -93,7 +108,7 @@ def run_lines(card: Scorecard) -> Iterator[str]:
         return
     yield ""
     names = max((len(one.name) for one in card.claims), default=0)
-    claims = sorted(texts_of(card), key=lambda one: look(one.answer.outcome).order)
+    claims = sorted(claims_of(card), key=lambda one: look(one.answer.outcome).order)
     room = max(MOST_RUN_LINES - len(head) - 4, 1)
     shown = len(claims) if len(claims) <= room else room - 1
     for claim in claims[:shown]:
@@ -107,7 +122,7 @@ def run_lines(card: Scorecard) -> Iterator[str]:
     if card.tier == "quick" and levels:
         best = min(levels, key=list(Level).index)
         yield f"Certainty {best} at best: reduced scale."
-    yield closing(card.claims)
+    yield closing(card.of_paper)
 
 
 def detail_lines(card: Scorecard) -> Iterator[str]:

@@ -102,7 +102,7 @@ def _configuration(
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": people,
         "summary": clean(
-            f"{' '.join(summary(card))} {closing(card.claims)} There is no single answer for the "
+            f"{' '.join(summary(card))} {closing(card.of_paper)} There is no single answer for the "
             "paper; the report has each claim with its runs, its nulls and its certainty."
         ),
     }

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.report.claims import ClaimText, claims_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.report.outline import claim_details
@@ -42,12 +42,12 @@ def junit_xml(card: Scorecard) -> str:
 
 
 def _suite(card: Scorecard) -> ET.Element:
-    found = Counter(look(claim.outcome).junit for claim in card.claims)
+    found = Counter(look(claim.outcome).junit for claim in card.of_paper)
     by = "" if card.origin is None else f", measured by {card.origin.who}, not ours"
     suite = ET.Element(
         "testsuite",
         name=_legal(f"{card.paper.slug} ({card.tier}){by}"),
-        tests=str(len(card.claims)),
+        tests=str(len(card.of_paper)),
         failures=str(found["failure"]),
         errors=str(found["error"]),
         skipped=str(found["skipped"]),
@@ -58,7 +58,7 @@ def _suite(card: Scorecard) -> ET.Element:
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(card):
         ET.SubElement(properties, "property", name=name, value=_legal(value))
-    for claim in texts_of(card):
+    for claim in claims_of(card):
         suite.append(_case(claim))
     return suite
 

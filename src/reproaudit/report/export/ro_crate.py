@@ -121,7 +121,7 @@ def _root(
         "name": clean(f"Reproducibility audit of {card.paper.title}, {card.tier} tier"),
         "description": clean(
             f"What the paper claims, and what running it showed. {' '.join(summary(card))} "
-            f"{closing(card.claims)}"
+            f"{closing(card.of_paper)}"
         ),
         "datePublished": str(last.date()) if last is not None else "1970-01-01",
         "license": _to(license_url)
