@@ -1,0 +1,196 @@
+"""What public replications claim: written as an audit, and judged from numbers like theirs.
+
+The numbers are made here, after the means and deviations that the replications print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from factories import answers_of, make_audit, make_record
+from miniatures import claim, setting
+from reproaudit.cell import Cell
+from reproaudit.records import Measurements
+from reproaudit.verdict import ClaimAnswer, Outcome
+
+SUPPORTED, NOT_SUPPORTED = Outcome.SUPPORTED, Outcome.NOT_SUPPORTED
+UNDECIDED, PARTLY = Outcome.UNDECIDED, Outcome.PARTLY_SUPPORTED
+PAPER = {"from": "paper"}
+NO_CONTROL = {"nulls": [], "no_control": "None was published."}
+
+
+def answer(
+    axes: Mapping[str, Sequence[Any]],
+    arms: Mapping[str, Mapping[str, Any]],
+    headline: Sequence[dict[str, Any]],
+    **changes: Any,
+) -> ClaimAnswer:
+    """The answer to a claim.
+
+    Args:
+        axes: the coordinates by axis of every measurement.
+        arms: for `own` and each other arm, the measurements with an array a seed, first by seed.
+        headline: the claim's checks.
+        changes: other fields of the claim.
+    """
+    others = [name for name in arms if name != "own"]
+    measured = {
+        name: {
+            "kind": "array" if axes else "scalar",
+            "axes": [{"name": axis, "values": [*at]} for axis, at in axes.items()],
+            "unit": "1",
+            "meaning": "What the table prints.",
+        }
+        for name in arms["own"]
+    }
+    field = {"nulls": others} if others else NO_CONTROL
+    stated = {"headline": [*headline], "constructed": None, **field, **changes}
+    audit = make_audit(
+        claims=[claim("mini", "one", main=True, experiment="table", **stated)],
+        settings={"method": setting("own")},
+        arms={name: {"settings": {"method": name}, "why": "The other row."} for name in others},
+        experiments={"table": {"title": "A table", "measurements": measured}},
+    )
+    records = []
+    for arm, columns in arms.items():
+        rows = {name: np.asarray(values, dtype=float) for name, values in columns.items()}
+        for seed in range(len(next(iter(rows.values())))):
+            values = audit.values_of("table", "paper", {"method": arm})
+            found = {name: of_all[seed] for name, of_all in rows.items()}
+            made = Measurements(arrays=found) if axes else Measurements(scalars=found)
+            records.append(make_record(Cell("mini", "paper", "table", values, seed), made))
+    return answers_of(audit, records)["one"]
+
+
+def runs_of(*means: float, deviation: float = 0.0, runs: int = 10) -> np.ndarray:
+    """Runs by row, about the means of a table's row, with exactly its means."""
+    noise = np.random.default_rng(1).normal(size=(runs, len(means)))
+    noise -= noise.mean(axis=0)
+    return np.asarray(means) + deviation * noise
+
+
+DATASETS = {"dataset": ("IMDB", "REDDIT")}
+ABOVE_VANILLA = {"kind": "beats", "lower": {"measurement": "accuracy", "arm": "vanilla"},
+                 "upper": "accuracy", **PAPER}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("own", "headline", "changes", "outcome"),
+    [
+        # the method is above the baseline on every data set, or on one of two
+        ((75.0, 90.0), ABOVE_VANILLA, {}, SUPPORTED),
+        ((71.0, 90.0), ABOVE_VANILLA, {}, NOT_SUPPORTED),
+        ((71.0, 90.0), ABOVE_VANILLA,
+         {"grade": {"axis": "dataset", "symbol": "D", "easiest_first": ["REDDIT", "IMDB"],
+                    "primary": ["REDDIT", "IMDB"]}}, PARTLY),
+        # a reported number, mean ± deviation
+        ((75.0, 90.0), {"kind": "equals", "value": "accuracy[REDDIT]", "to": 89.8, "within": 1.7,
+                        **PAPER}, {}, SUPPORTED),
+        ((75.0, 84.8), {"kind": "equals", "value": "accuracy[REDDIT]", "to": 89.8, "within": 1.7,
+                        **PAPER}, {}, NOT_SUPPORTED),
+        # by points, on a par, and the average over data sets
+        ((75.0, 90.0), {"kind": "reaches", "value": "accuracy[REDDIT]", "at_least": 2.5, **PAPER,
+                        "grown_from": {"measurement": "accuracy", "at": {"dataset": "REDDIT"},
+                                       "arm": "vanilla"}}, {}, SUPPORTED),
+        ((72.8, 87.0), {"kind": "equals", "value": "accuracy[IMDB]", "within": 1.0, **PAPER,
+                        "to": {"measurement": "accuracy", "coordinates": ["IMDB"],
+                               "arm": "vanilla"}},
+         NO_CONTROL, SUPPORTED),
+        ((71.0, 91.0), {"kind": "beats", **PAPER,
+                        "lower": {"measurement": "accuracy", "over": {"dataset": "mean"},
+                                  "arm": "vanilla"},
+                        "upper": {"measurement": "accuracy", "over": {"dataset": "mean"}}},
+         {}, SUPPORTED),
+    ],
+)  # fmt: skip
+def test_a_method_against_its_baseline(
+    own: tuple[float, float], headline: Any, changes: Any, outcome: Outcome
+) -> None:
+    arms = {
+        "own": {"accuracy": runs_of(*own, deviation=0.2)},
+        "vanilla": {"accuracy": runs_of(73.0, 86.0, deviation=0.2)},
+    }
+    assert answer(DATASETS, arms, [headline], **changes).outcome is outcome
+
+
+MODELS = {"model": ("NIC", "SAT", "Equalizer")}
+OTHERS = {"without": {"model": ["Equalizer"]}}
+
+
+def test_a_model_above_the_best_of_the_others() -> None:
+    arms = {"own": {"leakage": runs_of(43.5, 48.6, 51.9, deviation=0.3)}}
+    best = {"measurement": "leakage", "over": {"model": "largest"}, **OTHERS}
+    above = {"kind": "beats", "lower": best, "upper": "leakage[Equalizer]", **PAPER}
+    assert answer(MODELS, arms, [above]).outcome is SUPPORTED
+
+
+@pytest.mark.parametrize(("other", "outcome"), [((3, 2, 9), SUPPORTED), ((9, 2, 3), NOT_SUPPORTED)])
+def test_two_encoders_rank_the_models_alike(other: Any, outcome: Outcome) -> None:
+    arms = {"own": {"lstm": runs_of(2.0, 1.0, 3.0), "bert": runs_of(*other)}}
+    ranks = {"kind": "aligns", "ranks": ["lstm", "bert"], "at_least": 0.9, **PAPER}
+    assert answer(MODELS, arms, [ranks]).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("error", "baseline", "outcome"),
+    [
+        ((0.0, 0.02), (0.77, 0.41), SUPPORTED),  # exactly 0 is the smaller one
+        ((0.42, 0.02), (0.0, 0.41), PARTLY),
+        ((0.0, 0.02), (0.0, 0.41), PARTLY),  # a tie is no smaller
+    ],
+)
+def test_each_data_set_says_for_itself_whether_an_error_is_smaller(
+    error: Any, baseline: Any, outcome: Outcome
+) -> None:
+    arms = {"own": {"error": runs_of(*error), "baseline": runs_of(*baseline)}}
+    grade = {"axis": "dataset", "symbol": "D", "easiest_first": ["REDDIT", "IMDB"],
+             "primary": ["REDDIT", "IMDB"]}  # fmt: skip
+    smaller = {"kind": "beats", "lower": "error", "upper": "baseline", **PAPER}
+    found = answer(DATASETS, arms, [smaller], grade=grade)
+    assert found.outcome is outcome
+    assert found.grades[0].answer == "yes"
+
+
+def test_the_mean_of_eight_trials_lies_below_a_target() -> None:
+    """Two of eight trials are above it; the claim is made of the mean."""
+    losses = [3.2774, 3.2769, 3.2801, 3.2772, 3.2768, 3.2803, 3.2771, 3.2766]
+    below = {"kind": "reaches", "value": "loss", "below": 3.28, **PAPER}
+    arms = {"own": {"loss": losses}}
+    assert answer({}, arms, [{**below, "standard": "mean"}]).outcome is SUPPORTED
+    assert answer({}, arms, [below]).outcome is UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("solved", "to", "outcome", "yes"),
+    [
+        ([2, 4, 3, 4, 3], 0.107, SUPPORTED, 4),  # of thirty problems, in five repetitions
+        ([30] * 10, 1.0, SUPPORTED, 10),  # runs that are equal are runs all the same
+        ([30] * 10, 0.9, NOT_SUPPORTED, 0),
+        ([6] * 5 + [28] * 5, 0.5667, UNDECIDED, 0),  # the mean is right, and no run is
+    ],
+)
+def test_coarse_numbers_count_like_others(
+    solved: Sequence[int], to: float, outcome: Outcome, yes: int
+) -> None:
+    arms = {"own": {"accuracy": np.array(solved) / 30}}
+    equals = {"kind": "equals", "value": "accuracy", "to": to, "within": 0.03, **PAPER}
+    found = answer({}, arms, [equals])
+    assert (found.outcome, found.base.yes, found.base.n) == (outcome, yes, len(solved))
+    if outcome is not UNDECIDED:
+        assert found.base.estimates[0].mean is not None
+        assert found.base.estimates[0].mean[0] == pytest.approx(np.mean(solved) / 30)
+
+
+@pytest.mark.parametrize(("offset", "outcome"), [(True, SUPPORTED), (False, NOT_SUPPORTED)])
+def test_the_exponent_of_what_can_be_reduced(offset: bool, outcome: Outcome) -> None:
+    """L = 1.69 + 406 N^-0.34 has the local exponent -0.1 where N is large."""
+    sizes = (10**7, 10**8, 10**9, 10**10)
+    noise = np.exp(1e-3 * np.random.default_rng(3).normal(size=(5, 4)))
+    loss = (1.69 + 406 * np.array(sizes, dtype=float) ** -0.34) * noise
+    power = {"kind": "scales_like", "value": "loss", "axis": "size", "exponent": -0.34,
+             "within": 0.05, "offset": offset, **PAPER}  # fmt: skip
+    assert answer({"size": sizes}, {"own": {"loss": loss}}, [power]).outcome is outcome
