@@ -12,7 +12,7 @@ import yaml
 from factories import make_scorecard
 from reproaudit.errors import UsageError
 from reproaudit.report.export.registry import ExportRequest, exported
-from reproaudit.report.paragraph import summary
+from reproaudit.report.screen import verdict
 
 ORCID = "0000-0002-1825-0097"
 
@@ -31,7 +31,7 @@ def test_a_crate_describes_each_of_its_files(tmp_path: Path) -> None:
     assert {one["@id"] for one in entities["./"]["hasPart"]} == files.keys()
     for name, content in files.items():
         assert entities[name]["sha256"] == hashlib.sha256(content).hexdigest()
-    assert summary(make_scorecard())[0] in entities["./"]["description"]
+    assert verdict(make_scorecard())[0] in entities["./"]["description"]
     with pytest.raises(UsageError, match="--license: found 'MIT'; expected an address"):
         files_of(tmp_path, "ro-crate", license_url="MIT")
 

@@ -22,8 +22,8 @@ from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import write_report
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
-from reproaudit.report.paragraph import summary
 from reproaudit.report.register import write_register
+from reproaudit.report.screen import verdict
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
 from reproaudit.verdict import Estimate
@@ -129,8 +129,8 @@ def test_a_bound_is_written_like_its_number() -> None:
         ("30 %", "2.0 %"),
         ("5.0 %", "2.0 %"),
         ("0.3", "0.020"),
-        ("0.05", "0.020-fold"),
-        ("0.3", "0.020-fold"),
+        ("0.05-fold", "0.020-fold"),
+        ("0.3-fold", "0.020-fold"),
     ]
 
 
@@ -162,7 +162,8 @@ def test_a_guess_that_flips_is_named_by_its_phrase() -> None:
     settings = {"level": {**level, "phrases": {"0.5": "a high level"}}}
     card = make_scorecard(claims=[claim("mini", "one", main=True)], settings=settings)
     said = " ".join(" ".join(report_lines(card)).split())
-    assert "but in 0 of 5 with a high level (unstated)" in said
+    assert "The main claim holds as run and not with a high level" in said
+    assert "With a high level: 0 of 5." in said
     assert "0.02 (guessed); also a high level" in markdown(card)
 
 
@@ -175,16 +176,16 @@ def test_a_graded_row_has_the_numbers_of_the_condition_that_it_names() -> None:
     runs = {"own": [(0.02, 0.5)] * 15, "stays": [(0.02, 0.5)] * 5}
     card = card_of(audit, records_of(audit, runs))
     (row,) = texts_of(card)
-    assert row.typical == "by size 0.020 at n = 1 and 0.50 at 2; 0.1 allowed"
+    assert row.typical == "by size 0.020 at n = 1 and 0.50 at 2"
 
 
 def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> None:
     asked = claim("mini", "asked", ours=True, headline=[aligns(1e-9)])
     card = make_scorecard(claims=[claim("mini", "one", main=True), asked])
     assert [one.outcome for one in card.claims] == ["supported", "not supported"]
-    assert summary(card)[0].startswith("We tested 1 of 1 listed claims")
-    for lines in (report_lines(card), markdown(card).splitlines(), html(card).splitlines()):
-        text = "\n".join(lines)
+    assert verdict(card) == ("The main claim holds: the distance vanishes.",)
+    assert any(line.endswith("0 of 6, ours") for line in report_lines(card))
+    for text in (markdown(card), html(card)):
         apart = text.index("Questions of ours")
         assert text.index("one") < apart < text.index("asked", apart)
     assert list(run_lines(card))[-1] == "1 claim: 1 supported."
@@ -206,13 +207,13 @@ def test_what_levels_answer_is_said_by_coordinate() -> None:
     assert "it cannot be told at n = 1, does not hold at n = 2" in markdown(card)
 
 
-def test_the_paragraph_has_the_rows_numbers_without_the_worst_run() -> None:
+def test_a_bullet_has_the_rows_numbers_without_the_worst_run() -> None:
     card = make_scorecard()
     said = " ".join(" ".join(report_lines(card)).split())
     first = texts_of(card)[0]
-    assert f"({first.typical})" in said
+    assert f": {first.typical}, 0.1 allowed; 0.79 with stays" in said
     assert "worst run" in first.effect
-    assert first.typical == re.sub(", worst run [^;,]*", "", first.effect)
+    assert first.typical == re.sub(", worst run [^;,]*|; .*", "", first.effect)
 
 
 def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
@@ -227,6 +228,6 @@ def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
 def test_a_smoke_run_that_failed_is_not_said_to_run() -> None:
     audit = make_audit()
     broken = [make_record(cell, status="failed") for cell in cells_of_tier(audit, "smoke")]
-    said = " ".join(summary(card_of(audit, broken, "smoke")))
-    assert said.startswith("The smoke tier judges nothing; runs of supported, contradicted, ")
-    assert "every experiment runs" in summary(make_scorecard(tier="smoke"))[0]
+    said = " ".join(verdict(card_of(audit, broken, "smoke")))
+    assert said == "The smoke tier judges nothing; runs of 4 claims failed."
+    assert "every experiment runs" in verdict(make_scorecard(tier="smoke"))[0]

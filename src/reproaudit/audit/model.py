@@ -507,6 +507,8 @@ class Paper(StrictModel):
     """The authors' public repository, with the revision that was read."""
     read: tuple[Text, ...] = ()
     """What was read of the paper, in a few words each: its text, its card, the authors' code."""
+    not_read: tuple[Text, ...] = ()
+    """What was not read and a reader would expect, in a few words each: its full text."""
 
 
 class Stage(StrictModel):

@@ -14,8 +14,8 @@ from reproaudit.errors import AuditError, UsageError
 from reproaudit.report.answers import scorecard_of_paper
 from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
 from reproaudit.report.outline import as_written_words
-from reproaudit.report.paragraph import closing
 from reproaudit.report.register import PAGE, write_register
+from reproaudit.report.screen import closing
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
 from reproaudit.running.store import Store
 from reproaudit.verdict import Scorecard

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reproaudit.audit.model import Audit, Setting
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import listed, of
-from reproaudit.report.words import AT_REDUCED_SCALE, SOURCES, Namer, value_words
+from reproaudit.report.words import AT_REDUCED_SCALE, PLACES, SOURCES, Namer, value_words
 from reproaudit.verdict import AlternativeAnswer, Answer, ReadingAnswer, Scorecard
 
 SURE = (Answer.YES, Answer.NO)
@@ -22,6 +22,7 @@ class Choice:
         setting: its name; `experiment.setting` for an experiment's own.
         words: what a page calls it.
         said: which source states which value, or what is guessed.
+        values: the values, each of a source with its place; of a guess the value as run first.
         answers: what becomes of the claims; empty if it was not varied.
         changes: whether an answer changes.
         reading: whether sources back both values.
@@ -30,6 +31,7 @@ class Choice:
     setting: str
     words: str
     said: str
+    values: tuple[str, ...]
     answers: tuple[str, ...]
     changes: bool
     reading: bool
@@ -55,6 +57,7 @@ def choices_of(card: Scorecard) -> tuple[Choice, ...]:
                 setting=name if experiment is None else f"{experiment}.{name}",
                 words=namer.setting(experiment or mine[0].claim.experiment, name),
                 said=_said(setting) + (AT_REDUCED_SCALE if lower else ""),
+                values=tuple(_values(setting)),
                 answers=tuple(_answers(arms, setting)),
                 changes=any(one.answer.changed_by(arm) for one, arm in arms),
                 reading=bool(setting.readings),
@@ -87,6 +90,14 @@ def _said(setting: Setting) -> str:
         return f"{value_words(setting, setting.value)} (guessed); also {others}"
     stated = [(setting.value, setting.source), *((o.value, o.source) for o in setting.readings)]
     return ", ".join(f"{value_words(setting, value)} {SOURCES[source]}" for value, source in stated)
+
+
+def _values(setting: Setting) -> Iterator[str]:
+    if not setting.readings:
+        yield from (value_words(setting, one) for one in (setting.value, *setting.others))
+        return
+    stated = [(setting.value, setting.source), *((o.value, o.source) for o in setting.readings)]
+    yield from (f"{value_words(setting, value)} ({PLACES[source]})" for value, source in stated)
 
 
 def _varied(claim: ClaimText, name: str) -> list[ReadingAnswer]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.plan import Role
-from reproaudit.checks import Kind
+from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Coordinate
 from reproaudit.report.numbers import at_words, listed, number
 from reproaudit.report.words import (
-    SOURCES,
+    PLACES,
     WITHOUT,
     Context,
     against,
@@ -120,31 +120,36 @@ class ClaimText(Context):
     @property
     def effect(self) -> str:
         """The typical and the worst run against the bound."""
-        return self._row(with_worst=True)
+        if self.shown is None:
+            return "no numbers"
+        return against(self._measured(self.shown, with_worst=True), self.shown, self.number)
 
     @property
     def typical(self) -> str:
-        """The same without the worst run."""
-        return self._row(with_worst=False)
+        """The typical run alone."""
+        return "no numbers" if self.shown is None else self._measured(self.shown, with_worst=False)
 
-    def _row(self, *, with_worst: bool) -> str:
+    @property
+    def number(self) -> Number:
+        """Which of its kind's numbers the row shows; there must be a condition."""
+        if self.shown is None:
+            raise ValueError(f"{self.answer.id} has no condition")
+        return self.number_of(self.shown)
+
+    def _measured(self, shown: Estimate, *, with_worst: bool) -> str:
         """The row's numbers; of a graded claim at the first and the last primary coordinate."""
-        shown = self.shown
-        if shown is None:
-            return "no numbers"
         check = self.claim.headline[shown.check]
         noun, held = self.namer.compared(self.claim.experiment, check, shown.measurement)
         what = self.number_of(shown)
         levels = list(self._at_levels(shown))
         if not levels:
-            typical = typical_words(shown, what, noun, held, with_worst=with_worst)
-            return against(typical, shown, what)
+            return typical_words(shown, what, noun, held, with_worst=with_worst)
         ends = [
             f"{figure_of(one, what)} at {where}{at_words(at)}"
             f"{f', worst run {worst_of(one)}' if with_worst else ''}"
             for where, (at, one) in zip((f"{self.symbol} = ", ""), levels, strict=False)
         ]
-        return against(f"{noun} {'; '.join(ends) if with_worst else listed(ends)}", shown, what)
+        return f"{noun} {'; '.join(ends) if with_worst else listed(ends)}"
 
     def _at_levels(self, shown: Estimate) -> Iterator[tuple[Coordinate, Estimate]]:
         """Yield a condition at the first and the last primary coordinate where it has a number."""
@@ -256,13 +261,21 @@ class ClaimText(Context):
         """Tell whether an alternative ran at a lower tier than the page's."""
         return isinstance(one, AlternativeAnswer) and one.tier != self.tier
 
-    def source(self, one: ArmAnswer) -> str:
-        """Return where a reading's value is stated."""
+    def stated_value(self, one: ArmAnswer) -> str:
+        """Return a reading's value with the place that states it: 20 pairs (code)."""
         if one.varied is None:
-            return ""
+            return self.arm(one)
         setting = self.audit.settings_of(self.claim.experiment)[one.varied.setting]
         stated = {other.value: other.source for other in setting.readings}
-        return SOURCES[stated.get(one.varied.value, setting.source)]
+        place = PLACES[stated.get(one.varied.value, setting.source)]
+        return f"{self.arm(one)} ({place})"
+
+    def own_value(self, name: str) -> str:
+        """Return the value of a setting as the claim was run, with the place that states it."""
+        setting = self.audit.settings_of(self.claim.experiment)[name]
+        varied = Varied(setting=name, value=setting.at(self.tier))
+        value = self.namer.varied(self.claim.experiment, varied)
+        return f"{value} ({PLACES[setting.source]})"
 
     # --- the figure -------------------------------------------------------------------------------
 

@@ -10,12 +10,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
-from reproaudit.report import outline
+from reproaudit.report import outline, screen
 from reproaudit.report.chart import chart, legend, strip
 from reproaudit.report.choices import choices_of
-from reproaudit.report.claims import claims_of, questions_of
+from reproaudit.report.claims import questions_of
 from reproaudit.report.documentation import documentation_of
-from reproaudit.report.paragraph import authors_should_state, ours
 from reproaudit.report.words import DOTS, look
 from reproaudit.verdict import Outcome, Scorecard
 
@@ -34,7 +33,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals["o"] = outline
-    shown = (authors_should_state, chart, choices_of, documentation_of, legend, look, ours, strip)
+    found.globals["s"] = screen
+    shown = (chart, choices_of, documentation_of, legend, look, strip)
     found.globals.update({one.__name__: one for one in shown})
     found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
     found.globals["style"] = STYLE.read_text(encoding="utf-8")
@@ -43,11 +43,9 @@ def _environment() -> Environment:
 
 def html(card: Scorecard) -> str:
     """Return a paper's page."""
-    return (
-        _environment()
-        .get_template("paper.html")
-        .render(card=card, claims=claims_of(card), questions=questions_of(card))
-    )
+    claims = screen.ordered_claims(card)
+    page = _environment().get_template("paper.html")
+    return page.render(card=card, claims=claims, questions=questions_of(card))
 
 
 def multiverse_html(found: StrictModel) -> str:

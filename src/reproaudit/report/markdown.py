@@ -1,4 +1,4 @@
-"""A scorecard as Markdown: at most 250 lines and 4,000 words a paper."""
+"""A scorecard as Markdown: at most 200 lines and 3,000 words a paper."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from reproaudit.report.choices import choices_of
-from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
+from reproaudit.report.claims import ClaimText, questions_of, texts_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
     MOST_FACTS,
     QUESTIONS,
+    about_runs,
     as_written_words,
     at_once,
     byline,
@@ -26,27 +27,43 @@ from reproaudit.report.outline import (
     made_words,
     main_words,
     measurements,
+    not_read_words,
+    read_words,
     records_words,
     reviewers_words,
     runs_words,
     settings,
     source_words,
 )
-from reproaudit.report.paragraph import authors_should_state, ours, summary
 from reproaudit.report.printable import clean
+from reproaudit.report.screen import (
+    ordered_claims,
+    ours,
+    plain_claims,
+    questions,
+    questions_heading,
+    sections,
+    verdict,
+)
 from reproaudit.report.words import look
 from reproaudit.verdict import ReasonKind, Scorecard
 
-LONGEST_PAGE = 250
-MOST_WORDS = 4000
+LONGEST_PAGE = 200
+MOST_WORDS = 3000
 
-FEWER_FACTS = 5
-"""Of each claim, where the page is still too long."""
+FEWEST_FACTS = 2
+"""Of a claim that simply holds."""
 
 
 def markdown(card: Scorecard) -> str:
     """Return the page as Markdown; of a long one, without findings that change no answer."""
-    for whole, most in ((True, MOST_FACTS), (False, MOST_FACTS), (False, FEWER_FACTS)):
+    for whole, most in (
+        (True, MOST_FACTS),
+        (False, MOST_FACTS),
+        (False, 5),
+        (False, 3),
+        (False, 2),
+    ):
         text = "\n".join(_lines(card, whole, most)).rstrip() + "\n"
         if text.count("\n") <= LONGEST_PAGE and len(text.split()) <= MOST_WORDS:
             break
@@ -54,30 +71,41 @@ def markdown(card: Scorecard) -> str:
 
 
 def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
-    claims = texts_of(card)
     yield f"# {plain(card.paper.title)}"
     yield ""
-    yield f"{plain(byline(card))} · {plain(card.paper.slug)}"
+    yield " · ".join(_top(card))
     if card.origin is not None:
         yield ""
         yield f"**Not ours:** measured by {plain(card.origin.who)} ({plain(card.origin.source)})."
     if card.changed_since is not None:
         yield from ("", f"**As it was written.** {plain(as_written_words(card))}")
+    yield from ("", f"## {plain(' '.join(verdict(card)))}")
     if card.audit.about:
-        yield ""
-        yield plain(card.audit.about)
-    yield ""
-    yield plain(" ".join(summary(card)))
-    yield ""
-    yield f"**The authors should state:** {plain(authors_should_state(card))}"
-    yield ""
-    yield f"**Ours, not the paper's.** {plain(ours(card))}"
+        yield from ("", plain(card.audit.about))
+    for section in sections(card):
+        yield from ("", f"**{plain(section.heading)}**", "")
+        for one in section.bullets:
+            yield f"- {one.mark} **{plain(one.title)}** {plain(one.text)}".rstrip()
+    if asked := questions(card):
+        yield from ("", f"**{plain(questions_heading(card))}**", "")
+        yield from (f"{place}. {plain(one)}" for place, one in enumerate(asked, 1))
+    if said := ours(card):
+        yield from ("", f"**Ours.** {plain(said)}")
     yield from _answers(card)
     yield from _choices(card)
-    yield from _claims(claims, most)
+    yield from _claims(card, most)
     yield from _variables(card)
     yield from _findings(card, whole)
     yield from _more(card)
+
+
+def _top(card: Scorecard) -> Iterator[str]:
+    yield plain(byline(card))
+    yield plain(about_runs(card))
+    if card.paper.read:
+        yield plain(read_words(card))
+    if card.paper.not_read:
+        yield f"**{plain(not_read_words(card))}**"
 
 
 def _answers(card: Scorecard) -> Iterator[str]:
@@ -88,11 +116,11 @@ def _answers(card: Scorecard) -> Iterator[str]:
     said = common_reasons(claims)
     if said:
         yield from (plain(common_words(claims)), "")
-    rows = [_row(one, said) for one in claims_of(card)]
+    rows = [_row(one, said) for one in ordered_claims(card)]
     if questions := questions_of(card):
-        rows.append((_Written(f"*{QUESTIONS}*"), "", "", "", "", ""))
+        rows.append((_Written(f"*{QUESTIONS}*"), "", "", ""))
         rows += [_row(one, said) for one in questions]
-    yield from table(("Claim", "Outcome", "Certainty", "Runs", "Effect against bound", ""), rows)
+    yield from table(("Claim", "Outcome", "Certainty", "Runs"), rows)
     yield from ("", "How to read an answer:", "")
     yield from (f"- **{label}.** {text}" for label, text in how_to_read(card))
     if left := card.audit.not_audited:
@@ -107,8 +135,6 @@ def _row(one: ClaimText, said: Container[ReasonKind]) -> tuple[str, ...]:
         _outcome(one),
         certainty_words(one, said),
         runs_words(one),
-        one.effect,
-        one.phrase,
     )
 
 
@@ -139,19 +165,22 @@ def _choices(card: Scorecard) -> Iterator[str]:
         yield from ("", f"Not varied: {plain(listed(rest))}.")
 
 
-def _claims(claims: Sequence[ClaimText], most: int) -> Iterator[str]:
+def _claims(card: Scorecard, most: int) -> Iterator[str]:
+    claims = [*ordered_claims(card), *questions_of(card)]
     if claims:
         yield from ("", "## Claims")
+    folded = plain_claims(claims)
     for one in claims:
-        level = f" · {one.answer.level}" if one.answer.level else ""
         yield from ("", f"### {plain(one.name)}", "")
-        answer = f"{_outcome(one)}{level} · {runs_words(one)}"
-        yield f"{answer} · {plain(one.claim.says)} *{plain(source_words(one))}.*"
-        yield ""
-        yield from (f"- **{fact.label}:** {plain(fact.text)}" for fact in facts(one, most))
+        said = [f"{plain(one.claim.says)} *{plain(source_words(one))}.*"]
+        said += [
+            f"**{fact.label}:** {plain(fact.text)}"
+            for fact in facts(one, min(most, FEWEST_FACTS) if one in folded else most)
+        ]
         if one.answer.grades:
             rows = "; ".join(filter(None, (*map(_grade, grade_rows(one)), at_once(one))))
-            yield f"- **By {plain(one.symbol)}:** {plain(rows)}."
+            said.append(f"**By {plain(one.symbol)}:** {plain(rows)}.")
+        yield " ".join(said)
 
 
 def _grade(row: tuple[str, str, str, str, str]) -> str:

@@ -21,7 +21,6 @@ from reproaudit.report.numbers import (
     several,
     share_range,
 )
-from reproaudit.report.paragraph import summary
 from reproaudit.report.printable import clean
 from reproaudit.report.words import (
     AT_REDUCED_SCALE,
@@ -149,12 +148,6 @@ def share_of(claim: ClaimText) -> str:
     return "exact" if claim.claim.exact else share_range(*claim.share)
 
 
-def paragraphs(card: Scorecard) -> list[str]:
-    """Return the summary as two paragraphs: the opening with the main claim, and the rest."""
-    said = summary(card)
-    return [part for part in (" ".join(said[:2]), " ".join(said[2:])) if part]
-
-
 def reviewers_words(one: Documented) -> str:
     """Return the reviewers' word on one variable."""
     if one.disputed:
@@ -185,6 +178,24 @@ def byline(card: Scorecard) -> str:
     """Return authors' last names, venue and year."""
     names = ", ".join(name.split()[-1] for name in card.paper.authors)
     return f"{names} · {card.paper.venue} {card.paper.year}"
+
+
+def about_runs(card: Scorecard) -> str:
+    """Return at which scale, in how many runs a claim, and by whom it was rerun."""
+    counts = sorted({one.base.n for one in card.of_paper if one.base.n})
+    runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
+    each = f", {runs} runs a claim" if runs else ""
+    return f"{scale_words(card)}{each}"
+
+
+def read_words(card: Scorecard) -> str:
+    """Return what was read of the paper; '' if nobody says."""
+    return f"read: {listed(card.paper.read)}" if card.paper.read else ""
+
+
+def not_read_words(card: Scorecard) -> str:
+    """Return what was not read, a fact of the first line; '' if nothing is named."""
+    return f"not read: {listed(card.paper.not_read)}" if card.paper.not_read else ""
 
 
 def records_words(card: Scorecard) -> str:
@@ -299,8 +310,6 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
     if others := answer.otherwise:
         scale = AT_REDUCED_SCALE if any(map(claim.is_smaller, others)) else ""
         yield Fact("Hangs on", "; ".join(_arm(claim, one) for one in others) + f"{scale}.")
-    if answer.reasons:
-        yield Fact("Why not surer", f"{certainty_words(claim)}.")
     for label, checks in (("Also said", claim.support), ("Stricter (ours)", claim.notes)):
         if said := [f"{words}: {_counts(one)}" for words, one in checks]:
             yield Fact(label, "; ".join(said) + ".")

@@ -19,8 +19,8 @@ from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
 from reproaudit.report.html import register_html
-from reproaudit.report.paragraph import summary
 from reproaudit.report.printable import clean
+from reproaudit.report.screen import verdict
 from reproaudit.report.words import look
 from reproaudit.running.files import write_whole
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
@@ -66,7 +66,7 @@ class PaperEntry(StrictModel):
     venue: str
     """Where and when it appeared."""
     sentence: str
-    """The first sentence of its paragraph."""
+    """Its verdict."""
     documented: int
     """Variables documented by the reviewers' word."""
     of: int
@@ -158,7 +158,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
         slug=card.paper.slug,
         title=card.paper.title,
         venue=f"{card.paper.venue} {card.paper.year}",
-        sentence=summary(card)[0],
+        sentence=" ".join(verdict(card)),
         documented=documented.reviewed,
         of=documented.of,
         page=f"{place.relative_to(folder).as_posix()}/scorecard.html",

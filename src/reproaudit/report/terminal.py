@@ -1,114 +1,102 @@
-"""A scorecard in a terminal: `report` at most 60 lines, `run` at most 25 a paper."""
+"""A scorecard in a terminal: `report` at most 50 lines, `run` at most 25 a paper."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from reproaudit.records import Record
-from reproaudit.report.choices import choices_of
-from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
+from reproaudit.report.claims import ClaimText, questions_of, texts_of
 from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import (
-    QUESTIONS,
+    about_runs,
     as_written_words,
     byline,
-    common_reasons,
-    common_words,
     counts_of,
-    reasons_of,
     scale_words,
-    share_of,
 )
-from reproaudit.report.paragraph import authors_should_state, closing, ours, summary
+from reproaudit.report.screen import (
+    closing,
+    ordered_claims,
+    ours,
+    questions,
+    questions_heading,
+    sections,
+    verdict,
+)
 from reproaudit.report.words import look
-from reproaudit.verdict import ArmAnswer, Level, Outcome, ReasonKind, Scorecard
+from reproaudit.verdict import ArmAnswer, Level, Scorecard
 
 LINE_WIDTH = 80
 
-MOST_LINES = 60
-"""Of a report; of a longer one, what does not fit on a claim's lines is cut, then what is plain."""
+MOST_LINES = 50
+"""Of a report; a longer one goes without its list of claims, then bullets are cut."""
 
 MOST_RUN_LINES = 25
 """Of a run; the claims that do not fit are counted."""
 
 
 def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
-    """Yield the lines of `report SLUG`."""
-    for fitted, plain in ((_wrapped, True), (_first_line, True), (_first_line, False)):
-        lines = list(_report(card, width, fitted, plain))
+    """Yield the lines of `report SLUG`: the first screen, then a line a claim."""
+    for fitted, rows in ((_wrapped, True), (_wrapped, False), (_two_lines, False)):
+        lines = list(_report(card, width, fitted, rows))
         if len(lines) <= MOST_LINES:
             break
     yield from lines
 
 
 def _report(
-    card: Scorecard, width: int, fitted: Callable[[str, int, str], Sequence[str]], plain: bool
+    card: Scorecard, width: int, fitted: Callable[..., Sequence[str]], rows: bool
 ) -> Iterator[str]:
-    yield from _wrapped(_title(card), width)
+    title = f"{card.paper.title}. {byline(card)} · {about_runs(card)}"
+    yield from _head(card, title, width)
+    if card.audit.about and rows:
+        yield from ("", *_wrapped(card.audit.about, width))
+    for section in sections(card):
+        yield from ("", section.heading)
+        for one in section.bullets:
+            yield from fitted(f"{one.mark} {one.title} {one.text}", width, "  ", "    ")
+    if asked := questions(card):
+        yield from ("", questions_heading(card))
+        for place, question in enumerate(asked, 1):
+            yield from fitted(f"{place}. {question}", width, "  ", "     ")
+    if said := ours(card):
+        yield from ("", *fitted(f"Ours: {said}", width))
+    if rows and card.tier != "smoke":
+        yield ""
+        yield from _rows([*ordered_claims(card), *questions_of(card)], width)
+
+
+def _head(card: Scorecard, title: str, width: int) -> Iterator[str]:
+    """Yield what the paper is, whose measurements these are, and the verdict."""
+    yield from _wrapped(title, width)
     if card.origin is not None:
         who = f"{card.origin.who} ({card.origin.source})"
         yield from _wrapped(f"Not ours: measured by {who}.", width)
     yield from _as_written(card, width)
-    yield ""
-    if card.audit.about:
-        yield from _wrapped(card.audit.about, width)
-        yield ""
-    yield from _wrapped(" ".join(summary(card)), width)
-    yield ""
-    yield from _wrapped(f"The authors should state: {authors_should_state(card)}", width)
-    yield from _wrapped(f"Ours: {ours(card)}", width)
-    yield ""
-    claims = claims_of(card)
-    questions = questions_of(card)
-    said = common_reasons(texts_of(card))
-    yield from _wrapped(common_words(texts_of(card)), width)
-    yield from _rows(claims, width, fitted, said, plain)
-    if questions:
-        yield from ("", f"{QUESTIONS}:")
-        yield from _rows(questions, width, fitted, said, plain)
-    if choices := [one for one in choices_of(card) if one.changes]:
-        yield ""
-        yield "Unstated choices that matter"
-        for one in choices:
-            yield from fitted(f"{one.name}: {'; '.join(one.answers)}", width, "  ")
+    yield from ("", *_wrapped(" ".join(verdict(card)), width))
 
 
-def _rows(
-    claims: Sequence[ClaimText],
-    width: int,
-    fitted: Callable[[str, int, str], Sequence[str]],
-    said: Container[ReasonKind],
-    plain: bool,
-) -> Iterator[str]:
-    """Yield a line for each claim, and below it the numbers, where they fit or it does not hold."""
+def _rows(claims: Sequence[ClaimText], width: int) -> Iterator[str]:
     names = max((len(one.name) for one in claims), default=0)
     for claim in claims:
         outcome = claim.answer.outcome
-        level = claim.answer.level or ""
-        low_high = share_of(claim) if claim.base.n else ""
-        yield _cut(
-            f"  {look(outcome).mark} {claim.name:<{names}}  "
-            f"{outcome:<16} {level:<8} {of(claim.base.yes, claim.base.n)}  {low_high}",
-            width,
-        )
-        if plain or outcome is not Outcome.SUPPORTED:
-            yield from fitted(claim.effect, width, "      ")
-            more = [claim.phrase, _why(claim, said)]
-            yield from fitted("; ".join(filter(None, more)), width, "      ")
+        runs = of(claim.base.yes, claim.base.n)
+        asked = ", ours" if claim.claim.ours else ""
+        said = f"{outcome:<16} {claim.answer.level or '':<8} {runs}{asked}"
+        yield _cut(f"  {look(outcome).mark} {claim.name:<{names}}  {said}", width)
 
 
 def run_lines(card: Scorecard) -> Iterator[str]:
-    """Yield the lines of `run SLUG`: the paragraph, a line for each claim, and the counts."""
-    head = [*_wrapped(_head(card), LINE_WIDTH), *_as_written(card, LINE_WIDTH), ""]
-    head += _wrapped(" ".join(summary(card)), LINE_WIDTH)
+    """Yield the lines of `run SLUG`: the verdict, a line for each claim, and the counts."""
+    head = list(_head(card, _ran(card), LINE_WIDTH))
     yield from head
     if card.tier == "smoke":
         return
     yield ""
     names = max((len(one.name) for one in card.claims), default=0)
-    claims = sorted(claims_of(card), key=lambda one: look(one.answer.outcome).order)
+    claims = ordered_claims(card)
     room = max(MOST_RUN_LINES - len(head) - 4, 1)
     shown = len(claims) if len(claims) <= room else room - 1
     for claim in claims[:shown]:
@@ -158,11 +146,7 @@ def _as_written(card: Scorecard, width: int) -> Sequence[str]:
     return _wrapped(as_written_words(card), width)
 
 
-def _title(card: Scorecard) -> str:
-    return f"{card.paper.title}. {byline(card)} · {scale_words(card)}"
-
-
-def _head(card: Scorecard) -> str:
+def _ran(card: Scorecard) -> str:
     """The paper, its tier, and how many runs took how long."""
     kept = card.records
     both = ((kept.failed, "failed"), (kept.diverged, "diverged"))
@@ -172,20 +156,19 @@ def _head(card: Scorecard) -> str:
     return f"{card.paper.slug} · {scale_words(card)} · {runs}"
 
 
-def _why(claim: ClaimText, said: Container[ReasonKind]) -> str:
-    reasons = ", ".join(claim.why(one) for one in reasons_of(claim, said))
-    level = claim.answer.level
-    return f"{level}: {reasons}" if reasons and level else reasons
-
-
-def _wrapped(text: str, width: int, indent: str = "") -> Sequence[str]:
+def _wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> Sequence[str]:
     return textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=hanging or indent,
+        break_on_hyphens=False,
     )
 
 
-def _first_line(text: str, width: int, indent: str) -> Sequence[str]:
-    return [_cut(f"{indent}{text}", width)] if text else []
+def _two_lines(text: str, width: int, indent: str = "", hanging: str = "") -> Sequence[str]:
+    lines = _wrapped(text, width, indent, hanging)
+    return lines if len(lines) < 3 else [lines[0], _cut(f"{lines[1]}{'…' * width}", width)]
 
 
 def _cut(line: str, width: int) -> str:

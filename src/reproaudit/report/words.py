@@ -126,6 +126,18 @@ SOURCES: Mapping[Source, str] = {
 }
 """Where a value is stated."""
 
+PLACES: Mapping[Source, str] = {
+    Source.PAPER: "text",
+    Source.CARD: "card",
+    Source.AUTHORS_CODE: "code",
+    Source.REVIEWS: "reviews",
+    Source.REPRODUCTION: "a reproduction",
+    Source.DERIVED: "derived",
+    Source.RECALLED: "from memory",
+    Source.ASSUMPTION: "our guess",
+}
+"""Where a value is stated, in a bracket behind it."""
+
 DOTS: Mapping[Level, str] = {
     Level.HIGH: "●●●●",
     Level.MODERATE: "●●●○",
@@ -199,7 +211,8 @@ def bound_of(one: Estimate, what: Number) -> str:
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     if asked is not None:
         return asked
-    at = percent(limit.at) if _in_percent(one, what) else stated(limit.at)
+    fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
+    at = percent(limit.at) if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
 
@@ -368,13 +381,6 @@ def words(reason: Reason, context: Context) -> str:
         KeyError: for a kind that has no words.
     """
     return _WORDS[reason.kind](reason, context)
-
-
-def brief(reason: Reason) -> str:
-    """Return the other bound of ours that changes an answer; '' for any other reason."""
-    if reason.kind is not ReasonKind.OUR_BOUND:
-        return ""
-    return f"{stated(reason.bound)}, not {stated(reason.stated)}"
 
 
 def _straddles(reason: Reason, context: Context) -> str:

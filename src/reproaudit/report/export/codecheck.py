@@ -15,8 +15,8 @@ import yaml
 from reproaudit.errors import UsageError
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
-from reproaudit.report.paragraph import closing, summary
 from reproaudit.report.printable import clean
+from reproaudit.report.screen import closing, verdict
 from reproaudit.verdict import Scorecard
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
@@ -102,7 +102,7 @@ def _configuration(
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": people,
         "summary": clean(
-            f"{' '.join(summary(card))} {closing(card.of_paper)} There is no single answer for the "
+            f"{' '.join(verdict(card))} {closing(card.of_paper)} There is no single answer for the "
             "paper; the report has each claim with its runs, its nulls and its certainty."
         ),
     }

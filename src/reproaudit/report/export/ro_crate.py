@@ -20,8 +20,8 @@ from reproaudit.errors import StoreError, UsageError
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
 from reproaudit.report.outline import made_words
-from reproaudit.report.paragraph import closing, summary
 from reproaudit.report.printable import clean
+from reproaudit.report.screen import closing, verdict
 from reproaudit.verdict import Scorecard
 
 METADATA = "ro-crate-metadata.json"
@@ -120,7 +120,7 @@ def _root(
         "conformsTo": _to(PROFILE),
         "name": clean(f"Reproducibility audit of {card.paper.title}, {card.tier} tier"),
         "description": clean(
-            f"What the paper claims, and what running it showed. {' '.join(summary(card))} "
+            f"What the paper claims, and what running it showed. {' '.join(verdict(card))} "
             f"{closing(card.of_paper)}"
         ),
         "datePublished": str(last.date()) if last is not None else "1970-01-01",

@@ -1,0 +1,560 @@
+"""The first screen of a page: the verdict, a bullet a claim, questions to authors, what is ours.
+
+Every sentence is made here, once, from the scorecard. The terminal, Markdown, HTML and the exports
+render what this module returns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from reproaudit.checks import Provenance, Side
+from reproaudit.report.choices import Choice, choices_of
+from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
+from reproaudit.report.numbers import at_words, counted, listed, number, of, several
+from reproaudit.report.words import bound_of, figure_of, look
+from reproaudit.stats.binomial import Decision
+from reproaudit.verdict import (
+    AlternativeAnswer,
+    Answer,
+    ArmAnswer,
+    ClaimAnswer,
+    Estimate,
+    Outcome,
+    ReadingAnswer,
+    ReasonKind,
+    Scorecard,
+    Specificity,
+)
+
+MOST_BULLETS = 8
+"""The most claims with a bullet of their own; the others are counted."""
+
+MOST_NAMES = 5
+"""The most settings that a question names; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Bullet:
+    """A claim, or several that are counted.
+
+    Attributes:
+        mark: the outcome's character.
+        title: the finding, or how many there are.
+        text: its runs and numbers.
+        claim: the claim's name; '' of those that are counted.
+    """
+
+    mark: str
+    title: str
+    text: str = ""
+    claim: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Bullets of one outcome, or that hang on one choice."""
+
+    heading: str
+    bullets: tuple[Bullet, ...]
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+_MAIN: Mapping[Outcome, str] = {
+    Outcome.SUPPORTED: "The main claim holds: {short}",
+    Outcome.PARTLY_SUPPORTED: "The main claim holds in part: {short}",
+    Outcome.DEPENDS: "The main claim {hangs}: {short}",
+    Outcome.NOT_SUPPORTED: "Our runs do not support the main claim",
+    Outcome.UNDECIDED: "The main claim is open",
+    Outcome.UNINFORMATIVE: "Our runs cannot tell whether the main claim holds",
+    Outcome.NOT_TESTED: "The main claim was not tested",
+    Outcome.ERROR: "The main claim has no answer, since runs crashed",
+}
+
+_COUNTED: Mapping[Outcome, tuple[str, str]] = {
+    Outcome.ERROR: ("has no answer, since runs crashed", "have no answer, since runs crashed"),
+    Outcome.NOT_SUPPORTED: ("is not supported", "are not supported"),
+    Outcome.PARTLY_SUPPORTED: ("holds in part", "hold in part"),
+    Outcome.UNDECIDED: ("is open", "are open"),
+    Outcome.UNINFORMATIVE: ("cannot be told", "cannot be told"),
+    Outcome.NOT_TESTED: ("was not tested", "were not tested"),
+}
+
+
+def verdict(card: Scorecard) -> tuple[str, ...]:
+    """Return the verdict in one to four sentences: the main claim's, then what does not hold."""
+    claims = claims_of(card)
+    if card.tier == "smoke":
+        if failed := sum(bool(one.base.crashed) for one in claims):
+            return (f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed.",)
+        return ("The smoke tier shows that every experiment runs; it judges nothing.",)
+    if not claims:
+        return ("No claim of this paper is judged; its documentation is.",)
+    return tuple(_verdict(claims))
+
+
+def _verdict(claims: Sequence[ClaimText]) -> Iterator[str]:
+    main = [one for one in claims if one.claim.main]
+    others = [one for one in claims if not one.claim.main]
+    for one in main:
+        hangs = _hangs(one) if one.answer.sides else ""
+        yield f"{_MAIN[one.answer.outcome].format(short=one.claim.short, hangs=hangs)}."
+    hanging = [one for one in others if one.answer.outcome is Outcome.DEPENDS]
+    if len(hanging) == 1:
+        yield f"Another {_hangs(hanging[0])}."
+    elif hanging:
+        yield f"{len(hanging)} others depend on choices that the paper leaves open."
+    outcomes = Counter(one.answer.outcome for one in others)
+    holding = outcomes.pop(Outcome.SUPPORTED, 0)
+    outcomes.pop(Outcome.DEPENDS, 0)
+    counts = [
+        f"{outcomes[one]} {words[outcomes[one] > 1]}"
+        for one, words in _COUNTED.items()
+        if outcomes[one]
+    ]
+    if holding:
+        counts.insert(0, f"{holding} more {'holds' if holding == 1 else 'hold'}")
+    if counts:
+        yield f"{listed(counts)}."
+
+
+def _choice(claim: ClaimText) -> str:
+    """The settings on which a claim hangs."""
+    names = {one.varied.setting for one in _sides(claim) if one.varied is not None}
+    return listed([claim.setting(name) for name in sorted(names)])
+
+
+def _sides(claim: ClaimText) -> tuple[ReadingAnswer, ...]:
+    return claim.answer.sides or ()
+
+
+def _hangs(claim: ClaimText) -> str:
+    """With which value a claim holds and with which it does not, or that it is so as run."""
+    yes, no = _sides(claim)
+    if isinstance(no, AlternativeAnswer):
+        return f"holds as run and not with {claim.arm(no)}"
+    if isinstance(yes, AlternativeAnswer):
+        return f"does not hold as run and does with {claim.arm(yes)}"
+    return f"holds with {_value(claim, yes)} and not with {_value(claim, no)}"
+
+
+def _value(claim: ClaimText, one: ReadingAnswer) -> str:
+    """A stated value with its place: 20 pairs (code)."""
+    if one.varied is not None:
+        return claim.stated_value(one)
+    others = [other.varied for other in claim.answer.readings if other.varied is not None]
+    return claim.own_value(others[0].setting) if others else "the settings as run"
+
+
+# --- bullets --------------------------------------------------------------------------------------
+
+_HEADINGS: Mapping[Outcome, str] = {
+    Outcome.ERROR: "No answer",
+    Outcome.NOT_SUPPORTED: "Does not hold",
+    Outcome.PARTLY_SUPPORTED: "Holds in part",
+    Outcome.SUPPORTED: "Holds",
+    Outcome.UNDECIDED: "Open",
+    Outcome.UNINFORMATIVE: "Tells nothing",
+    Outcome.NOT_TESTED: "Not tested",
+}
+
+_ORDER = (
+    Outcome.SUPPORTED,
+    Outcome.NOT_SUPPORTED,
+    Outcome.ERROR,
+    Outcome.DEPENDS,
+    Outcome.PARTLY_SUPPORTED,
+    Outcome.UNDECIDED,
+    Outcome.UNINFORMATIVE,
+    Outcome.NOT_TESTED,
+)
+"""The order of the sections; that of the main claim comes first."""
+
+
+def sections(card: Scorecard) -> tuple[Section, ...]:
+    """Return the claims under headings: the main one and what does not simply hold, by a bullet.
+
+    Claims that hang on the same choice share a heading. Those without a bullet are counted.
+    """
+    ordered = ordered_claims(card)
+    named = not_plain(ordered)[:MOST_BULLETS]
+    headed: dict[str, list[ClaimText]] = {}
+    for one in ordered:
+        headed.setdefault(_heading(one), []).append(one)
+    return tuple(
+        Section(heading, tuple(_bullets(claims, named))) for heading, claims in headed.items()
+    )
+
+
+def ordered_claims(card: Scorecard) -> tuple[ClaimText, ...]:
+    """Return the claims in the order of the page: by section, the plain ones last in each."""
+    claims = claims_of(card)
+    first = {_heading(one) for one in claims if one.claim.main}
+
+    def place(one: ClaimText) -> tuple[bool, int, str, bool, bool]:
+        heading = _heading(one)
+        section = heading not in first, _ORDER.index(one.answer.outcome), heading
+        return *section, not one.claim.main, is_plain(one)
+
+    return tuple(sorted(claims, key=place))
+
+
+def is_plain(claim: ClaimText) -> bool:
+    """Tell whether a claim holds in every run, at every coordinate and under every reading."""
+    answer = claim.answer
+    return (
+        answer.outcome is Outcome.SUPPORTED
+        and claim.base.yes == claim.base.n
+        and all(one.decision is Decision.MET for one in answer.grades)
+        and all(one.answer is Answer.YES for one in answer.readings)
+        and not answer.proxy
+    )
+
+
+def plain_claims(claims: Sequence[ClaimText]) -> list[ClaimText]:
+    """Return the claims that simply hold, which a page folds."""
+    return [one for one in claims if is_plain(one) and not one.claim.main]
+
+
+def not_plain(claims: Sequence[ClaimText]) -> list[ClaimText]:
+    """Return the main claim and those that do not simply hold."""
+    folded = plain_claims(claims)
+    return [one for one in claims if one not in folded]
+
+
+def holding_words(claims: Sequence[ClaimText]) -> str:
+    """Return the line that opens the claims that simply hold."""
+    verb = "holds" if len(claims) == 1 else "hold"
+    return f"{counted(len(claims), 'more claim')} {verb} in every run"
+
+
+def _heading(claim: ClaimText) -> str:
+    if claim.answer.outcome is not Outcome.DEPENDS:
+        return _HEADINGS[claim.answer.outcome]
+    return f"Depends on {_choice(claim)}"
+
+
+def finding(claim: ClaimText) -> str:
+    """Return what was found of a claim, in one line: the loss falls: 15 of 15 runs."""
+    runs = f": {of(claim.base.yes, claim.base.n)} runs" if claim.base.n else ""
+    return f"{_capital(claim.claim.short)}{runs}"
+
+
+def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterator[Bullet]:
+    for one in claims:
+        if one in named:
+            words = f"Main: {one.claim.short}" if one.claim.main else _capital(one.claim.short)
+            text = " ".join(f"{_capital(said)}." for said in _said(one))
+            yield Bullet(look(one.answer.outcome).mark, f"{words}.", text, one.name)
+    rest = [one for one in claims if one not in named]
+    if rest:
+        more = "more" if len(rest) < len(claims) else "claim" if len(rest) == 1 else "claims"
+        runs = ", in every run" if all(one.base.yes == one.base.n for one in rest) else ""
+        left_out = sum(bool(one.answer.left_out) for one in rest)
+        text = f"{left_out} of them with only some of the values that sources state."
+        mark = look(rest[0].answer.outcome).mark
+        yield Bullet(mark, f"{len(rest)} {more}{runs}.", text if left_out else "")
+
+
+def _said(claim: ClaimText) -> Iterator[str]:
+    """Yield what a bullet says of a claim, each part a sentence without its full stop."""
+    yield from _BY_OUTCOME[claim.answer.outcome](claim)
+    if claim.answer.proxy:
+        yield f"it ran on a stand-in: {claim.answer.proxy}"
+    if claim.claim.main and claim.answer.level is not None:
+        yield f"certainty {claim.answer.level}"
+
+
+def _holds(claim: ClaimText) -> Iterator[str]:
+    own = f" with {claim.own}" if claim.own else ""
+    yield f"{of(claim.base.yes, claim.base.n)}{own}: {_numbers(claim)}{_parts(claim)}"
+    if _breaks(claim):
+        yield _at_levels(claim)
+    yield from _readings(claim)
+    yield from _guesses(claim)
+
+
+def _depends(claim: ClaimText) -> Iterator[str]:
+    read = [one for one in claim.answer.stated if one.n]
+    for one in sorted(read, key=lambda one: one.answer is not Answer.YES):
+        value = _value(claim, one) if len(read) > 1 else "as run"
+        numbers = f": {_numbers(claim)}" if one is claim.base else _figure(claim, one)
+        yield f"{value}, {of(one.yes, one.n)}{numbers}"
+    yield from _guesses(claim)
+
+
+def _part(claim: ClaimText) -> Iterator[str]:
+    if _breaks(claim):
+        yield _at_levels(claim)
+    else:
+        yield f"{of(claim.base.yes, claim.base.n)}: {_numbers(claim)}"
+    for words, one in claim.support:
+        if one.relaxed is Decision.MISSED:
+            yield f"but {words} in {of(one.yes, one.n)}"
+
+
+def _fails(claim: ClaimText) -> Iterator[str]:
+    yield f"{of(claim.base.yes, claim.base.n)}: {_numbers(claim)}"
+    built = claim.positive_control
+    if built is not None and built.decision is Decision.MET:
+        yield f"the positive control does in {of(built.yes, built.n)}"
+    yield from _readings(claim)
+    yield from _guesses(claim)
+
+
+def _open(claim: ClaimText) -> Iterator[str]:
+    reasons = claim.answer.reasons
+    runs = of(claim.base.yes, claim.base.n)
+    near = [one for one in claim.answer.stated if one.answer is Answer.NEAR]
+    if claim.base in near:
+        yield f"{runs}: {_against_bound(claim)}{_would_pass(claim, claim.base)}"
+    else:
+        why = claim.why(reasons[0]) if reasons else claim.effect
+        yield f"{runs}; {why}" if claim.base.n else why
+    yield from _guesses(claim)
+
+
+_BY_OUTCOME: Mapping[Outcome, Callable[[ClaimText], Iterator[str]]] = {
+    Outcome.SUPPORTED: _holds,
+    Outcome.DEPENDS: _depends,
+    Outcome.PARTLY_SUPPORTED: _part,
+    Outcome.NOT_SUPPORTED: _fails,
+    Outcome.UNDECIDED: _open,
+    Outcome.UNINFORMATIVE: _open,
+    Outcome.NOT_TESTED: _open,
+    Outcome.ERROR: _open,
+}
+
+
+# --- parts of a bullet ----------------------------------------------------------------------------
+
+
+def _numbers(claim: ClaimText) -> str:
+    """The typical run, the bound and the control: distance 0.015, we allow 0.1; 0.82 with X."""
+    return f"{_against_bound(claim)}{_control(claim)}"
+
+
+def _against_bound(claim: ClaimText) -> str:
+    """The typical run, and the bound with whose it is: distance 0.015, we allow 0.1."""
+    if claim.shown is None:
+        return "no numbers"
+    return f"{claim.typical}, {asked(claim.shown, bound_of(claim.shown, claim.number))}"
+
+
+def asked(one: Estimate, bound: str) -> str:
+    """Return a bound in words, with whose it is: we allow 0.1; above 1 asked."""
+    verb = "allow" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
+    if one.limit.origin is Provenance.OURS:
+        return f"we {verb} {bound}"
+    return f"{bound} {'allowed' if verb == 'allow' else 'asked'}"
+
+
+def _control(claim: ClaimText) -> str:
+    """The first control that has a number of what is shown: 0.82 with another covariance."""
+    for one in claim.answer.nulls:
+        said = _figure_of_arm(claim, one)
+        if said and claim.arm(one) not in claim.typical:
+            return f"; {said} with {claim.arm(one)}"
+    return ""
+
+
+def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
+    said = _figure_of_arm(claim, arm)
+    return f" ({said})" if said else ""
+
+
+def _figure_of_arm(claim: ClaimText, arm: ArmAnswer) -> str:
+    """An arm's typical number of the condition that the row shows; '' if it has none."""
+    if claim.place is None or claim.place >= len(arm.estimates):
+        return ""
+    one = arm.estimates[claim.place]
+    return figure_of(one, claim.number_of(one))
+
+
+def _parts(claim: ClaimText) -> str:
+    """What is left without a part of the mechanism, and where the other runs end."""
+    said = [claim.elsewhere] if claim.elsewhere else []
+    for one in claim.answer.ablations:
+        without = f"without {claim.lacks(one)}"
+        if one.specificity is Specificity.SMALLER and claim.effects(one):
+            said.append(f"{without} by less, {number(one.effect or 0.0)}-fold")
+        elif one.specificity is Specificity.DIVERGES:
+            said.append(f"diverges {without}")
+        elif one.specificity is not Specificity.OPEN:
+            said.append(f"{without} in {of(one.yes, one.n)}")
+    return f"; {listed(said)}" if said else ""
+
+
+def _breaks(claim: ClaimText) -> bool:
+    return any(one.decision is not Decision.MET for one in claim.answer.grades)
+
+
+def _at_levels(claim: ClaimText) -> str:
+    """Where a graded claim holds, and where not: holds at L = 2 and 3, not at 4 (0 of 10)."""
+    at: dict[Decision, list[str]] = {one: [] for one in Decision}
+    for one in claim.answer.grades:
+        if one.at is not None:
+            count = "" if one.decision is Decision.MET else f" ({of(one.yes, one.n)})"
+            at[one.decision].append(f"{at_words(one.at)}{count}")
+    met = at[Decision.MET]
+    said = f"holds at {claim.symbol} = {listed(met)}" if met else f"holds at no {claim.symbol}"
+    for where, decision in (("not at", Decision.MISSED), ("open at", Decision.OPEN)):
+        if at[decision]:
+            said += f", {where} {listed(at[decision])}"
+    return said
+
+
+_WITH: Mapping[Answer, str] = {
+    Answer.NO: "not with",
+    Answer.OPEN: "open with",
+    Answer.NEAR: "near our bound with",
+    Answer.BLIND: "cannot be told with",
+    Answer.RULED_OUT: "diverges with",
+    Answer.MIXED: "in part with",
+}
+
+
+def _readings(claim: ClaimText) -> Iterator[str]:
+    """Yield what other stated readings say, where that is not yes."""
+    for one in claim.answer.readings:
+        value = _value(claim, one)
+        if not one.n:
+            yield f"not run with {value}"
+        elif one.answer is Answer.UNFINISHED:
+            yield f"unfinished with {value}, {of(one.yes, one.n)}"
+        elif one.answer is not Answer.YES:
+            passes = _would_pass(claim, one) if one.answer is Answer.NEAR else ""
+            count = of(one.yes, one.n)
+            yield f"{_WITH[one.answer]} {value}: {count}{_figure(claim, one)}{passes}"
+
+
+def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
+    """The first bound of ours that is missed and would pass, relaxed."""
+    for one in arm.estimates:
+        relaxed = one.model_copy(update={"limit": one.limit.relaxed()})
+        if not one.met and relaxed.limit != one.limit:
+            return f"; {bound_of(relaxed, claim.number_of(one))} would pass"
+    return ""
+
+
+def _guesses(claim: ClaimText) -> Iterator[str]:
+    """Yield what credible guesses say that say yes for no, or no for yes; else the open ones."""
+    clear = (Answer.YES, Answer.NO)
+    other = [one for one in claim.answer.alternatives if _says_otherwise(claim, one)]
+    found = [one for one in other if one.answer in clear] or other
+    alike: dict[tuple[str, str], list[AlternativeAnswer]] = {}
+    for one in found:
+        said = "with" if one.answer in clear else _WITH[one.answer]
+        alike.setdefault((said, of(one.yes, one.n)), []).append(one)
+    for (said, count), ones in alike.items():
+        each = " each" if len(ones) > 1 else ""
+        small = [one for one in ones if claim.is_smaller(one)]
+        own = f" at reduced scale, {of(small[0].own_yes, small[0].own_n)} as run" if small else ""
+        yield f"{said} {listed([claim.arm(one) for one in ones], 'or')}: {count}{each}{own}"
+
+
+def _says_otherwise(claim: ClaimText, one: AlternativeAnswer) -> bool:
+    """Whether a credible guess answers, and otherwise than the claim's own runs of its tier."""
+    silent = (Answer.UNFINISHED, claim.answer.own.answer)
+    same = (one.yes, one.n) == (one.own_yes, one.own_n)
+    return one.counts and one.credible and one.answer not in silent and not same
+
+
+# --- questions, and what is ours ------------------------------------------------------------------
+
+
+def questions(card: Scorecard) -> tuple[str, ...]:
+    """Return the questions to the authors: which of two values holds, and what we had to guess."""
+    by_words: dict[str, list[Choice]] = {}
+    for one in choices_of(card):
+        by_words.setdefault(one.words, []).append(one)
+    found = []
+    rest = []
+    for words, same in by_words.items():
+        if same[0].reading:
+            found.append(f"{_capital(words)}: {' or '.join(same[0].values)}?")
+        elif any(one.changes for one in same):
+            found.append(f"{_capital(words)}? We took {same[0].values[0]}; it decides an answer.")
+        else:
+            rest.append(words)
+    if rest:
+        found.append(f"{_capital(several(rest, MOST_NAMES))}: which values?")
+    return tuple(found)
+
+
+def questions_heading(card: Scorecard) -> str:
+    """Return the heading of the questions, which says so where the paper was not read."""
+    look_first = " (look in the paper first)" if card.paper.not_read else ""
+    return f"Questions to the authors{look_first}"
+
+
+def ours(card: Scorecard) -> str:
+    """Return what is due to the audit's own choices, in a few short sentences."""
+    return " ".join(_ours(card))
+
+
+def _ours(card: Scorecard) -> Iterator[str]:
+    claims = texts_of(card)
+    yield from _bounds(claims)
+    graded = {
+        f"{one.symbol} = {listed(_primary(one))}"
+        for one in claims
+        if one.claim.grade is not None and one.claim.grade.origin == "ours"
+    }
+    if graded:
+        yield f"We judged at {listed(sorted(graded))}."
+    said = [
+        f"{count} {'is' if count == 1 else 'are'} {words}"
+        for wording, words in (("recalled", "worded from memory"), ("derived", "derived"))
+        if (count := sum(one.claim.wording == wording for one in claims))
+    ]
+    if said:
+        yield f"Of the claims {listed(said)}."
+    guesses = [one for one in choices_of(card) if not one.reading]
+    if guesses:
+        varied = sum(bool(one.answers) for one in guesses)
+        yield f"We guessed {counted(len(guesses), 'setting')} and varied {varied or 'none'}."
+    if asked_by_us := questions_of(card):
+        yield f"{_are(len(asked_by_us), 'question')} ours, in no count."
+    if left := card.audit.not_audited:
+        yield f"{_are(len(left), 'claim')} not run."
+    if card.earlier_results:
+        yield "We set the bounds knowing earlier results."
+
+
+def _are(count: int, noun: str) -> str:
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
+
+
+def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:
+    turned = [
+        one for one in claims if any(r.kind is ReasonKind.OUR_BOUND for r in one.answer.reasons)
+    ]
+    ours_alone = [
+        one for one in claims if any(e.limit.origin is Provenance.OURS for e in one.base.estimates)
+    ]
+    near = any(arm.answer is Answer.NEAR for one in claims for arm in one.answer.stated)
+    if turned:
+        yield f"Another bound of ours would change {counted(len(turned), 'answer')}."
+    elif ours_alone and not near:
+        yield "Our bounds, relaxed or tightened, change no answer."
+
+
+def _primary(claim: ClaimText) -> list[str]:
+    places = [one.at for one in claim.answer.grades if claim.is_primary(one) and one.at is not None]
+    return [at_words(one) for one in sorted(places, key=lambda one: (str(type(one)), one))]
+
+
+def closing(claims: Sequence[ClaimAnswer]) -> str:
+    """Return one line with the counts of outcomes, failures first."""
+    found = Counter(one.outcome for one in claims)
+    counts = [f"{found[one]} {one.value}" for one in reversed(Outcome) if found[one]]
+    return f"{counted(len(claims), 'claim')}: {', '.join(counts)}."
+
+
+def _capital(text: str) -> str:
+    """The text with a capital, unless it begins with a symbol such as α."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
