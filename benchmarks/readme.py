@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reproaudit.report.files import read_scorecard
+from reproaudit.report.screen import verdict
 from reproaudit.report.words import OUTCOMES
 from reproaudit.verdict import Level, Outcome, Scorecard
 
@@ -17,22 +18,19 @@ START, END = "<!-- table of papers -->", "<!-- end of table -->"
 
 def rows() -> Iterator[str]:
     """Yield the table's lines, a row for each paper."""
-    yield "| paper | claims tested | answers | certainty |"
-    yield "|---|---:|---|---|"
+    yield "| paper | verdict | claims | certainty |"
+    yield "|---|---|---|---|"
     for file in sorted(REPORTS.glob("*/scorecard.json")):
         yield _row(read_scorecard(file))
 
 
 def _row(card: Scorecard) -> str:
-    outcomes = Counter(one.outcome for one in card.claims)
-    levels = Counter(one.level for one in card.claims)
-    tested = len(card.claims) - outcomes[Outcome.NOT_TESTED] - outcomes[Outcome.ERROR]
+    outcomes = Counter(one.outcome for one in card.of_paper)
+    levels = Counter(one.level for one in card.of_paper)
     answers = [f"{OUTCOMES[one].mark} {outcomes[one]} {one}" for one in Outcome if outcomes[one]]
     sure = [f"{levels[one]} {one}" for one in Level if levels[one]]
-    listed = len(card.claims) + len(card.audit.not_audited)
-    return (
-        f"| {card.paper.slug} | {tested} of {listed} | {', '.join(answers)} | {', '.join(sure)} |"
-    )
+    said = " ".join(verdict(card))
+    return f"| {card.paper.slug} | {said} | {', '.join(answers)} | {', '.join(sure)} |"
 
 
 def with_table(text: str) -> str:
