@@ -569,9 +569,10 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
         yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
     elif read.check is not None and read.check.fewest > 1:
         yield from _list(read, free)
-    elif read.check is not None and read.check.single_course and free:
+    elif read.check is not None and free and (read.check.single_course or read.check.group):
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
-        yield Violation("RA217", read.loc, f"{message}; expected a single course")
+        expected = "course" if read.check.single_course else "number"
+        yield Violation("RA217", read.loc, f"{message}; expected a single {expected}")
 
 
 def _over_training(read: _Read) -> bool:
