@@ -373,6 +373,7 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         for one in reads:
             lacking = list(_unmeasured(one))
             yield from lacking or _course(claim, one)
+            yield from _past_range(one)
         yield from _axes(reads)
         yield from _unpaired(claim, reads)
         yield from _with_itself(reads)
@@ -573,6 +574,19 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
         expected = "course" if read.check.single_course else "number"
         yield Violation("RA217", read.loc, f"{message}; expected a single {expected}")
+
+
+def _past_range(read: _Read) -> Iterator[Violation]:
+    """Yield a bound that no number in the declared range of a quantity can pass."""
+    low, high = read.range
+    for quantity, bound in read.check.bounded if read.check is not None else ():
+        at = bound.limit().at
+        below = low is not None and at < low
+        above = high is not None and at > high
+        if quantity == read.quantity and quantity.passes is None and (below or above):
+            message = f"found {at:g} as a bound on '{read.name}'; expected one within its range, "
+            message += f"{'at least' if below else 'at most'} {low if below else high:g}"
+            yield Violation("RA234", read.loc, message)
 
 
 def _over_training(read: _Read) -> bool:

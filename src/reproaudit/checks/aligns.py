@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, OneBound, Side, out_of_range
+from reproaudit.checks.kind import Bound, Condition, OneBound, Side, out_of_range
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Names, Number, noun_of
 from reproaudit.declarations import MeasurementMissingError, Quantity
@@ -78,6 +78,12 @@ class Aligns(OneBound):
     def numbers(self) -> tuple[Number, ...]:
         """The distance or the cosine, or the tau of two lists."""
         return (_PLACE if self.ranks is None else _ORDER,)
+
+    @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """The distance or the cosine."""
+        quantity = self.distance or self.cosine
+        return () if quantity is None else ((quantity, self),)
 
     @property
     def uncounted(self) -> str:

@@ -429,6 +429,11 @@ class Kind(StrictModel):
         return False
 
     @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """The bounds that lie on a quantity's own scale, each with that quantity."""
+        return ()
+
+    @property
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None

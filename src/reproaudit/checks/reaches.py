@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, OneBound, Side, Void
+from reproaudit.checks.kind import Bound, Condition, OneBound, Side, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import ROUNDING, Quantity
@@ -82,6 +82,11 @@ class Reaches(OneBound):
         if self.grown_from is not None:
             return (replace(_GROWN, contrast=self.limit().at == 0),)
         return (_END if self.between is None else _PLACE,)
+
+    @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """The quantity, if it is held against the bound as it is."""
+        return ((self.value, self),) if self.numbers == (_END,) else ()
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:

@@ -16,6 +16,7 @@ from reproaudit.declarations import (
     Quantity,
     Reduction,
     misfit,
+    out_of_range,
     values_of,
 )
 from reproaudit.lazy import np
@@ -194,10 +195,13 @@ class Run:
         name = run.reads.get(quantity.measurement, quantity.measurement)
         if name not in run.declarations:
             raise MeasurementMissingError(f"no measurement '{name}' is declared", name)
-        fault = misfit(name, run.declarations[name], run.measurements, run.settings)
+        declaration = run.declarations[name]
+        fault = misfit(name, declaration, run.measurements, run.settings)
         if fault is not None:
-            raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name)
-        return run, name, run.declarations[name]
+            values = values_of(name, declaration, run.measurements)
+            beyond = None if values is None else out_of_range(declaration, values)
+            raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name, beyond)
+        return run, name, declaration
 
     def _course(
         self, quantity: Quantity, name: str, declaration: Declaration

@@ -52,6 +52,11 @@ class Separates(Kind):
         return "this check makes two: write 'reaches' for each"
 
     @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """What is observed first, and what is observed last."""
+        return (self.start_value or self.value, self.start), (self.value, self.end)
+
+    @property
     def over_training(self) -> tuple[Quantity, ...]:
         """What is observed first."""
         return (self.start_value or self.value,)

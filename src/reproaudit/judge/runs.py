@@ -205,8 +205,8 @@ def _without_numbers(
     return None
 
 
-def _void(seed: int, why: Void, about: str = "") -> RunAnswer:
-    return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about)
+def _void(seed: int, why: Void, about: str = "", found: float | None = None) -> RunAnswer:
+    return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about, found=found)
 
 
 def _said(
@@ -227,7 +227,8 @@ def _said(
             for one in check.conditions(_view(check, run, groups))
         ]
     except MeasurementMissingError as error:
-        return Said(run.seed, answer=_void(run.seed, Void.NOT_MEASURED, error.measurement))
+        why = Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
+        return Said(run.seed, answer=_void(run.seed, why, error.measurement, error.found))
     return Said(run.seed, tuple(conditions))
 
 
