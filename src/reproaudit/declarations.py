@@ -160,7 +160,7 @@ def misfit(
     inner = found.shape[1:] if declaration.kind is MeasurementKind.SERIES else found.shape
     if inner != shape:
         return f"has '{name}' of shape {inner}; the audit declares {shape}"
-    beyond = out_of_range(declaration, found)
+    beyond = beyond_range(declaration, found)
     low, high = declaration.range or (None, None)
     if beyond is None:
         return None
@@ -170,7 +170,7 @@ def misfit(
     return f"has {beyond:g} as '{name}'; the audit declares at most {high:g}{hint}"
 
 
-def out_of_range(declaration: Declaration, values: NDArray[np.float64]) -> float | None:
+def beyond_range(declaration: Declaration, values: NDArray[np.float64]) -> float | None:
     """Return the least or the largest number, if it lies beyond the declared range."""
     if declaration.range is None or not values.size:
         return None

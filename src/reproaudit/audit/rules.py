@@ -373,7 +373,6 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         for one in reads:
             lacking = list(_unmeasured(one))
             yield from lacking or _course(claim, one)
-            yield from _past_range(one)
         yield from _axes(reads)
         yield from _unpaired(claim, reads)
         yield from _with_itself(reads)
@@ -558,6 +557,7 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
     if (field := _part(read)) is not None:
         message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
         yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
+    yield from _past_range(read)
     free = _free(claim, read)
     if read.check is not None and read.check.sizes is not None:
         axis, fewest = read.check.sizes

@@ -15,8 +15,8 @@ from reproaudit.declarations import (
     MeasurementMissingError,
     Quantity,
     Reduction,
+    beyond_range,
     misfit,
-    out_of_range,
     values_of,
 )
 from reproaudit.lazy import np
@@ -199,7 +199,7 @@ class Run:
         fault = misfit(name, declaration, run.measurements, run.settings)
         if fault is not None:
             values = values_of(name, declaration, run.measurements)
-            beyond = None if values is None else out_of_range(declaration, values)
+            beyond = None if values is None else beyond_range(declaration, values)
             raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name, beyond)
         return run, name, declaration
 
