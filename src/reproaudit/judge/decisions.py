@@ -9,7 +9,7 @@ from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.runs import Bundles, Said, ask_runs
+from reproaudit.judge.runs import Bundles, Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval
 from reproaudit.stats.ranks import decide_ranks
@@ -235,22 +235,15 @@ def _run(place: int, said: Said, estimates: Sequence[Estimate]) -> RunAnswer:
         return RunAnswer(seed=said.seed, status=Status.NO)
     if None in holds:
         at = counted[holds.index(None)]
-        return _void(said, at, estimates[at], Void.CENSORED if estimates[at].side(place) else None)
+        censored = estimates[at].side(place) is not None
+        why = Void.CENSORED if censored else Void.NO_NUMBER
+        condition = said.conditions[at] if said.conditions else None
+        found = None
+        if condition is not None and condition.void is not None:
+            why = condition.void
+            found = condition.found
+        return void_run(said.seed, why, estimates[at].measurement, found)
     return RunAnswer(seed=said.seed, status=Status.YES)
-
-
-def _void(said: Said, at: int, unknown: Estimate, censored: Void | None) -> RunAnswer:
-    """The answer of a run of which nobody can tell whether it meets a condition."""
-    condition = said.conditions[at] if said.conditions else None
-    why = condition.void if condition is not None else None
-    found = condition.found if condition is not None else None
-    answer = RunAnswer(
-        seed=said.seed,
-        status=Status.VOID,
-        void=why or censored or Void.NO_NUMBER,
-        about=unknown.measurement,
-    )
-    return answer if found is None else answer.model_copy(update={"found": found})
 
 
 def _equal(estimates: Sequence[Estimate], runs: Sequence[RunAnswer]) -> bool:

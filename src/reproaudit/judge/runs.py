@@ -173,7 +173,7 @@ def ask_runs(
         fixed = _without_numbers(bundles, arm, record, compared)
         empty = next((name for name, runs in groups.items() if not any(runs)), None)
         if fixed is None and empty is not None:
-            fixed = _void(seed, Void.NO_REFERENCE, empty)
+            fixed = void_run(seed, Void.NO_REFERENCE, empty)
         if fixed is None:
             found.append(_said(checks, arm, bundles.run(arm, record).placed(at or {}), groups))
         else:
@@ -199,14 +199,16 @@ def _without_numbers(
     for name in compared:
         other = record if name == arm.name else bundles.recorded(bundles.arms[name]).get(seed)
         if other is None or other.status is CellStatus.FAILED:
-            return _void(seed, Void.NO_REFERENCE, name)
+            return void_run(seed, Void.NO_REFERENCE, name)
         if other.status is CellStatus.DIVERGED:
-            return _void(seed, Void.REFERENCE_DIVERGED, name)
+            return void_run(seed, Void.REFERENCE_DIVERGED, name)
     return None
 
 
-def _void(seed: int, why: Void, about: str = "", found: float | None = None) -> RunAnswer:
-    return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about, found=found)
+def void_run(seed: int, why: Void, about: str = "", found: float | None = None) -> RunAnswer:
+    """Return the answer of a run that says neither yes nor no."""
+    answer = RunAnswer(seed=seed, status=Status.VOID, void=why, about=about)
+    return answer if found is None else answer.model_copy(update={"found": found})
 
 
 def _said(
@@ -220,7 +222,7 @@ def _said(
             first = bound.value.model_copy(update={"step": "first"})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
-                return Said(run.seed, answer=_void(run.seed, Void.START))
+                return Said(run.seed, answer=void_run(run.seed, Void.START))
         conditions = [
             replace(one, check=place, limit=_within_range(one, run))
             for place, check in enumerate(checks)
@@ -228,7 +230,7 @@ def _said(
         ]
     except MeasurementMissingError as error:
         why = Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
-        return Said(run.seed, answer=_void(run.seed, why, error.measurement, error.found))
+        return Said(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
     return Said(run.seed, tuple(conditions))
 
 

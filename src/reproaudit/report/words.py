@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
-from reproaudit.declarations import ROUNDING
 from reproaudit.report.numbers import (
     apart,
     at_words,
@@ -227,9 +226,13 @@ def typical_words(
     return template.format(noun=called, typical=typical, worst=aside, reference=reference)
 
 
+NOTED_BEYOND = 0.01
+"""How far a number must lie beyond what it should not exceed for a page to say so."""
+
+
 def _beyond(one: Estimate, what: Number) -> str:
     """In how many runs a number lies beyond what it should not exceed; '' if in none."""
-    beyond = sum(value > 1 + ROUNDING for value in one.numbers)
+    beyond = sum(value > 1 + NOTED_BEYOND for value in one.numbers)
     if what.beyond is None or not beyond:
         return ""
     return f", beyond {what.beyond} in {of(beyond, len(one.numbers))}"
