@@ -2,13 +2,15 @@
 
 A shape is a plain, seeded generator of the measurements of one run. `make calibrate` draws runs of
 every shape and writes docs/calibration.md; `tests/engine/test_kinds.py` holds fewer draws to the
-same bounds.
+same bounds. A planted shape looks like a phenomenon that is absent, or hard to see, and is observed
+in four ways.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,15 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from reproaudit.checks import Check, Kind, Run
-from reproaudit.declarations import Axis, Declaration, MeasurementKind
+from reproaudit.declarations import Axis, Declaration, MeasurementKind, MeasurementMissingError
 from reproaudit.records import Measurements, Series
 from reproaudit.stats.binomial import Decision, decide_count
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], dict[str, Array | float]]
+Curve = Callable[[Array], Array]
+PlantedDraw = Callable[[Array, np.random.Generator], dict[str, Array]]
+NumberDraw = Callable[[Array, np.random.Generator], Mapping[str, Array | float]]
 
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
 OWN_RUNS = 15
@@ -31,6 +36,21 @@ OWN_RUNS = 15
 STEPS = np.unique(np.round(np.geomspace(1, 4001, 120)).astype(int)) - 1
 TIME = STEPS / STEPS[-1]
 SIZES = (8, 16, 32, 64)
+PLANTED_RUNS = (5, 15)
+STEPS_SEEN = {
+    "even": np.arange(0, 4001, 40),
+    "logarithmic": STEPS,
+    "sparse": np.round(np.linspace(0, 4000, 16)).astype(int),
+    "dense": np.arange(0, 4001, 4),
+}
+"""The steps at which planted courses are observed."""
+SIZES_SEEN = {
+    "even": tuple(range(8, 73, 8)),
+    "logarithmic": (8, 16, 32, 64, 128, 256, 512),
+    "sparse": (8, 16, 32, 64),
+    "dense": tuple(range(8, 72)),
+}
+"""The sizes at which planted powers are observed."""
 CHECK: TypeAdapter[Kind] = TypeAdapter(Check)
 OURS = {"from": "ours", "why": "The kind's default."}
 
@@ -55,35 +75,11 @@ class Shape:
 
     def run(self, seed: int) -> Run:
         """Return one run."""
-        found = self.draw(np.random.default_rng(seed))
-        series = {
-            name: Series(steps=tuple(STEPS.tolist()), values=value)
-            for name, value in found.items()
-            if isinstance(value, np.ndarray) and len(value) == len(STEPS)
-        }
-        arrays = {
-            name: value
-            for name, value in found.items()
-            if isinstance(value, np.ndarray) and name not in series
-        }
-        scalars = {name: float(v) for name, v in found.items() if not isinstance(v, np.ndarray)}
-        declared = {
-            name: Declaration(kind=kind, unit="1", meaning="Synthetic.", axes=axes)
-            for names, kind, axes in (
-                (series, MeasurementKind.SERIES, ()),
-                (arrays, MeasurementKind.ARRAY, (Axis(name="size", values=SIZES),)),
-                (scalars, MeasurementKind.SCALAR, ()),
-            )
-            for name in names
-        }
-        measured = Measurements(series=series, arrays=arrays, scalars=scalars)
-        return Run(seed, measured, declared, {})
+        return measured_run(seed, self.draw(np.random.default_rng(seed)), STEPS, SIZES)
 
     def says_yes(self, seed: int) -> bool:
         """Tell whether one run, or a decision over fifteen, meets the check."""
-        check = CHECK.validate_json(
-            json.dumps({"kind": self.kind, **(self.check or CHECKS[self.kind])})
-        )
+        check = check_of(self)
         if not self.contrast:
             return all(one.met for one in check.conditions(self.run(seed)))
         yes = sum(
@@ -95,6 +91,90 @@ class Shape:
     def rate(self, draws: int) -> float:
         """Return the share of draws that say yes."""
         return sum(map(self.says_yes, range(draws))) / draws
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A course over training, or values over sizes, that are observed in each of four ways.
+
+    Attributes:
+        kind: the kind of check that is put to it.
+        name: what it is, in a few words.
+        draw: the measurements of one run; of the shares of training, or the sizes, that are seen.
+        check: the check, if it is not the kind's own.
+        since: the share of training after which the log begins.
+    """
+
+    kind: str
+    name: str
+    draw: NumberDraw
+    check: dict[str, Any] | None = None
+    since: float = 0.0
+
+    def says(self, seen: str, seed: int) -> bool | None:
+        """Tell what one run says, observed in a way: yes, no, or None of a void run."""
+        rng = np.random.default_rng(seed)
+        if self.kind == "scales_like":
+            sizes = SIZES_SEEN[seen]
+            run = measured_run(seed, self.draw(np.array(sizes, dtype=float), rng), STEPS, sizes)
+        else:
+            steps = STEPS_SEEN[seen]
+            steps = steps[steps >= self.since * steps[-1]]
+            run = measured_run(seed, self.draw(steps / steps[-1], rng), steps, SIZES)
+        try:
+            met = [one.met for one in check_of(self).conditions(run)]
+        except MeasurementMissingError:
+            return None
+        return False if False in met else None if None in met else True
+
+    def met(self, seen: str, draws: int) -> tuple[float, ...]:
+        """Return how often five runs and fifteen are met, observed in a way; exact in the runs.
+
+        More runs than one are independent: of a rate of yes the count is binomial.
+        """
+        yes = [self.says(seen, seed) for seed in range(draws)].count(True) / draws
+        return tuple(
+            sum(
+                math.comb(runs, k) * yes**k * (1 - yes) ** (runs - k)
+                for k in range(runs + 1)
+                if decide_count(k, runs) is Decision.MET
+            )
+            for runs in PLANTED_RUNS
+        )
+
+
+def check_of(shape: Shape | Planted) -> Kind:
+    """Return the check that is put to a shape."""
+    fields = shape.check or CHECKS[shape.kind]
+    return CHECK.validate_json(json.dumps({"kind": shape.kind, **fields}))
+
+
+def measured_run(
+    seed: int, found: Mapping[str, Array | float], steps: Array, sizes: tuple[int, ...]
+) -> Run:
+    """Return a run: what is as long as the steps is a series, other arrays lie over the sizes."""
+    series = {
+        name: Series(steps=tuple(steps.tolist()), values=value)
+        for name, value in found.items()
+        if isinstance(value, np.ndarray) and len(value) == len(steps)
+    }
+    arrays = {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, np.ndarray) and name not in series
+    }
+    scalars = {name: float(v) for name, v in found.items() if not isinstance(v, np.ndarray)}
+    declared = {
+        name: Declaration(kind=kind, unit="1", meaning="Synthetic.", axes=axes)
+        for names, kind, axes in (
+            (series, MeasurementKind.SERIES, ()),
+            (arrays, MeasurementKind.ARRAY, (Axis(name="size", values=sizes),)),
+            (scalars, MeasurementKind.SCALAR, ()),
+        )
+        for name in names
+    }
+    measured = Measurements(series=series, arrays=arrays, scalars=scalars)
+    return Run(seed, measured, declared, {})
 
 
 CHECKS: dict[str, dict[str, Any]] = {
@@ -314,6 +394,115 @@ UNSEEN: tuple[Shape, ...] = (
 """Ways in which a claim is true and the kind mostly cannot see it."""
 
 
+def _learned(start: float, end: float, at: float = 0.4, noise: float = 0.01) -> PlantedDraw:
+    """A number that goes from one to another around a share of training, smoothly."""
+
+    def draw(t: Array, rng: np.random.Generator) -> dict[str, Array]:
+        course = start + (end - start) / (1 + np.exp(-(t - at) / 0.03))
+        return {"x": course * (1 + noise * rng.normal(size=len(t)))}
+
+    return draw
+
+
+def _back(level: float, away: float) -> PlantedDraw:
+    """A number that goes away from a level and comes back."""
+    return lambda t, r: {"x": level + away * np.sin(np.pi * t) + 0.002 * r.normal(size=len(t))}
+
+
+def _numbers(draw: Callable[[np.random.Generator], Mapping[str, float]]) -> NumberDraw:
+    """Numbers without a course."""
+    return lambda _, r: {name: float(one) for name, one in draw(r).items()}
+
+
+def _placed(value: PlantedDraw, null: float, ceiling: float, noise: float = 0.01) -> NumberDraw:
+    """A course between two ends."""
+    return lambda t, r: {
+        **value(t, r),
+        "null": null + noise * r.normal(),
+        "ceiling": ceiling + noise * r.normal(),
+    }
+
+
+def _one_empty(_: Array, rng: np.random.Generator) -> dict[str, Array]:
+    shares = 0.95 + 0.01 * rng.normal(size=len(SIZES))
+    shares[rng.integers(len(SIZES))] = np.nan
+    return {"x": shares}
+
+
+COSINE = {"cosine": "x", "at_least": 0.9, **OURS}
+REST = {"share": "x", "of_the_rest": True, "at_least": 0.5, **OURS}
+MIDDLE = {"share": {"measurement": "x", "over": {"size": "iqm"}}, "at_least": 0.9, **OURS}
+BETWEEN = {"value": "x", "between": ["null", "ceiling"], "at_least": 0.75, **OURS}
+TIMES = {"value": "x", "relative_to": "y", "at_most": 1.05, **OURS}
+FALLS = {"lower": "x", "upper": "x@first", "from": "paper"}
+NUMBER_NULLS: tuple[Planted, ...] = (
+    Planted("aligns", "near the direction from the start", _learned(0.05, 0.05)),
+    Planted("aligns", "away from the direction and back", _back(0.05, 0.4)),
+    Planted("aligns", "near the direction where the log begins", _learned(0.05, 0.05), since=0.2),
+    Planted("aligns", "a third of the distance left", _learned(1.0, 0.3)),
+    Planted("aligns", "a cosine in per cent", _learned(5.0, 97.0), COSINE),
+    Planted("concentrates", "there from the start", _learned(0.96, 0.96)),
+    Planted("concentrates", "there where the log begins", _learned(0.96, 0.96), since=0.2),
+    Planted("concentrates", "a share in per cent", _learned(20.0, 96.0)),
+    Planted("concentrates", "one of four heads empty", _one_empty, MIDDLE),
+    Planted("concentrates", "a third of the rest", _learned(0.1, 0.4), REST),
+    Planted("concentrates", "the rest of a log that begins late", _learned(0.1, 0.8, 0.05), REST,
+            since=0.2),
+    Planted("separates", "separated from the start", _learned(1.0, 1.0)),
+    Planted("separates", "separated where the log begins", _learned(1.0, 1.0), since=0.2),
+    Planted("separates", "a dip where the log begins",
+            lambda t, r: {"x": np.abs(t - 0.2) / 0.8 + 0.001 * r.normal(size=len(t))}, since=0.2),
+    Planted("separates", "together again at the end", _back(0.0, 1.0)),
+    Planted("reaches", "null and ceiling exchanged, nothing learned",
+            _placed(_learned(2.3, 2.1), 0.1, 2.0), BETWEEN),
+    Planted("reaches", "null and ceiling exchanged, a start between them",
+            _placed(_learned(1.9, 1.85), 0.1, 2.0), BETWEEN),
+    Planted("reaches", "null and ceiling equal", _placed(_learned(2.3, 1.0), 1.0, 1.0), BETWEEN),
+    Planted("reaches", "half of the way", _placed(_learned(2.3, 1.05), 2.0, 0.1), BETWEEN),
+    Planted("reaches", "reached where the log begins",
+            _placed(_learned(0.1, 0.1), 2.0, 0.05), BETWEEN, since=0.2),
+    Planted("reaches", "twice a negative number",
+            _numbers(lambda r: {"x": -1 + 0.01 * r.normal(), "y": -2.0}), TIMES),
+    Planted("equals", "a course that passes the number", _learned(0.0, 0.6)),
+    Planted("equals", "the number in per cent", _learned(0.0, 50.0)),
+    Planted("equals", "half of the runs on either side",
+            _numbers(lambda r: {"x": 0.5 + 0.1 * r.choice([-1, 1]) + 0.005 * r.normal()})),
+    Planted("beats", "two heavy tails of one law",
+            _numbers(lambda r: {"a": abs(r.standard_cauchy()), "b": abs(r.standard_cauchy())})),
+    Planted("beats", "numbers that are mostly tied at 0",
+            _numbers(lambda r: {"a": max(r.normal() - 1, 0), "b": max(r.normal() - 1, 0)})),
+    Planted("beats", "noise about a level",
+            lambda t, r: {"x": 1 + 0.05 * r.normal(size=len(t))}, FALLS),
+)  # fmt: skip
+"""Numbers that look as if something had been learned, and do not show it."""
+
+NUMBER_TRUE: tuple[Planted, ...] = (
+    Planted("aligns", "a direction learned late", _learned(1.0, 0.05, 0.8)),
+    Planted("aligns", "a direction learned after the log begins", _learned(1.0, 0.05), since=0.2),
+    Planted("aligns", "a cosine learned", _learned(0.1, 0.97), COSINE),
+    Planted("concentrates", "a share that gathers", _learned(0.2, 0.96)),
+    Planted("concentrates", "a share that gathers after the log begins", _learned(0.2, 0.96),
+            since=0.2),
+    Planted("concentrates", "most of the rest", _learned(0.3, 0.9), REST),
+    Planted("separates", "a separation learned", _learned(0.01, 1.0)),
+    Planted("separates", "a separation learned late", _learned(0.01, 1.0, 0.8)),
+    Planted("separates", "a separation learned early", _learned(0.01, 1.0, 0.2)),
+    Planted("reaches", "nearly at the ceiling", _placed(_learned(2.3, 0.2), 2.0, 0.1), BETWEEN),
+    Planted("reaches", "a score from the null on", _placed(_learned(0.1, 0.85), 0.1, 0.9), BETWEEN),
+    Planted("reaches", "the way after the log begins",
+            _placed(_learned(2.3, 0.2), 2.0, 0.1), BETWEEN, since=0.2),
+    Planted("equals", "a course that ends at the number", _learned(0.0, 0.5)),
+    Planted("equals", "the number under noise of a hundredth",
+            _numbers(lambda r: {"x": 0.5 + 0.005 * r.normal()})),
+    Planted("equals", "the number from the start on", _learned(0.5, 0.5)),
+    Planted("beats", "half as large", _numbers(lambda r: {"a": 1 + 0.1 * r.normal(), "b": 2.0})),
+    Planted("beats", "exactly 0 against a number",
+            _numbers(lambda r: {"a": 0.0, "b": abs(r.normal())})),
+    Planted("beats", "a loss that falls", _learned(2.3, 0.2), FALLS),
+)  # fmt: skip
+"""Numbers that show that it was."""
+
+
 def page(draws: int) -> str:
     """Return docs/calibration.md, with rates over so many draws of each shape."""
     return "\n".join(
@@ -326,6 +515,13 @@ def page(draws: int) -> str:
             "",
             *_UNSEEN,
             *_table(UNSEEN, draws),
+            "",
+            *_PLANTED,
+            *_planted(NUMBER_NULLS, draws // 5),
+            "",
+            "What has it, seen so; each rate must be at least 90 %:",
+            "",
+            *_planted(NUMBER_TRUE, draws // 5),
             "",
         ]
     )
@@ -344,6 +540,19 @@ _HEAD = (
 )
 _UNSEEN = ("True claims that the kind mostly cannot see:", "")
 _BETWEEN = ("True claims; each rate must be at least 90 %:", "")
+_PLANTED = (
+    "Look-alikes of a number that was learned, reached or equalled. Each is observed in four ways;",
+    f"the rates are those of *met* over {' and '.join(map(str, PLANTED_RUNS))} runs, at most 5 %:",
+    "",
+)
+
+
+def _planted(shapes: tuple[Planted, ...], draws: int) -> Iterator[str]:
+    yield f"| kind | shape | {' | '.join(STEPS_SEEN)} |"
+    yield f"|---|---|{'---:|' * len(STEPS_SEEN)}"
+    for one in shapes:
+        rates = (" ".join(f"{met:.1%}" for met in one.met(seen, draws)) for seen in STEPS_SEEN)
+        yield f"| `{one.kind}` | {one.name} | {' | '.join(rates)} |"
 
 
 def _table(shapes: tuple[Shape, ...], draws: int) -> Iterator[str]:

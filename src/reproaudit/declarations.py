@@ -126,11 +126,13 @@ class MeasurementMissingError(LookupError):
 
     Attributes:
         measurement: its name.
+        found: the number in its place that lies out of the declared range, if one does.
     """
 
-    def __init__(self, text: str, measurement: str) -> None:
+    def __init__(self, text: str, measurement: str, found: float | None = None) -> None:
         super().__init__(text)
         self.measurement = measurement
+        self.found = found
 
 
 ROUNDING = 1e-6
@@ -158,15 +160,27 @@ def misfit(
     inner = found.shape[1:] if declaration.kind is MeasurementKind.SERIES else found.shape
     if inner != shape:
         return f"has '{name}' of shape {inner}; the audit declares {shape}"
-    if declaration.range is None or not found.size:
+    beyond = beyond_range(declaration, found)
+    low, high = declaration.range or (None, None)
+    if beyond is None:
+        return None
+    if low is not None and beyond < low:
+        return f"has {beyond:g} as '{name}'; the audit declares at least {low:g}"
+    hint = "; it looks like per cent" if high == 1 and beyond <= 100 else ""
+    return f"has {beyond:g} as '{name}'; the audit declares at most {high:g}{hint}"
+
+
+def beyond_range(declaration: Declaration, values: NDArray[np.float64]) -> float | None:
+    """Return the least or the largest number, if it lies beyond the declared range."""
+    if declaration.range is None or not values.size:
         return None
     low, high = declaration.range
-    least = float(found.min())
-    most = float(found.max())
+    least = float(values.min())
+    most = float(values.max())
     if low is not None and least < low - ROUNDING * max(1.0, abs(low)):
-        return f"has {least:g} as '{name}'; the audit declares at least {low:g}"
+        return least
     if high is not None and most > high + ROUNDING * max(1.0, abs(high)):
-        return f"has {most:g} as '{name}'; the audit declares at most {high:g}"
+        return most
     return None
 
 

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from reproaudit.audit.model import Audit, Paper, Reviews, TierName, known_tier
 from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Censored, Limit
+from reproaudit.checks import Censored, Limit, Void
 from reproaudit.declarations import Coordinate, StrictModel
 from reproaudit.records import Environment, Origin
 from reproaudit.stats.binomial import Decision
@@ -75,17 +75,6 @@ class Status(StrEnum):
     CRASHED = "crashed"
 
 
-class Void(StrEnum):
-    """Why a run says neither yes nor no."""
-
-    REFERENCE_DIVERGED = "reference diverged"
-    NO_REFERENCE = "no reference"
-    NOT_MEASURED = "not measured"
-    NO_NUMBER = "no number"
-    CENSORED = "censored"
-    START = "start"
-
-
 class Answer(StrEnum):
     """What a reading of the paper, a set of settings, answers."""
 
@@ -134,6 +123,8 @@ class RunAnswer(StrictModel):
     about: str = ""
     """Of a void run: the arm that diverged or has no run of this seed, or the measurement that it
     lacks."""
+    found: float | None = None
+    """Of a void run: the step at which its log begins, or the number that lies out of range."""
 
     @property
     def answered(self) -> bool:
@@ -171,7 +162,10 @@ class Estimate(StrictModel):
     """The mean, and the ends of its 90 % interval; null where there is none, as where a run
     diverged, so that the runs decide."""
     decision: Decision | None = None
-    """Of a condition that its mean decides: the decision."""
+    """Of a condition that its mean decides, or a comparison of groups: the decision."""
+    groups: tuple[tuple[float | None, ...], tuple[float | None, ...]] | None = None
+    """Where groups with seeds of their own are compared: the number of each run, and of each run of
+    the other arm, the smaller the better; null where a run has none."""
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -208,7 +202,9 @@ class Estimate(StrictModel):
 
     @property
     def met(self) -> bool:
-        """Whether more than half of the runs that can tell meet the bound."""
+        """Whether it is met, by its own decision, or else in most of the runs that can tell."""
+        if self.decision in (Decision.MET, Decision.MISSED):
+            return self.decision is Decision.MET
         known = [one for one in self.holds if one is not None]
         return 2 * sum(known) > len(known)
 
@@ -238,6 +234,9 @@ class ArmAnswer(StrictModel):
     """Whether all of at least five runs are equal in every number that was read."""
     copies: int = 0
     """Of measurements from elsewhere: how many further runs were copies of others."""
+    left_over: dict[str, int] = Field(default_factory=dict)
+    """Of measurements from elsewhere: how many runs of each compared arm have no run with their
+    seed here."""
     trained: tuple[float, float] | None = None
     """The median training loss at the start and at the end."""
 
@@ -385,6 +384,8 @@ class Reason(StrictModel):
     """The other bound of ours, which changes the answer."""
     stated: float = 0.0
     """The bound of ours in its place, as the audit has it."""
+    found: float | None = None
+    """Of void runs: what the first of them has found, as `RunAnswer.found`."""
     what: str = ""
     """What stood in, in the record's words; who measured; or which measurement, or arm, is
     lacking."""

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from reproaudit.checks import Kind, Limit, Provenance, Run, Side
+from reproaudit.checks import Kind, Limit, Provenance, Run, Side, Void
 from reproaudit.checks.kind import Bound
 from reproaudit.declarations import (
     Axis,
@@ -176,6 +176,9 @@ def test_a_bound_is_not_relaxed_past_the_end_of_its_range() -> None:
     assert replace(limit, most=1.1).relaxed().at == 1
     least = Limit(Side.AT_LEAST, -2, Provenance.OURS, least=-4)
     assert least.relaxed() == least
+    margin = Limit(Side.WITHIN, 0.3, Provenance.OURS, target=0.5, least=0, most=1)
+    assert margin.relaxed() == margin  # anything would lie within 0.6
+    assert replace(margin, most=None).relaxed().at == 0.6
 
 
 @pytest.mark.parametrize(
@@ -235,8 +238,8 @@ SHARES = [(0.2, 0.6), (0.5, 0.5), (0.8, 0.8)]
     [
         ("aligns distance=a at_most=2", {}, 2, True, 0, "plain"),
         ("aligns distance=a below=2", {}, 2, False, 0, "plain"),
-        ("aligns cosine=a at_least=2", {}, 2, True, 1, "plain"),
-        ("aligns cosine=a above=2", {}, 2, False, 1, "plain"),
+        ("aligns cosine=b at_least=0.5", {"b": [0.0, 1.0, 0.5]}, 0.5, True, 1, "plain"),
+        ("aligns cosine=b above=0.5", {}, 0.5, False, 1, "plain"),
         ("beats lower=b upper=a", {}, 4, True, 1, "factor"),
         ("beats lower=b upper=a", {"a": 1.1, "b": 1}, 1.1, True, 1, "factor"),
         ("beats lower=b upper=a", {"a": 0.5, "b": 0.5}, 1, False, 1, "factor"),
@@ -272,7 +275,14 @@ SHARES = [(0.2, 0.6), (0.5, 0.5), (0.8, 0.8)]
         ("reaches value=a relative_to=a@first at_most=0.5", {}, 0.5, True, 1, "factor"),
         ("reaches value=a grown_from=a@first at_most=-2", {}, -2, True, 0, "plain"),
         ("reaches value=a grown_from=b above=0", {}, 1.5, True, 0, "plain"),
-        ("reaches value=a between=[b,c] at_least=0.75", {"c": 2.5}, 0.75, True, 1, "share"),
+        (
+            "reaches value=a between=[b,c] at_least=0.75",
+            {"a": [0.5, 3.0, 2.0], "c": 2.5},
+            0.75,
+            True,
+            1,
+            "share",
+        ),
     ],
 )
 def test_a_kind_makes_one_number(
@@ -451,6 +461,132 @@ def test_a_stage_waits_for_another(a: Any, b: Any, expected: list[Any]) -> None:
 def test_an_onset_may_be_at_a_level() -> None:
     at = {**STAGES, "later": {"series": "b", "crosses": 0.75}}
     assert values(check("stages", **at), run(HUNDRED, a=FIRST, b=LATER)) == [5.5]
+
+
+# --- what was learned ---------------------------------------------------------------------------
+
+SPARSE, LATE = (0, 500, 1000), (200, 500, 1000)
+REST = "concentrates share=a of_the_rest=true"
+THERE, BEGINS, RANGE = Void.THERE_AT_START, Void.BEGINS_LATE, Void.OUT_OF_RANGE
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "found", "said"),
+    [
+        # what met its bound before training was not learned
+        (f"{DISTANCE} at_most=0.1", SPARSE, {"a": [0.08, 0.5, 0.05]}, THERE),
+        (f"{DISTANCE} at_most=0.1", SPARSE, {"a": [0.08, 0.05, 0.5]}, False),
+        (f"{DISTANCE} at_most=0.1", SPARSE, {"a": [0.5, 0.08, 0.05]}, True),
+        (f"{SCORE} at_least=0.9", SPARSE, {"a": [0.95, 0.2, 0.95]}, THERE),
+        (f"{SCORE} at_least=0.9", SPARSE, {"a": [(0.1, 0.95, 0.1)] + [(0.95,) * 3] * 2}, THERE),
+        (f"{SCORE} at_least=0.9", SPARSE, {"a": [(0.1, 0.95, 0.95)] * 3}, False),
+        (f"{SCORE} at_least=0.9 in_share=0.5", SPARSE,
+         {"a": [(0.1, 0.95, 0.1), (1,) * 3, (1,) * 3]}, True),
+        ("aligns ranks=[a,b] at_least=0.9", SPARSE, {"a": [(1, 2, 3)] * 3, "b": (1, 2, 3)}, THERE),
+        ("aligns ranks=[a,b] at_least=0.9", SPARSE,
+         {"a": [(3, 2, 1), (1, 2, 3), (1, 2, 3)], "b": [(1, 2, 3)] * 3}, True),
+        ("concentrates share=a at_least=0.9", SPARSE, {"a": [0.95, 0.95, 0.95]}, THERE),
+        ("concentrates share=a at_least=0.9", SPARSE, {"a": [0.2, 0.95, 0.95]}, True),
+        # what has no course is judged by its number
+        ("concentrates share=a at_least=0.9", SPARSE, {"a": 0.95}, True),
+        # a log that begins late, where its start decides
+        (f"{DISTANCE} at_most=0.1", LATE, {"a": [0.08, 0.05, 0.05]}, BEGINS),
+        (f"{DISTANCE} at_most=0.1", LATE, {"a": [0.2, 0.05, 0.05]}, True),
+        (f"{DISTANCE} at_most=0.1", LATE, {"a": [0.2, 0.5, 0.5]}, False),
+        (f"{DISTANCE} at_most=0.1", (10, 500, 1000), {"a": [0.08, 0.05, 0.05]}, THERE),
+        (f"{DISTANCE} at_most=0.1", (11, 500, 1000), {"a": [0.08, 0.05, 0.05]}, BEGINS),
+        (f"{DISTANCE} at_most=0.1", (1, 5, 10), {"a": [0.08, 0.05, 0.05]}, THERE),
+        (f"{REST} at_least=0.5", LATE, {"a": [0.2, 0.5, 0.9]}, BEGINS),
+        (f"{REST} at_least=0.5", SPARSE, {"a": [0.2, 0.5, 0.9]}, True),
+        # per cent, and what is no share
+        ("concentrates share=a at_least=0.9", SPARSE, {"a": [12.0, 80.0, 93.0]}, RANGE),
+        ("concentrates share=a at_least=0.9", SPARSE, {"a": [0.1, 0.5, -0.2]}, RANGE),
+        (f"{REST} at_least=0.5", SPARSE, {"a": [12, 80, 93]}, RANGE),
+        (f"{SCORE} at_least=0.9", SPARSE, {"a": [12.0, 80.0, 93.0]}, RANGE),
+        (f"{DISTANCE} at_most=0.1", SPARSE, {"a": [0.5, 0.1, -0.2]}, RANGE),
+        # nothing is left out in silence
+        (f"{SCORE} at_least=0.9", SPARSE,
+         {"a": [(0,) * 3, (1,) * 3, (1, 1, math.nan)]}, None),
+    ],
+)  # fmt: skip
+def test_what_is_learned_was_not_there_before(text: str, steps: Any, found: Any, said: Any) -> None:
+    (one,) = check(text).conditions(run(steps, **found))
+    assert (one.void or one.met) == said
+    if one.void is Void.BEGINS_LATE:
+        assert one.found == steps[0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "course", "said"),
+    [
+        (SPARSE, [0.5, 1, 3], [True, True]),
+        (SPARSE, [2, 1, 3], [False, True]),
+        (LATE, [0.5, 1, 3], [BEGINS, True]),
+        (LATE, [2, 1, 1], [BEGINS, False]),
+    ],
+)
+def test_a_separation_has_a_start(steps: Any, course: list[float], said: list[Any]) -> None:
+    found = check("separates value=a", **BOUNDS).conditions(run(steps, a=course))
+    assert [one.void or one.met for one in found] == said
+
+
+@pytest.mark.parametrize(
+    ("steps", "found", "said"),
+    [
+        # a loss whose null ends at 2 and whose ceiling at 0
+        (SPARSE, {"a": [2.3, 1.0, 0.1], "b": 2.0, "c": 0.0}, 0.95),
+        (SPARSE, {"a": [1.9, 1.0, 0.1], "b": 2.0, "c": 0.0}, 0.95),
+        (SPARSE, {"a": [2.3, 1.0, -1.0], "b": 2.0, "c": 0.0}, 1.5),
+        # exchanged: nothing was learned, and it lies at the "ceiling"
+        (SPARSE, {"a": [2.3, 2.2, 2.1], "b": 0.0, "c": 2.0}, Void.EXCHANGED),
+        (SPARSE, {"a": [2.0, 2.2, 0.1], "b": 0.0, "c": 2.0}, Void.EXCHANGED),
+        (SPARSE, {"a": [1.9, 1.9, 1.9], "b": 0.0, "c": 2.0}, THERE),
+        # equal
+        (SPARSE, {"a": [2.3, 1.0, 0.1], "b": 1.0, "c": 1.0}, Void.EXCHANGED),
+        (SPARSE, {"a": 0.1, "b": 1.0, "c": 1.0}, Void.EXCHANGED),
+        (SPARSE, {"a": 0.1, "b": 2.0, "c": 0.0}, 0.95),
+        # a log that begins where the place is passed already
+        (LATE, {"a": [0.1, 0.1, 0.1], "b": 2.0, "c": 0.0}, BEGINS),
+        (LATE, {"a": [-0.1, 0.1, 0.1], "b": 2.0, "c": 0.0}, BEGINS),
+        (LATE, {"a": [1.9, 0.1, 0.1], "b": 2.0, "c": 0.0}, 0.95),
+    ],
+)
+def test_a_ceiling_lies_beyond_the_null(steps: Any, found: Any, said: Any) -> None:
+    (one,) = check(f"{PLACE} at_least=0.75").conditions(run(steps, **found))
+    assert (one.void or one.value) == (said if isinstance(said, Void) else pytest.approx(said))
+
+
+def test_what_stays_at_the_null_may_start_there() -> None:
+    stays = check(f"{PLACE} at_most=0.25")
+    assert met(stays, run(SPARSE, a=[2.0, 1.9, 1.9], b=2.0, c=0.0)) == [True]
+
+
+def test_what_is_built_is_there_before_training() -> None:
+    for text in (f"{DISTANCE} at_most=0.1", f"{PLACE} at_least=0.75"):
+        of = replace(run(LATE, a=[0.01] * 3, b=1.0, c=0.0), built=True)
+        assert met(check(text), of) == [True]
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, -2.0), (-1.0, -2.0), (1.0, 0.0), (0.0, 0.0)])
+def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
+    assert met(check(f"{RATIO} at_most=1.05"), run(a=a, b=b)) == [None]
+    assert met(check(f"{RATIO} at_most=1.05"), run(a=-1.0, b=2.0)) == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("equals value=a to=0 within=0.05 relative=true", "a share of 0 is 0"),
+        ("concentrates share=a at_least=90", "a share lies between 0 and 1"),
+        (f"{SCORE} at_least=90", "no cosine lies beyond 1: 90"),
+        (f"{DISTANCE} at_most=-1", "no distance lies beyond 0: -1"),
+        ("aligns ranks=[a,b] at_least=1.5", "no ranks lies beyond 1"),
+        ("beats lower=a upper=b paired=false", "give either side an 'arm'"),
+    ],
+)
+def test_a_bound_that_means_nothing_is_refused(text: str, says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        check(text)
 
 
 # --- what a run holds -----------------------------------------------------------------------------

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from bundles import AGAINST_LOW, BEATS, NO, ROWS, YES, one_claim, ours, read_as, records_of, told
 from factories import answers_of, stated
-from miniatures import aligns, control
+from miniatures import control
+from reproaudit.checks import Void, plain
 from reproaudit.judge.decisions import all_of
 from reproaudit.records import Measurements, Origin, Series
+from reproaudit.report.words import Context, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
-from reproaudit.verdict import Answer, Outcome, Status, Void
+from reproaudit.verdict import Answer, Outcome, Status
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}
@@ -251,10 +253,10 @@ def test_a_mean_is_arithmetic_unless_the_audit_says_log(
         ([mean_of(at_most=5)], [*RISING, *RISING[:4], "diverged"], "yes", 9),
         ([mean_of(at_most=5)], [*RISING[:2], "diverged"], "unfinished", 2),
         # beside a check whose runs are counted
-        ([mean_of(at_most=1), aligns(5)], RISING, "no", 5),
-        ([mean_of(at_most=5), aligns(5)], RISING, "yes", 5),
-        ([mean_of(at_most=5), aligns(1)], RISING, "open", 1),
-        ([mean_of(at_most=5), aligns(5)], RISING[:3], "unfinished", 3),
+        ([mean_of(at_most=1), reaches(at_most=5)], RISING, "no", 5),
+        ([mean_of(at_most=5), reaches(at_most=5)], RISING, "yes", 5),
+        ([mean_of(at_most=5), reaches(at_most=1)], RISING, "open", 1),
+        ([mean_of(at_most=5), reaches(at_most=5)], RISING[:3], "unfinished", 3),
         # the mean inside a margin, and no run, or fewer than a quarter
         ([mean_of(**AROUND)], [1.5, -1.5] * 10, "open", 0),
         ([mean_of(**AROUND)], [1.5, -1.5] * 8 + [0.5] * 5, "open", 5),  # of 21
@@ -271,7 +273,7 @@ def test_the_mean_of_all_runs_decides(headline: Any, rows: Any, answer: str, yes
     ("headline", "rows", "reason"),
     [
         ([mean_of(**AROUND)], [1.5, -1.5] * 10, ("mean alone", {"place": 0})),
-        ([aligns(9), mean_of(at_most=1.25)], RISING, ("straddles", {"place": 1})),
+        ([reaches(at_most=9), mean_of(at_most=1.25)], RISING, ("straddles", {"place": 1})),
         ([mean_of(at_most=5)], RISING[:2], ("too few", {"runs": 1})),
         ([mean_of("ours", at_most=5)], RISING[:2], ("too few", {"runs": 3})),
         ([ours()], [YES] * 3, ("too few", {"runs": 2})),
@@ -288,6 +290,128 @@ def test_no_number_is_too_large_for_a_mean(values: list[float], log: bool) -> No
     mean, low, high = mean_interval(values, log)
     assert math.isfinite(mean)
     assert low <= mean <= high
+
+
+def test_a_bound_is_not_missed_by_the_mean_and_met() -> None:
+    for rows, answer, met in (
+        ([0.99] * 8 + [1.3] * 7, "no", False),
+        ([0.5] * 7 + [1.01] * 8, "yes", True),
+    ):
+        base = told(one_claim(headline=[mean_of(at_most=1)], **BARE), {"own": rows}).base
+        assert (base.answer, base.estimates[0].met) == (answer, met)
+
+
+# --- seeds --------------------------------------------------------------------------------------
+
+UNPAIRED = {**AGAINST_LOW, "paired": False}
+APART: list[Any] = [None] * 15
+RISE = [0.3 + 0.01 * k for k in range(15)]
+
+
+@pytest.mark.parametrize(
+    ("low", "counts", "left_over"),
+    [
+        (RISE, (15, 15, 0), {}),
+        (RISE[:8], (8, 15, 7), {}),
+        ([None] * 7 + RISE, (8, 15, 7), {"low": 7}),
+        (APART + RISE, (0, 15, 15), {"low": 15}),
+    ],
+)
+def test_a_run_without_a_partner_is_void_and_counts(low: Any, counts: Any, left_over: Any) -> None:
+    audit = one_claim(headline=[AGAINST_LOW], **BARE)
+    found = told(audit, {"low": low}, **ELSEWHERE)
+    assert (found.base.yes, found.base.n, found.base.void) == counts
+    assert found.base.left_over == left_over
+    assert not told(audit, {"low": low}).base.left_over  # of our own runs, other claims' seeds
+    fewer = told(audit, {"own": [YES] * 8, "low": RISE}, **ELSEWHERE).base
+    assert (fewer.yes, fewer.n, fewer.left_over) == (8, 8, {"low": 7})
+
+
+def test_seeds_apart_are_not_paired_in_silence() -> None:
+    audit = one_claim(headline=[AGAINST_LOW], **BARE)
+    found = told(audit, {"low": APART + RISE})
+    assert (found.outcome, found.base.void) == (Outcome.NOT_TESTED, 15)
+    said = words(found.reasons[0], Context(audit, audit.claims[0], found, "paper"))
+    assert said == (
+        "low has no run with the same seed in 15 of 15; 'paired: false' in the check compares "
+        "groups with seeds of their own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "own", "low", "answer"),
+    [
+        ({}, [0.1 + one for one in RISE], RISE, "no"),
+        ({}, [one - 0.1 for one in RISE], RISE, "yes"),
+        ({}, [one + 0.001 for one in RISE], RISE, "open"),
+        ({"difference": True}, [one - 0.1 for one in RISE], RISE, "yes"),
+        ({"lower": AGAINST_LOW["upper"], "upper": "distance"}, RISE, [0.1] * 15, "yes"),
+        ({}, [YES] * 5, [0.5] * 5, "yes"),
+        ({}, [YES] * 4, [0.5] * 15, "unfinished"),
+        ({}, [YES] * 15, [0.5] * 4, "unfinished"),
+        ({}, [YES] * 15, [], "unfinished"),
+        ({}, [0.0] * 15, [0.5] * 15, "yes"),
+        ({}, [0.5] * 15, [0.5] * 15, "open"),
+        # what diverged lies above all, and a reference that diverged may lie anywhere
+        ({}, [YES] * 9 + ["diverged"] * 6, [0.5] * 15, "open"),
+        ({}, [YES] * 13 + ["diverged"] * 2, [0.5] * 15, "yes"),
+        ({}, ["diverged"] * 15, [0.5] * 15, "no"),
+        ({}, [YES] * 15, [0.5] * 13 + ["diverged"] * 2, "yes"),
+        ({}, [YES] * 15, [0.5] * 5 + ["diverged"] * 10, "open"),
+    ],
+)  # fmt: skip
+def test_groups_with_seeds_of_their_own_are_compared(
+    check: Any, own: Any, low: Any, answer: str
+) -> None:
+    audit = one_claim(headline=[{**UNPAIRED, **check}], **BARE)
+    found = told(audit, {"own": own, "low": APART + low})
+    assert found.base.answer == answer
+    assert found.base.n == len(own)
+
+
+def test_a_run_of_a_group_is_held_against_the_median_of_the_other() -> None:
+    audit = one_claim(headline=[UNPAIRED], **BARE)
+    base = told(
+        audit, {"own": [0.5] * 6 + [1.5] * 9, "low": [*APART, 0.1, 1.0, 1.0, 1.0, 9.0]}
+    ).base
+    (one,) = base.estimates
+    assert one.values == (2.0,) * 6 + (1 / 1.5,) * 9
+    assert (base.yes, base.decision, one.decision) == (6, OPEN, OPEN)
+
+
+def test_a_crash_is_unknown_among_groups() -> None:
+    audit = one_claim(headline=[UNPAIRED], **BARE)
+    few = [*APART, *[0.5] * 5]
+    for own, outcome in (
+        ([YES] * 5 + ["failed"], Outcome.SUPPORTED),
+        ([YES] * 3 + ["failed"] * 2, Outcome.ERROR),
+    ):
+        assert told(audit, {"own": own, "low": few}).outcome is outcome
+
+
+def test_pairing_enters_the_rule_only_where_it_is_left() -> None:
+    assert "paired" not in plain(one_claim(headline=[AGAINST_LOW]).claims[0].headline[0])
+    assert plain(one_claim(headline=[UNPAIRED]).claims[0].headline[0])["paired"] is False
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (
+            [0.5, 0.5, 93.0],
+            "distance lies out of its range in 15 of 15: 93, which looks like per cent",
+        ),
+        ([0.9, 0.9, 0.9], "distance met the bound before training in 15 of 15"),
+        ([0.9, 0.9], "the log of distance begins at step 500 in 15 of 15, after training began"),
+    ],
+)
+def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
+    steps = (0, 500, 1000)[-len(value) :]
+    run = Measurements(series={"distance": Series(steps=steps, values=value)})
+    headline = [{"kind": "concentrates", "share": "distance", "at_least": 0.8, "from": "paper"}]
+    audit = one_claim(headline=headline, **BARE)
+    found = told(audit, {"own": [run] * 15})
+    assert words(found.reasons[0], Context(audit, audit.claims[0], found, "paper")) == says
 
 
 # --- levels ---------------------------------------------------------------------------------------

@@ -8,11 +8,22 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from benchmarks.calibrate import CHECKS, NULLS, PAGE, TRUE, Shape
+from benchmarks.calibrate import (
+    CHECKS,
+    NULLS,
+    NUMBER_NULLS,
+    NUMBER_TRUE,
+    PAGE,
+    STEPS_SEEN,
+    TRUE,
+    Planted,
+    Shape,
+)
 
 from reproaudit.checks import NUMBERS, Check
 
 DRAWS = 100
+PLANTED_DRAWS = 30
 CLASSES = get_args(get_args(Check)[0])
 KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in CLASSES)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
@@ -26,6 +37,28 @@ def test_where_the_claim_is_untrue_few_runs_say_yes(shape: Shape) -> None:
 @pytest.mark.parametrize("shape", TRUE, ids=lambda one: f"{one.kind}: {one.name}")
 def test_where_the_claim_is_true_most_runs_say_yes(shape: Shape) -> None:
     assert shape.rate(DRAWS) >= 0.9
+
+
+def planted(shapes: tuple[Planted, ...]) -> pytest.MarkDecorator:
+    """Each shape, observed in each way."""
+    return pytest.mark.parametrize(
+        ("shape", "seen"),
+        [
+            pytest.param(one, seen, id=f"{one.kind}: {one.name}, {seen}")
+            for one in shapes
+            for seen in STEPS_SEEN
+        ],
+    )
+
+
+@planted(NUMBER_NULLS)
+def test_a_look_alike_of_a_number_fools_no_kind(shape: Planted, seen: str) -> None:
+    assert max(shape.met(seen, PLANTED_DRAWS)) <= 0.05
+
+
+@planted(NUMBER_TRUE)
+def test_a_number_that_is_reached_is_seen(shape: Planted, seen: str) -> None:
+    assert min(shape.met(seen, PLANTED_DRAWS)) >= 0.9
 
 
 def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:

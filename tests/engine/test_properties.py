@@ -103,13 +103,22 @@ def test_one_yes_more_moves_no_answer_down(own: list[Any], other: str, passed: i
 
 
 @SMALL
+@given(RUNS.filter(lambda runs: len(runs) >= 5), RUNS.filter(lambda runs: len(runs) >= 5))
+def test_one_yes_more_moves_no_comparison_of_groups_down(own: list[Any], other: list[Any]) -> None:
+    audit = one_claim(headline=[{**AGAINST_LOW, "paired": False}], nulls=[])
+    runs = {"low": [None] * 20 + other}
+    before, after = (told(audit, {**runs, "own": rows}) for rows in (own, [*own, 0.001]))
+    never_down(before.outcome, after.outcome)
+
+
+@SMALL
 @given(RUNS, RUNS, st.sampled_from([0.1, 0.2, 0.6]), st.floats(1, 4), st.booleans())
 def test_a_looser_bound_moves_no_answer_down(
     own: list[Any], other: list[Any], at: float, by: float, mine: bool
 ) -> None:
-    """The controls say the same: they end far from any of these bounds."""
+    """The controls say the same: they end far from any of these bounds, which the start misses."""
     runs = {"own": own, "steps=20": other, "stays": [9.0] * 5, "built": [0.001] * 5}
-    bounds = (ours(one) if mine else aligns(one) for one in (at, at * by))
+    bounds = (ours(one) if mine else aligns(one) for one in (at, min(at * by, 0.99)))
     never_down(
         *(told(one_claim(headline=[one], steps=read_as(20)), runs).outcome for one in bounds)
     )

@@ -20,7 +20,18 @@ from miniatures import audit_data, claim
 from reproaudit.audit.model import Audit
 from reproaudit.audit.seeds import digest
 from reproaudit.cell import Cell
-from reproaudit.checks import QUANTITY, Censored, Kind, Limit, Names, Provenance, Run, Side, plain
+from reproaudit.checks import (
+    QUANTITY,
+    Censored,
+    Kind,
+    Limit,
+    Names,
+    Provenance,
+    Run,
+    Side,
+    Void,
+    plain,
+)
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -31,7 +42,7 @@ from reproaudit.declarations import (
 )
 from reproaudit.records import Measurements, Record, Series
 from reproaudit.report.claims import texts_of
-from reproaudit.verdict import Answer, ClaimAnswer, Estimate, Outcome, Void
+from reproaudit.verdict import Answer, ClaimAnswer, Estimate, Outcome
 from test_loading import TEXT, faults_in
 
 Axes = dict[str, tuple[Coordinate, ...]]
@@ -80,6 +91,14 @@ def read(run: Run, **more: Any) -> list[float]:
 def test_an_axis_is_reduced_before_the_check_sees_it(how: str, expected: float) -> None:
     run = made({"seed": (0, 1, 2, 3)}, [10, 1, 3, 2])
     assert read(run, over={"seed": how}) == [expected]
+
+
+@pytest.mark.parametrize("how", ["mean", "median", "iqm", "largest", "least"])
+@pytest.mark.parametrize("place", range(4))
+def test_an_empty_head_is_not_averaged_away(how: str, place: int) -> None:
+    values = np.array([10, 1, 3, 2.0])
+    values[place] = math.nan
+    assert math.isnan(read(made({"seed": (0, 1, 2, 3)}, values), over={"seed": how})[0])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 11])
@@ -520,7 +539,7 @@ def test_what_the_manual_shows_can_be_written() -> None:
     page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")
     shown = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
     checks = [check(**one) for one in shown if "kind" in one]
-    assert [one.name for one in checks] == ["beats", "beats", "equals"]
+    assert [one.name for one in checks] == ["beats", "beats", "equals", "beats"]
 
 
 def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -15,6 +16,7 @@ from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_i
 from reproaudit.stats.growth import RESOLVED, Law, misfits
 from reproaudit.stats.means import decide_mean, mean_interval, quantile_t
 from reproaudit.stats.onsets import crossing, final_value, half_change
+from reproaudit.stats.ranks import decide_ranks, rank_sum
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 COUNTS = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -89,6 +91,38 @@ def test_an_interval_decides_with_its_ends() -> None:
     by[OPEN] = [(0.9, 2), (1, 2.1), (0, 1), (2, 3)]
     for decision, intervals in by.items():
         assert {decide_mean(one, (1, 2)) for one in intervals} == {decision}
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+GROUP = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=5)
+
+
+@given(GROUP, GROUP)
+def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(
+    low: list[float], high: list[float]
+) -> None:
+    ranks = stats.rankdata([*low, *high])
+    sums = [sum(one) for one in itertools.combinations(ranks, len(low))]
+    expected = np.mean(np.array(sums) <= ranks[: len(low)].sum() + 1e-9)
+    assert rank_sum(low, high) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("sizes", [(5, 5), (15, 8), (50, 50), (60, 60), (200, 30)])
+def test_the_rank_sum_is_that_of_scipy(sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    for shift in (-0.5, 0.0, 0.5):
+        low, high = rng.normal(shift, size=sizes[0]), rng.normal(size=sizes[1])
+        method = "exact" if sum(sizes) <= 100 else "asymptotic"
+        expected = stats.mannwhitneyu(low, high, alternative="less", method=method).pvalue
+        assert rank_sum(low, high) == pytest.approx(expected, abs=1e-9)
+
+
+def test_groups_of_equal_numbers_decide_nothing() -> None:
+    assert decide_ranks([1.0] * 9, [1.0] * 9) is decide_ranks([1.0] * 60, [1.0] * 60) is OPEN
+    assert decide_ranks([-math.inf] * 5, [0.0] * 5) is MET
+    assert decide_ranks([math.inf] * 5, [0.0] * 5) is MISSED
+    assert decide_ranks([0.0] * 2, [1.0] * 5) is MET  # 1 of 21 ways
 
 
 # --- onsets and growth ----------------------------------------------------------------------------

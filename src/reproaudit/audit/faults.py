@@ -104,6 +104,7 @@ RA230 Remove it, or choose another kind of check.
 RA231 Leave out 'in_share', or the coordinate on the axis that is counted.
 RA232 Leave one axis free, with enough coordinates, and give a coordinate on every other.
 RA233 Remove it from 'readings', or from the claim's 'settings'.
+RA234 Correct the bound (0.9 for 90 per cent), or the range in the declaration.
 """
 
 REMEDIES: dict[str, str] = {

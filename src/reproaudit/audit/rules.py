@@ -567,6 +567,7 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
     if (field := _part(read)) is not None:
         message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
         yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
+    yield from _past_range(read)
     free = _free(claim, read)
     if read.check is not None and read.check.sizes is not None:
         axis, fewest = read.check.sizes
@@ -579,9 +580,23 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
         yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
     elif read.check is not None and read.check.fewest > 1:
         yield from _list(read, free)
-    elif read.check is not None and read.check.single_course and free:
+    elif read.check is not None and free and (read.check.single_course or read.check.group):
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
-        yield Violation("RA217", read.loc, f"{message}; expected a single course")
+        expected = "course" if read.check.single_course else "number"
+        yield Violation("RA217", read.loc, f"{message}; expected a single {expected}")
+
+
+def _past_range(read: _Read) -> Iterator[Violation]:
+    """Yield a bound that no number in the declared range of a quantity can pass."""
+    low, high = read.range
+    for quantity, bound in read.check.bounded if read.check is not None else ():
+        at = bound.limit().at
+        below = low is not None and at < low
+        above = high is not None and at > high
+        if quantity == read.quantity and quantity.passes is None and (below or above):
+            message = f"found {at:g} as a bound on '{read.name}'; expected one within its range, "
+            message += f"{'at least' if below else 'at most'} {low if below else high:g}"
+            yield Violation("RA234", read.loc, message)
 
 
 def _over_training(read: _Read) -> bool:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, OneBound, Side
+from reproaudit.checks.kind import Bound, Condition, OneBound, Side, out_of_range
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Names, Number, noun_of
 from reproaudit.declarations import MeasurementMissingError, Quantity
+from reproaudit.lazy import np
 from reproaudit.stats.ranks import kendall_tau
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PLACE = Number("aligns", drawn=True)
 _ORDER = Number("ranks", "Kendall's tau of {noun} and {reference} {typical}{worst}")
@@ -24,8 +30,10 @@ class Aligns(OneBound):
     """A direction is learned: the distance to it ends at most at a bound, or the cosine above one.
 
     Or two lists are ordered alike: Kendall's tau-b (1 in the same order, -1 reversed; ties count
-    for neither) is at least a bound. Relaxing acts on the distance, and on what a cosine or a tau
-    lacks to 1.
+    for neither) is at least a bound. A run is void if the direction or the order was there before
+    training, or if the log does not show the start and begins with it; and if a distance is
+    negative or a cosine lies outside -1 to 1. Relaxing acts on the distance, and on what a cosine
+    or a tau lacks to 1.
     """
 
     made = (_PLACE, _ORDER)
@@ -56,12 +64,26 @@ class Aligns(OneBound):
                 "state one of 'distance' with 'at_most', 'cosine' with 'at_least', and 'ranks' "
                 "with 'at_least'"
             )
+        least, most = self._range
+        if not least <= (at := self.limit().at) <= most:
+            raise ValueError(f"no {stated[0]} lies beyond {most if at > most else least:g}: {at:g}")
         return self
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """The least and the largest number that there can be."""
+        return (-1.0, 1.0) if self.distance is None else (0.0, math.inf)
 
     @property
     def numbers(self) -> tuple[Number, ...]:
         """The distance or the cosine, or the tau of two lists."""
         return (_PLACE if self.ranks is None else _ORDER,)
+
+    @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """The distance or the cosine."""
+        quantity = self.distance or self.cosine
+        return () if quantity is None else ((quantity, self),)
 
     @property
     def uncounted(self) -> str:
@@ -82,15 +104,27 @@ class Aligns(OneBound):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final distance or cosine, or the tau of two lists, against its bound."""
-        number = self.numbers[0]
+        (number,) = self.numbers
+        least, most = self._range
+        limit = self.limit(1.0 if self.distance is None else 0.0)
+        limit = replace(limit, least=least, most=None if math.isinf(most) else most)
         if self.ranks is not None:
-            one, other = map(run.numbers, self.ranks)
-            if len(one) != len(other):
-                why = f"lists of {len(one)} and {len(other)} cannot be ordered alike"
-                raise MeasurementMissingError(why, self.ranks[0].measurement)
-            tau = [kendall_tau(one, other)]
-            return (self._condition(tau, self.limit(1.0), self.ranks[0], number),)
+            other = self.ranks[1]
+            return (
+                self._learned(run, self.ranks[0], number, limit, lambda one: _tau(run, one, other)),
+            )
         quantity = self.distance or self.cosine
         assert quantity is not None, "refused by _one_form"
-        limit = self.limit(0.0 if self.distance else 1.0)
-        return (self._condition(run.numbers(quantity), limit, quantity, number),)
+        found = self._learned(run, quantity, number, limit, run.numbers)
+        return (out_of_range(found, run.numbers(quantity), least, most),)
+
+
+def _tau(run: Run, one: Quantity, other: Quantity) -> NDArray[np.float64]:
+    """The tau of two lists, read at the same observation where the first is read at its start."""
+    lists = [run.numbers(one)]
+    first = run.first(other) if one.step == "first" else None
+    lists.append(run.numbers(first or other))
+    if len(lists[0]) != len(lists[1]):
+        why = f"lists of {len(lists[0])} and {len(lists[1])} cannot be ordered alike"
+        raise MeasurementMissingError(why, one.measurement)
+    return np.array([kendall_tau(*lists)])

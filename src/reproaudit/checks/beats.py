@@ -28,7 +28,7 @@ from reproaudit.checks.shown import (
     read_noun,
     reading_words,
 )
-from reproaudit.declarations import Quantity
+from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 
 _FACTOR = Number("beats", form=Form.FACTOR, contrast=True, aside="{figure}")
@@ -42,6 +42,9 @@ class Beats(Kind, Sourced):
     above 1 (or `by`), or, of quantities with a sign, their difference, above 0. Where a quantity is
     0 or below there is no factor, and with `by` a negative one makes the run void. Without a margin
     this is a contrast: noise meets it in half of all runs.
+
+    Groups with seeds of their own (`paired: false`) are compared by the exact rank-sum test; a
+    run's number is then of the median of the other arm's runs.
     """
 
     made = (_FACTOR, _DIFFERENCE)
@@ -59,12 +62,17 @@ class Beats(Kind, Sourced):
     """The factor, above 1, by which the larger must exceed the smaller; of another source than the
     comparison, with it: `{is: 1.5, from: ours, why: a reason}`. Left out, any excess counts."""
 
+    paired: bool = True
+    """Whether runs with the same seed are compared. State false where each of two arms has seeds of
+    its own: then the two groups are compared, of five runs each at least."""
+
     canonical = KIND | CanonicalForm(
         {
             "lower": Part("lower", QUANTITY),
             "upper": Part("upper", QUANTITY),
             "difference": Part("difference", unless=False),
             "by": Part("by", unless=None),
+            "paired": Part("paired", unless=True),
         }
     )
 
@@ -74,7 +82,22 @@ class Beats(Kind, Sourced):
             raise ValueError("'by' is a factor; a difference has none")
         if self.by is not None and amount_of(self.by) <= 1:
             raise ValueError("'by' is a factor above 1, by which the larger exceeds the smaller")
+        if not self.paired and not self.may_group:
+            raise ValueError(
+                "'paired: false' compares the claim's own runs with those of another arm, by their "
+                "order alone: give either side an 'arm', and leave out 'by'"
+            )
         return self
+
+    @property
+    def may_group(self) -> bool:
+        """Whether it compares the own runs with those of another arm, without a margin."""
+        return self.by is None and (self.lower.arm is None) != (self.upper.arm is None)
+
+    @property
+    def group(self) -> str | None:
+        """The other arm, unless runs with the same seed are compared."""
+        return None if self.paired else self.lower.arm or self.upper.arm
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -94,22 +117,25 @@ class Beats(Kind, Sourced):
     def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
         over = "minus" if self.difference else "over"
-        nouns = [passing_noun(one, names) for one in (self.upper, self.lower)]
+        read = (self.upper, self.lower)
+        typical = ["" if one.arm is None or self.paired else " (median)" for one in read]
+        nouns = [passing_noun(one, names) for one in read]
         if nouns[0] != nouns[1]:
-            sides = [read_noun(one, names) for one in (self.upper, self.lower)]
-            return f" {over} ".join(sides), ""
-        upper, lower = (_place(one, names) or "as run" for one in (self.upper, self.lower))
-        return f"{nouns[0]}, {upper} {over} {lower}:", ""
+            sides = [read_noun(one, names) for one in read]
+            return f"{sides[0]}{typical[0]} {over} {sides[1]}{typical[1]}", ""
+        upper, lower = (_place(one, names) or "as run" for one in read)
+        return f"{nouns[0]}, {upper}{typical[0]} {over} {lower}{typical[1]}:", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
         factor = 1.0 if self.by is None else amount_of(self.by)
         source = self.by if isinstance(self.by, SourcedNumber) else self
+        groups = self._groups(run)
         zero = Limit(Side.ABOVE, 0.0, self.origin)
         apart, known = run.compared(self.upper, self.lower, lambda x, y: x - factor * y)
         excess = self._condition(apart, zero, self.lower, self.numbers[0], censored=known)
         if self.difference:
-            return (excess,)
+            return (replace(excess, groups=groups),)
         limit = Limit(Side.ABOVE, factor, source.origin, 1.0, why=source.why)
         lower, _ = run.limits(self.lower)
         upper, _ = run.limits(self.upper)
@@ -117,9 +143,24 @@ class Beats(Kind, Sourced):
         if np.min(lower) > 0 and least >= 0:
             factors, known = run.compared(self.upper, self.lower, np.divide)
             number = self.numbers[0]
-            return (self._condition(factors, limit, self.lower, number, None, known),)
+            found = self._condition(factors, limit, self.lower, number, None, known)
+            return (replace(found, groups=groups),)
         says = excess.met if self.by is None or least >= 0 else None
-        return (replace(excess, value=None, limit=limit, says=says),)
+        return (replace(excess, value=None, limit=limit, says=says, groups=groups),)
+
+    def _groups(self, run: Run) -> tuple[float, tuple[float, ...]] | None:
+        """What is compared of this run and of the other arm's, the smaller the better."""
+        if self.group is None:
+            return None
+        own, other = self.lower, self.upper
+        if other.arm is None:
+            own, other = other, own
+        sign = 1.0 if own is self.lower else -1.0
+        numbers = run.numbers(own)
+        if len(numbers) != 1:
+            why = f"{len(numbers)} numbers of a run have no one place among those of other runs"
+            raise MeasurementMissingError(why, own.measurement)
+        return sign * float(numbers[0]), tuple(sign * float(one) for one in run.of_group(other))
 
 
 def _place(read: Quantity, names: Names) -> str:

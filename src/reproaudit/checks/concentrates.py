@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, OneBound
+from reproaudit.checks.kind import Condition, Limit, OneBound, Void, out_of_range
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
+from reproaudit.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SHARE = Number("concentrates", form=Form.SHARE, drawn=True)
 _REST = Number("rest", "{noun} covers {typical} of the way left{worst}", Form.PERCENT)
@@ -17,7 +24,8 @@ _REST = Number("rest", "{noun} covers {typical} of the way left{worst}", Form.PE
 class Concentrates(OneBound):
     """A share ends at or above a bound, or covers a part of what it lacked to 1 at the start.
 
-    Relaxing acts on what the bound lacks to 1.
+    A run is void if a share lies outside 0 to 1, if the share met the bound before training, or if
+    its log does not show the start where that decides. Relaxing acts on what the bound lacks to 1.
     """
 
     made = (_SHARE, _REST)
@@ -36,6 +44,12 @@ class Concentrates(OneBound):
         }
     )
 
+    @model_validator(mode="after")
+    def _bounds_a_share(self) -> Self:
+        if not 0 <= (at := self.limit().at) <= 1:
+            raise ValueError(f"a share lies between 0 and 1, and its bound is {at:g}")
+        return self
+
     @property
     def numbers(self) -> tuple[Number, ...]:
         """The share, or the part covered of the rest."""
@@ -48,10 +62,25 @@ class Concentrates(OneBound):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final share, or the part covered of the rest, against the bound."""
-        limit = self.limit(1.0)
-        ends = list(run.numbers(self.share))
+        (number,) = self.numbers
+        limit = replace(self.limit(1.0), least=0.0, most=1.0)
         if self.of_the_rest:
-            starts = run.numbers(self.share.model_copy(update={"step": "first"}))
-            pairs = zip(starts, ends, strict=True)
-            ends = [(end - start) / (1 - start) if start < 1 else 0.0 for start, end in pairs]
-        return (self._condition(ends, limit, self.share, self.numbers[0]),)
+            found, shares = self._of_the_rest(run, number, limit)
+        else:
+            found = self._learned(run, self.share, number, limit, run.numbers)
+            shares = run.numbers(self.share)
+        return (out_of_range(found, shares, 0.0, 1.0),)
+
+    def _of_the_rest(
+        self, run: Run, number: Number, limit: Limit
+    ) -> tuple[Condition, NDArray[np.float64]]:
+        """The condition on the part covered, and the shares that it is made of."""
+        first = self.share.model_copy(update={"step": "first"})
+        starts = run.numbers(first)
+        ends = run.numbers(self.share)
+        rest = 1 - starts
+        covered = np.where(rest > 0, (ends - starts) / np.where(rest > 0, rest, 1.0), 0.0)
+        found = self._condition(covered, limit, self.share, number)
+        if (late := run.begins_late(first)) is not None:
+            found = replace(found, value=None, void=Void.BEGINS_LATE, found=late)
+        return found, np.concatenate([starts, ends])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import (
@@ -28,7 +30,7 @@ class Equals(Kind, Sourced):
     """A quantity equals a number, or another quantity of the same run, within a margin.
 
     Equality with a number is decided on the mean of the runs, equality with a quantity run by run.
-    Relaxing doubles the margin.
+    Equality with 0 needs a margin that is no share of it. Relaxing doubles the margin.
     """
 
     made = (_VALUE,)
@@ -57,6 +59,12 @@ class Equals(Kind, Sourced):
             "side": Part("side", unless=None),
         }
     )
+
+    @model_validator(mode="after")
+    def _no_share_of_zero(self) -> Self:
+        if self.relative and self.to == 0:
+            raise ValueError("a share of 0 is 0: leave out 'relative', and state how far from 0")
+        return self
 
     @property
     def by_mean(self) -> bool:

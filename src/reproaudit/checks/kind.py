@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,6 +15,10 @@ from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
 from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
 from reproaudit.declarations import ROUNDING, Coordinate, Name, Quantity, StrictModel
+from reproaudit.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Provenance(StrEnum):
@@ -35,6 +39,21 @@ class Side(StrEnum):
     BELOW = "below"
     ABOVE = "above"
     WITHIN = "within"
+
+
+class Void(StrEnum):
+    """Why a run says neither yes nor no."""
+
+    REFERENCE_DIVERGED = "reference diverged"
+    NO_REFERENCE = "no reference"
+    NOT_MEASURED = "not measured"
+    NO_NUMBER = "no number"
+    CENSORED = "censored"
+    START = "start"
+    BEGINS_LATE = "begins late"
+    THERE_AT_START = "there at the start"
+    OUT_OF_RANGE = "out of range"
+    EXCHANGED = "exchanged"
 
 
 @dataclass(frozen=True)
@@ -147,7 +166,8 @@ class Limit:
             return self
         by = 2.0 if looser else 0.5
         if self.side is Side.WITHIN:
-            return replace(self, at=self.at * by)
+            margin = replace(self, at=self.at * by)
+            return self if margin._allows_all() else margin
         if self.margin is not None:
             both = replace(self, side=Side.WITHIN, at=self.margin * by, margin=None)
             return self._within_range(both.one_sided(self.side))
@@ -162,6 +182,12 @@ class Limit:
             ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
         at = max(ends) if upper is looser else min(ends)
         return self._within_range(replace(self, at=at))
+
+    def _allows_all(self) -> bool:
+        """Whether a margin covers the whole range, so that nothing could miss it."""
+        low, high = self.accepted
+        known = self.least is not None and self.most is not None
+        return known and low <= (self.least or 0.0) and high >= (self.most or 0.0)
 
     def _within_range(self, moved: Limit) -> Limit:
         """The moved bound, unless it lies past the end of the range."""
@@ -183,6 +209,11 @@ class Condition:
             number is missing, infinite or 0/0, so that the run is void.
         check: the place of its check among those that were put to the run.
         censored: of a value that is a limit alone, on which side of it the number lies.
+        void: why the run says nothing, where more is known than that there is no number.
+        found: what was found in place of the number: the step at which a log begins, or a number
+            out of range.
+        groups: where two groups are compared, what is compared of this run and of each run of the
+            other arm, the smaller the better; NaN where a run has no number.
     """
 
     number: Number
@@ -192,6 +223,9 @@ class Condition:
     says: bool | None = None
     check: int = 0
     censored: Censored | None = None
+    void: Void | None = None
+    found: float | None = None
+    groups: tuple[float, tuple[float, ...]] | None = None
 
     @property
     def met(self) -> bool | None:
@@ -385,6 +419,21 @@ class Kind(StrictModel):
         return None
 
     @property
+    def group(self) -> str | None:
+        """The arm whose runs are compared as a group; None where runs of one seed are."""
+        return None
+
+    @property
+    def may_group(self) -> bool:
+        """Whether it compares runs of one seed, and could compare groups."""
+        return False
+
+    @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """The bounds that lie on a quantity's own scale, each with that quantity."""
+        return ()
+
+    @property
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None
@@ -455,10 +504,47 @@ class Kind(StrictModel):
         value = numbers[place] if math.isfinite(numbers[place]) else None
         return replace(found, value=value, censored=known[place])
 
+    def _learned(
+        self,
+        run: Run,
+        quantity: Quantity,
+        number: Number,
+        limit: Limit,
+        read: Callable[[Quantity], NDArray[np.float64]],
+    ) -> Condition:
+        """The condition on what is read of a quantity, void where that was there at the start.
+
+        Of a course whose first observation meets the bound already, nothing was learned; where the
+        log begins late, nobody knows. What has no course is judged by its number alone.
+        """
+        ends = read(quantity)
+        first = run.first(quantity)
+        if first is None:
+            return self._condition(ends, limit, quantity, number)
+        pairs = zip(read(first), ends, strict=True)
+        there = [limit.met_by(float(start)) and limit.met_by(float(end)) for start, end in pairs]
+        found = self._condition(np.where(there, np.nan, ends), limit, quantity, number)
+        if found.value is not None or not any(there):
+            return found
+        late = run.begins_late(first)
+        void = Void.THERE_AT_START if late is None else Void.BEGINS_LATE
+        return replace(found, void=void, found=late)
+
     @property
     def name(self) -> str:
         """The kind's name."""
         return str(self.__dict__["kind"])
+
+
+def out_of_range(
+    found: Condition, values: NDArray[np.float64], least: float, most: float
+) -> Condition:
+    """Return a condition, void if one of the numbers that it is made of lies out of their range."""
+    outside = [float(one) for one in values if one < least - ROUNDING or one > most + ROUNDING]
+    if not outside:
+        return found
+    worst = max(outside, key=abs)
+    return replace(found, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
 
 
 _WORST_LAST = (True, None, False)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, OneBound
+from reproaudit.checks.kind import Bound, Condition, OneBound, Side, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
-from reproaudit.declarations import Quantity
+from reproaudit.declarations import ROUNDING, Quantity
 from reproaudit.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _END = Number("reaches", drawn=True)
 _KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD)
@@ -23,14 +26,18 @@ _PLACE = Number(
     "{noun} closes {typical} of the gap{reference}{worst}",
     Form.PERCENT,
     aside="{figure} of the gap",
+    beyond="the ceiling",
 )
 
 
 class Reaches(OneBound):
     """A quantity ends on one side of a bound: as it is, as a multiple, as a growth, or as a place.
 
-    With `relative_to` the number is a ratio; with `grown_from` a difference; with `between` it is
-    the place s = (x − null) / (ceiling − null), 0 where the null ends and 1 at the ceiling.
+    With `relative_to` the number is a ratio, and the run is void where the divisor is 0 or less;
+    with `grown_from` a difference. With `between` it is the place s = (x − null) / (ceiling −
+    null), 0 where the null ends and 1 at the ceiling. A run is void if null and ceiling are equal,
+    or exchanged: then the course starts at the ceiling or beyond it. It is void, too, if a place
+    that is to be passed was reached before training, or if the log begins there and late.
     """
 
     made = (_END, _KEPT, _RATIO, _GROWN, _PLACE)
@@ -77,6 +84,11 @@ class Reaches(OneBound):
         return (_END if self.between is None else _PLACE,)
 
     @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """The quantity, if it is held against the bound as it is."""
+        return ((self.value, self),) if self.numbers == (_END,) else ()
+
+    @property
     def divisors(self) -> tuple[Quantity, ...]:
         """Of a ratio, what it is divided by."""
         return () if self.relative_to is None else (self.relative_to,)
@@ -99,20 +111,41 @@ class Reaches(OneBound):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the number against its bound."""
+        (number,) = self.numbers
+        if self.between is not None:
+            return (self._placed(run, number, *self.between),)
         values, known = run.limits(self.value)
         zero = 0.0
         if self.relative_to is not None:
-            values, known = run.compared(self.value, self.relative_to, np.divide)
+            values, known = run.compared(self.value, self.relative_to, _ratio)
             zero = 1.0
         elif self.grown_from is not None:
             values, known = run.compared(self.value, self.grown_from, np.subtract)
-        elif self.between is not None:
-            place, null, ceiling = map(run.numbers, (self.value, *self.between))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                values = (place - null) / (ceiling - null)
-            known = [None] * len(values)
-            zero = 1.0
-        (number,) = self.numbers
         fold = number is _KEPT and self.zero is None
         limit = self.limit(zero if self.zero is None else self.zero, fold=fold)
         return (self._condition(values, limit, self.value, number, censored=known),)
+
+    def _placed(self, run: Run, number: Number, low: Quantity, high: Quantity) -> Condition:
+        """The condition on the place between null and ceiling."""
+        null = run.numbers(low)
+        gap = run.numbers(high) - null
+
+        def place(read: Quantity) -> NDArray[np.float64]:
+            return np.where(gap == 0, np.nan, (run.numbers(read) - null) / np.where(gap, gap, 1.0))
+
+        limit = self.limit(1.0 if self.zero is None else self.zero)
+        if limit.side in (Side.AT_LEAST, Side.ABOVE):
+            found = self._learned(run, self.value, number, limit, place)
+        else:
+            found = self._condition(place(self.value), limit, self.value, number)
+        first = run.first(self.value)
+        late = first is not None and run.begins_late(first) is not None
+        beyond = first is not None and not late and bool((place(first) >= 1 - ROUNDING).any())
+        if beyond or (gap == 0).any():
+            return replace(found, value=None, says=None, void=Void.EXCHANGED, found=None)
+        return found
+
+
+def _ratio(value: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A ratio to a positive number; none to any other, which would turn the comparison round."""
+    return np.where(divisor > 0, value / divisor, np.nan)

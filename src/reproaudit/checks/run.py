@@ -15,6 +15,7 @@ from reproaudit.declarations import (
     MeasurementMissingError,
     Quantity,
     Reduction,
+    beyond_range,
     misfit,
     values_of,
 )
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reproaudit import records
+
+
+BEGINNING = 0.01
+"""The part of training in which a log begins that shows its start."""
 
 
 class Censored(StrEnum):
@@ -46,6 +51,9 @@ class Run:
         reads: measurements that are read in place of others: of a null with a wrong reference.
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
+        built: whether its solution was built by hand, and is there before training.
+        groups: of arms that are compared as a group, all runs, by the arm's name; None for one
+            that diverged or crashed. What is read in such an arm is the median of its runs.
     """
 
     seed: int
@@ -55,6 +63,8 @@ class Run:
     reads: Mapping[str, str] = field(default_factory=dict)
     at: Mapping[str, Coordinate] = field(default_factory=dict)
     others: Mapping[str, Run] = field(default_factory=dict)
+    built: bool = False
+    groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
 
     def placed(self, at: Mapping[str, Coordinate]) -> Run:
         """Return the same run, read at more coordinates."""
@@ -80,6 +90,10 @@ class Run:
         Raises:
             MeasurementMissingError: as `numbers`.
         """
+        if quantity.arm in self.groups:
+            every = self.of_group(quantity)
+            known = every[np.isfinite(every)]
+            return np.array([np.median(known) if known.size else np.nan]), [None]
         run, name, declaration = self._found(quantity)
         if declaration.kind is MeasurementKind.SERIES:
             steps, course = run._course(quantity, name, declaration)
@@ -92,6 +106,14 @@ class Run:
             values = np.atleast_1d(run._placed(quantity, declaration, found)).ravel()
         return values, [None] * len(values)
 
+    def of_group(self, quantity: Quantity) -> NDArray[np.float64]:
+        """Return the number of each run of an arm that is compared as a group; shape (run,).
+
+        NaN where a run has no number, or several.
+        """
+        own = quantity.model_copy(update={"arm": None})
+        return np.array([_only_number(one, own, self.at) for one in self.groups[str(quantity.arm)]])
+
     def series(self, quantity: Quantity) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
 
@@ -102,6 +124,32 @@ class Run:
         if declaration.kind is not MeasurementKind.SERIES:
             raise MeasurementMissingError(f"'{name}' is no series", name)
         return run._course(quantity, name, declaration)
+
+    def first(self, quantity: Quantity) -> Quantity | None:
+        """Return the quantity before training; None of one without a course, and where it is built.
+
+        Raises:
+            MeasurementMissingError: as `numbers`.
+        """
+        run, _, declaration = self._found(quantity)
+        whole = declaration.kind is MeasurementKind.SERIES and quantity.passes is None
+        if not whole or quantity.step == "first" or run.built:
+            return None
+        return quantity.model_copy(update={"step": "first"})
+
+    def begins_late(self, quantity: Quantity) -> int | None:
+        """Return the step at which a series begins, if training began before; else None.
+
+        A log begins with training if its first step is 0 or 1, or in the first hundredth of its
+        steps. What is built needs no training.
+
+        Raises:
+            MeasurementMissingError: as `series`.
+        """
+        run, _, _ = self._found(quantity)
+        steps, _ = self.series(quantity)
+        late = steps[0] > max(1.0, BEGINNING * steps[-1]) and not run.built
+        return steps[0] if late else None
 
     def compared(
         self, one: Quantity, other: Quantity, how: Callable[[Any, Any], Any]
@@ -147,10 +195,13 @@ class Run:
         name = run.reads.get(quantity.measurement, quantity.measurement)
         if name not in run.declarations:
             raise MeasurementMissingError(f"no measurement '{name}' is declared", name)
-        fault = misfit(name, run.declarations[name], run.measurements, run.settings)
+        declaration = run.declarations[name]
+        fault = misfit(name, declaration, run.measurements, run.settings)
         if fault is not None:
-            raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name)
-        return run, name, run.declarations[name]
+            values = values_of(name, declaration, run.measurements)
+            beyond = None if values is None else beyond_range(declaration, values)
+            raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name, beyond)
+        return run, name, declaration
 
     def _course(
         self, quantity: Quantity, name: str, declaration: Declaration
@@ -217,6 +268,17 @@ class Run:
         return index
 
 
+def _only_number(run: Run | None, quantity: Quantity, at: Mapping[str, Coordinate]) -> float:
+    """The one number that a run has of a quantity; NaN if it has none, or several."""
+    if run is None:
+        return np.nan
+    try:
+        numbers = run.placed(at).numbers(quantity)
+    except MeasurementMissingError:
+        return np.nan
+    return float(numbers[0]) if len(numbers) == 1 else np.nan
+
+
 _SIDES: Mapping[tuple[bool, bool], Censored | None] = {
     (False, False): None,
     (True, False): Censored.AT_LEAST,
@@ -232,10 +294,14 @@ def _no_coordinate(quantity: Quantity, axis: Axis, wanted: Coordinate) -> Measur
 
 
 def _middle_half(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean without a fourth of the numbers, rounded down, at either end: scipy's trim_mean."""
+    """The mean without a fourth of the numbers, rounded down, at either end: scipy's trim_mean.
+
+    NaN if one of them is, which sorting alone would leave out as if it were the largest.
+    """
     count = values.shape[-1]
     out = count // 4
-    return np.asarray(np.sort(values, axis=-1)[..., out : count - out].mean(axis=-1))
+    kept = np.sort(values, axis=-1)[..., out : count - out].mean(axis=-1)
+    return np.where(np.isnan(values).any(axis=-1), np.nan, kept)
 
 
 _REDUCED: Mapping[Reduction, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, Kind
+from reproaudit.checks.kind import Bound, Condition, Kind, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Number
 from reproaudit.declarations import Quantity
@@ -18,7 +19,8 @@ class Separates(Kind):
     """A separation is absent before training and present after it, in every head and class.
 
     Two conditions, each with its bound: what is observed first (`start`), and what is observed last
-    (`end`).
+    (`end`). Where the log begins after training did, nobody knows the first: unless the end is
+    missed, the run is void.
     """
 
     made = (_START, _END)
@@ -50,6 +52,11 @@ class Separates(Kind):
         return "this check makes two: write 'reaches' for each"
 
     @property
+    def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
+        """What is observed first, and what is observed last."""
+        return (self.start_value or self.value, self.start), (self.value, self.end)
+
+    @property
     def over_training(self) -> tuple[Quantity, ...]:
         """What is observed first."""
         return (self.start_value or self.value,)
@@ -57,7 +64,8 @@ class Separates(Kind):
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the first and the last observation, each against its bound."""
         first = (self.start_value or self.value).model_copy(update={"step": "first"})
-        return (
-            self._condition(run.numbers(first), self.start.limit(), first, _START),
-            self._condition(run.numbers(self.value), self.end.limit(), self.value, _END),
-        )
+        start = self._condition(run.numbers(first), self.start.limit(), first, _START)
+        if (late := run.begins_late(first)) is not None:
+            start = replace(start, value=None, void=Void.BEGINS_LATE, found=late)
+        end = self._condition(run.numbers(self.value), self.end.limit(), self.value, _END)
+        return start, end

@@ -53,6 +53,7 @@ class Number:
         never: what is said where the number does not exist.
         bound: what is asked, of a number that says nothing alone.
         inverse: the clause of the inverses, where all of them exceed 1.
+        beyond: what lies at 1, of a number that should not exceed it.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Number:
     never: str = "{noun} has no number"
     bound: str | None = None
     inverse: str | None = None
+    beyond: str | None = None
 
 
 class Names(NamedTuple):

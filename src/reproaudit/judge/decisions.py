@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from reproaudit.audit.model import Claim
-from reproaudit.audit.plan import PlannedArm
-from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance
+from reproaudit.audit.plan import PlannedArm, Role
+from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.runs import Bundles, Said, ask_runs
+from reproaudit.judge.runs import Bundles, Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval
-from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied, Void
+from reproaudit.stats.ranks import decide_ranks
+from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
 FEWEST_OF_PAPER = 3
 """The fewest runs whose mean decides where the number is the paper's own."""
@@ -50,11 +52,15 @@ def ask(
         copies=bundles.recorded(arm).copies,
         trained=bundles.trained(arm),
     )
+    judged = arm.role in (Role.OWN, Role.READING)
+    if judged and (left_over := bundles.left_over(arm, checks)):
+        found = found.model_copy(update={"left_over": left_over})
     return _decided(found, claim)
 
 
 def _decided(found: ArmAnswer, claim: Claim) -> ArmAnswer:
     """The answer with what its runs decide, as the bounds are and relaxed."""
+    found = _ranked(found)
     decision = decide(found, claim.share, claim.exact)
     relaxed = decide(moved(found, Limit.relaxed), claim.share, claim.exact)
     late = decision is Decision.OPEN and stands_in_the_way(found, claim.share, claim.exact)
@@ -65,7 +71,9 @@ def _decided(found: ArmAnswer, claim: Claim) -> ArmAnswer:
 
 def missing_runs(found: ArmAnswer, claim: Claim) -> int:
     """Return how many more runs an arm needs before they can decide."""
-    return max(0, (1 if claim.exact else _fewest(found.estimates)) - found.n)
+    others = [len(one.groups[1]) for one in found.estimates if one.groups is not None]
+    fewest = 1 if claim.exact else _fewest(found.estimates)
+    return max(0, fewest - found.n, *(FEWEST_RUNS - count for count in others))
 
 
 def varied_of(arm: PlannedArm) -> Varied | None:
@@ -113,11 +121,12 @@ def with_crashes(found: ArmAnswer, status: Status | None, claim: Claim) -> ArmAn
 
 def _as(found: ArmAnswer, status: Status, only: Status | None = None) -> ArmAnswer:
     unknown = (Status.VOID, Status.CRASHED) if only is None else (only,)
+    hoped = {place: status for place, one in enumerate(found.runs) if one.status in unknown}
     runs = tuple(
-        one.model_copy(update={"status": status}) if one.status in unknown else one
-        for one in found.runs
+        one.model_copy(update={"status": status}) if place in hoped else one
+        for place, one in enumerate(found.runs)
     )
-    return found.model_copy(update={"runs": runs})
+    return _ranked(found.model_copy(update={"runs": runs}), hoped)
 
 
 # --- conditions ---------------------------------------------------------------------------------
@@ -141,7 +150,46 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
             by_mean=check.by_mean,
             log=bool(check.log),
         )
+        if one.groups is not None:
+            own = tuple(_known(each.groups[0]) if each and each.groups else None for each in found)
+            others = tuple(map(_known, one.groups[1]))
+            compared = {"groups": (own, others), "decision": Decision.OPEN}
+            estimate = estimate.model_copy(update=compared)
         yield _with_mean(estimate)
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _ranked(found: ArmAnswer, hoped: Mapping[int, Status] | None = None) -> ArmAnswer:
+    """The answer with what each comparison of groups decides; some runs may be taken to say so."""
+    ends = {Status.YES: -math.inf, Status.NO: math.inf}
+    places = {place: ends[status] for place, status in (hoped or {}).items()}
+    places |= {place: math.inf for place, run in enumerate(found.runs) if run.diverged}
+    estimates = tuple(
+        one.model_copy(update={"decision": _of_groups(*one.groups, places)}) if one.groups else one
+        for one in found.estimates
+    )
+    return found.model_copy(update={"estimates": estimates})
+
+
+def _of_groups(
+    own: Sequence[float | None], others: Sequence[float | None], ends: Mapping[int, float]
+) -> Decision:
+    """What a comparison of groups decides, whatever the runs without a number would have been.
+
+    Those that diverged, or are taken to say yes or no, have their place at an end.
+    """
+    if min(len(own), len(others)) < FEWEST_RUNS:
+        return Decision.OPEN
+    placed = [ends.get(at) if number is None else number for at, number in enumerate(own)]
+    for decision, end in ((Decision.MET, math.inf), (Decision.MISSED, -math.inf)):
+        mine = [end if number is None else number for number in placed]
+        theirs = [-end if number is None else number for number in others]
+        if decide_ranks(mine, theirs) is decision:
+            return decision
+    return Decision.OPEN
 
 
 def _censored(found: Sequence[Condition | None]) -> tuple[Censored | None, ...]:
@@ -166,7 +214,8 @@ def _with_mean(one: Estimate) -> Estimate:
 
 
 def _fewest_of(one: Estimate) -> int:
-    return FEWEST_OF_PAPER if one.limit.number_from is Provenance.PAPER else FEWEST_RUNS
+    of_paper = one.limit.number_from is Provenance.PAPER and one.groups is None
+    return FEWEST_OF_PAPER if of_paper else FEWEST_RUNS
 
 
 def _fewest(estimates: Sequence[Estimate]) -> int:
@@ -179,14 +228,21 @@ def _run(place: int, said: Said, estimates: Sequence[Estimate]) -> RunAnswer:
     """What a run says: of conditions that a mean decides only if there is no other."""
     if said.answer is not None:
         return said.answer
-    counted = [one for one in estimates if one.decision is None] or estimates
-    holds = [one.holds[place] for one in counted]
+    every = range(len(estimates))
+    counted = [at for at in every if estimates[at].decision is None] or [*every]
+    holds = [estimates[at].holds[place] for at in counted]
     if False in holds:
         return RunAnswer(seed=said.seed, status=Status.NO)
     if None in holds:
-        unknown = counted[holds.index(None)]
-        why = Void.NO_NUMBER if unknown.side(place) is None else Void.CENSORED
-        return RunAnswer(seed=said.seed, status=Status.VOID, void=why, about=unknown.measurement)
+        at = counted[holds.index(None)]
+        censored = estimates[at].side(place) is not None
+        why = Void.CENSORED if censored else Void.NO_NUMBER
+        condition = said.conditions[at] if said.conditions else None
+        found = None
+        if condition is not None and condition.void is not None:
+            why = condition.void
+            found = condition.found
+        return void_run(said.seed, why, estimates[at].measurement, found)
     return RunAnswer(seed=said.seed, status=Status.YES)
 
 

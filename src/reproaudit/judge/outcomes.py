@@ -222,13 +222,14 @@ def _voids(found: ArmAnswer) -> Iterator[Reason]:
     voids = [one for one in found.runs if one.void is not None]
     for one in voids[:1]:
         alike = [other for other in voids if (other.void, other.about) == (one.void, one.about)]
-        yield Reason(
+        reason = Reason(
             kind=ReasonKind.VOID_RUNS,
             arm=found.name,
             void=one.void,
             what=one.about,
             runs=len(alike),
         )
+        yield reason if one.found is None else reason.model_copy(update={"found": one.found})
 
 
 def _blind(panel: Panel, by: str) -> Iterator[Reason]:

@@ -8,13 +8,13 @@ from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import PlannedArm, quantities_of
+from reproaudit.audit.plan import PlannedArm, Role, quantities_of
 from reproaudit.cell import canonical_settings
-from reproaudit.checks import Condition, Kind, Limit, Run
+from reproaudit.checks import Condition, Kind, Limit, Run, Void
 from reproaudit.declarations import Coordinate, MeasurementKind, MeasurementMissingError
 from reproaudit.records import CellStatus, Record
 from reproaudit.stats.onsets import STILL
-from reproaudit.verdict import RunAnswer, Status, Void
+from reproaudit.verdict import RunAnswer, Status
 
 WHOLE_COURSE = 10
 """The fewest points of a course that two different runs do not share by chance."""
@@ -85,9 +85,29 @@ class Bundles:
         }
         return replace(bare, others={**others, arm.name: bare})
 
+    def group(self, name: str) -> tuple[Run | None, ...]:
+        """Return every run of a compared arm, by seed; None for one that has no numbers."""
+        arm = self.arms[name]
+        return tuple(
+            self._bare(arm, one) if one.status is CellStatus.COMPLETED else None
+            for one in self.recorded(arm).runs.values()
+        )
+
+    def left_over(self, arm: PlannedArm, checks: Sequence[Kind]) -> dict[str, int]:
+        """Return how many runs from elsewhere no run of an arm has the seed of, by compared arm."""
+        own = self.recorded(arm).keys()
+        found = {name: self.recorded(self.arms[name]) for name in paired_with(checks)}
+        counts = {
+            name: sum(seed not in own and one.origin is not None for seed, one in there.items())
+            for name, there in found.items()
+        }
+        return {name: count for name, count in counts.items() if count}
+
     def _bare(self, arm: PlannedArm, record: Record) -> Run:
         declared = self.audit.measurements_of(arm.experiment)
-        return Run(record.seed, record.measurements, declared, record.settings, arm.reads)
+        built = arm.role is Role.CONSTRUCTED
+        run = Run(record.seed, record.measurements, declared, record.settings, arm.reads)
+        return replace(run, built=built)
 
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
@@ -146,15 +166,25 @@ def ask_runs(
     A run that crashed or diverged has no conditions, and neither has one whose reference diverged
     or has no run with its seed.
     """
-    compared = [q.arm for one in checks for q in one.quantities() if q.arm is not None]
+    compared = paired_with(checks)
+    groups = {one.group: bundles.group(one.group) for one in checks if one.group is not None}
     found = []
     for seed, record in bundles.recorded(arm).runs.items():
         fixed = _without_numbers(bundles, arm, record, compared)
+        empty = next((name for name, runs in groups.items() if not any(runs)), None)
+        if fixed is None and empty is not None:
+            fixed = void_run(seed, Void.NO_REFERENCE, empty)
         if fixed is None:
-            found.append(_said(checks, arm, bundles.run(arm, record).placed(at or {})))
+            found.append(_said(checks, arm, bundles.run(arm, record).placed(at or {}), groups))
         else:
             found.append(Said(seed, answer=fixed))
     return found
+
+
+def paired_with(checks: Iterable[Kind]) -> tuple[str, ...]:
+    """Return the arms with which checks compare runs of one seed."""
+    arms = (q.arm for one in checks for q in one.quantities() if q.arm != one.group)
+    return tuple(dict.fromkeys(name for name in arms if name is not None))
 
 
 def _without_numbers(
@@ -169,31 +199,47 @@ def _without_numbers(
     for name in compared:
         other = record if name == arm.name else bundles.recorded(bundles.arms[name]).get(seed)
         if other is None or other.status is CellStatus.FAILED:
-            return _void(seed, Void.NO_REFERENCE, name)
+            return void_run(seed, Void.NO_REFERENCE, name)
         if other.status is CellStatus.DIVERGED:
-            return _void(seed, Void.REFERENCE_DIVERGED, name)
+            return void_run(seed, Void.REFERENCE_DIVERGED, name)
     return None
 
 
-def _void(seed: int, why: Void, about: str = "") -> RunAnswer:
-    return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about)
+def void_run(seed: int, why: Void, about: str = "", found: float | None = None) -> RunAnswer:
+    """Return the answer of a run that says neither yes nor no."""
+    answer = RunAnswer(seed=seed, status=Status.VOID, void=why, about=about)
+    return answer if found is None else answer.model_copy(update={"found": found})
 
 
-def _said(checks: Sequence[Kind], arm: PlannedArm, run: Run) -> Said:
+def _said(
+    checks: Sequence[Kind],
+    arm: PlannedArm,
+    run: Run,
+    groups: Mapping[str, tuple[Run | None, ...]],
+) -> Said:
     try:
         for bound in arm.holds_at_start:
             first = bound.value.model_copy(update={"step": "first"})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
-                return Said(run.seed, answer=_void(run.seed, Void.START))
+                return Said(run.seed, answer=void_run(run.seed, Void.START))
         conditions = [
             replace(one, check=place, limit=_within_range(one, run))
             for place, check in enumerate(checks)
-            for one in check.conditions(run.placed(check.at))
+            for one in check.conditions(_view(check, run, groups))
         ]
     except MeasurementMissingError as error:
-        return Said(run.seed, answer=_void(run.seed, Void.NOT_MEASURED, error.measurement))
+        why = Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
+        return Said(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
     return Said(run.seed, tuple(conditions))
+
+
+def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -> Run:
+    """The run as a check reads it: at its coordinates, with the arm that it compares as a group."""
+    there = run.placed(check.at)
+    if check.group is None:
+        return there
+    return replace(there, groups={check.group: groups[check.group]})
 
 
 def _within_range(one: Condition, run: Run) -> Limit:
@@ -202,4 +248,8 @@ def _within_range(one: Condition, run: Run) -> Limit:
     if not one.number.drawn or declared is None or declared.range is None:
         return one.limit
     least, most = declared.range
-    return replace(one.limit, least=least, most=most)
+    return replace(
+        one.limit,
+        least=one.limit.least if least is None else least,
+        most=one.limit.most if most is None else most,
+    )

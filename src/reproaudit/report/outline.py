@@ -300,7 +300,7 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
         yield Fact("Other reading" if answer.readings else "Reading", "; ".join(readings) + ".")
     if answer.proxy:
         yield Fact("Stand-in", f"{answer.proxy}.")
-    if alike := [*_alike(answer.base)]:
+    if alike := [*_alike(claim)]:
         yield Fact("Runs", f"{'; '.join(alike)}.")
     yield from _effects(claim)
     if answer.nulls:
@@ -322,12 +322,16 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
         yield Fact("Training", f"loss {number(trained[0])} → {number(trained[1])}.")
 
 
-def _alike(base: ArmAnswer) -> Iterator[str]:
-    """What runs have in common: every number, or that some were copies of others."""
+def _alike(claim: ClaimText) -> Iterator[str]:
+    """What runs have in common: every number, copies; and what has no run to be compared with."""
+    base = claim.base
     if base.equal:
         yield "the same in every run"
     if base.copies:
         yield f"{base.copies} more were copies of these"
+    for name, count in base.left_over.items():
+        runs = counted(count, "run")
+        yield f"{runs} of {claim.namer.arm(name)} with other seeds are compared with none of these"
 
 
 def _effects(claim: ClaimText) -> Iterator[Fact]:

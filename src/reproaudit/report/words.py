@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side
+from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
 from reproaudit.report.numbers import (
     apart,
     at_words,
@@ -31,7 +31,6 @@ from reproaudit.verdict import (
     ReasonKind,
     Specificity,
     Varied,
-    Void,
 )
 
 
@@ -237,7 +236,20 @@ def typical_words(
         numbers = (1 / one.median, 1 / one.worst)
     typical, worst = (_written(one, what, value) for value in numbers)
     aside = f", worst run {worst}" if with_worst and typical != worst else ""
+    aside = f"{_beyond(one, what)}{aside}"
     return template.format(noun=called, typical=typical, worst=aside, reference=reference)
+
+
+NOTED_BEYOND = 0.01
+"""How far a number must lie beyond what it should not exceed for a page to say so."""
+
+
+def _beyond(one: Estimate, what: Number) -> str:
+    """In how many runs a number lies beyond what it should not exceed; '' if in none."""
+    beyond = sum(value > 1 + NOTED_BEYOND for value in one.numbers)
+    if what.beyond is None or not beyond:
+        return ""
+    return f", beyond {what.beyond} in {of(beyond, len(one.numbers))}"
 
 
 def figure_of(one: Estimate, what: Number) -> str:
@@ -410,6 +422,10 @@ _VOIDS: Mapping[Void, str] = {
     Void.NO_NUMBER: "{what} has no number in {runs}",
     Void.CENSORED: "training ended before {what} passed its level in {runs}",
     Void.START: "training did not start as it should in {runs}",
+    Void.BEGINS_LATE: "the log of {what} begins at step {found} in {runs}, after training began",
+    Void.THERE_AT_START: "{what} met the bound before training in {runs}",
+    Void.OUT_OF_RANGE: "{what} lies out of its range in {runs}: {found}{per_cent}",
+    Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
 }
 
 
@@ -420,7 +436,13 @@ def _voids(reason: Reason, context: Context) -> str:
     name = context.namer.arm if reason.void in arms else context.noun
     what = name(reason.what)
     runs = of(reason.runs, context.arm_of(reason).n)
-    return _VOIDS[reason.void].format(what=what, runs=runs)
+    found = "" if reason.found is None else stated(reason.found)
+    per_cent = ", which looks like per cent" if 1 < (reason.found or 0) <= 100 else ""
+    said = _VOIDS[reason.void].format(what=what, runs=runs, found=found, per_cent=per_cent)
+    could = any(one.may_group and one.group is None for one in context.claim.headline)
+    if reason.void is Void.NO_REFERENCE and could:
+        return f"{said}; 'paired: false' in the check compares groups with seeds of their own"
+    return said
 
 
 def _unfinished(reason: Reason, context: Context) -> str:

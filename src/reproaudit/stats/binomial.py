@@ -9,7 +9,7 @@ from enum import StrEnum
 FEWEST_RUNS = 5
 """The fewest runs that can decide."""
 
-_CONFIDENCE = 0.95
+CONFIDENCE = 0.95
 """One-sided confidence of every decision."""
 
 
@@ -31,9 +31,9 @@ def decide_count(yes: int, runs: int, share: float = 0.5) -> Decision:
         ValueError: for a count that is no share of the runs.
     """
     _check(yes, runs)
-    if _at_least(yes, runs, share) <= 1 - _CONFIDENCE:
+    if _at_least(yes, runs, share) <= 1 - CONFIDENCE:
         return Decision.MET
-    if _at_least(runs - yes, runs, 1 - share) <= 1 - _CONFIDENCE:
+    if _at_least(runs - yes, runs, 1 - share) <= 1 - CONFIDENCE:
         return Decision.MISSED
     return Decision.OPEN
 
