@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from factories import make_scorecard
+from miniatures import claim, setting
 from reproaudit.errors import UsageError
+from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
 from reproaudit.report.screen import verdict
 
@@ -59,3 +61,22 @@ def test_a_codecheck_is_signed_and_lists_its_files(tmp_path: Path) -> None:
 def test_what_is_signed_has_its_form(tmp_path: Path, signed: dict[str, object], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         files_of(tmp_path, "codecheck", **signed)
+
+
+def test_a_letter_asks_what_answers_hang_on() -> None:
+    """A reading that changes an answer is a question of its own, with what hangs on it."""
+    stated = [{"value": 0.5, "source": "authors_code", "locator": "L. 1"}]
+    settings = {"level": setting(0.02, readings=stated, words="level")}
+    card = make_scorecard(
+        claims=[claim("mini", "one", main=True, readings=["level"])], settings=settings
+    )
+    text = letter(card)
+    assert "The main claim holds with level 0.02 (text) and not with level 0.5 (code)" in text
+    assert (
+        "1. Level: 0.02 (text) or 0.5 (code)?\n   - level: 0.5: one 0 of 6 (as run 6 of 6)" in text
+    )
+
+
+def test_a_letter_without_questions_says_so() -> None:
+    card = make_scorecard(claims=[claim("mini", "one", main=True)])
+    assert "left open by the paper" in letter(card)

@@ -17,7 +17,7 @@ from reproaudit.folders import new_folder, report_folder
 if TYPE_CHECKING:
     from reproaudit.verdict import Scorecard
 
-EXPORTS_HELP = "ro-crate, junit, sarif, records or codecheck."
+EXPORTS_HELP = "ro-crate, junit, letter, sarif, records or codecheck."
 
 
 @app.command("list")

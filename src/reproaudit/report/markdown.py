@@ -88,7 +88,7 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
             yield f"- {one.mark} **{plain(one.title)}** {plain(one.text)}".rstrip()
     if asked := questions(card):
         yield from ("", f"**{plain(questions_heading(card))}**", "")
-        yield from (f"{place}. {plain(one)}" for place, one in enumerate(asked, 1))
+        yield from (f"{place}. {plain(one.text)}" for place, one in enumerate(asked, 1))
     if said := ours(card):
         yield from ("", f"**Ours.** {plain(said)}")
     yield from _answers(card)

@@ -59,6 +59,8 @@ class Section:
 
     heading: str
     bullets: tuple[Bullet, ...]
+    asks: bool
+    """Whether it asks something of the authors: what does not plainly hold."""
 
 
 # --- the verdict ----------------------------------------------------------------------------------
@@ -185,7 +187,8 @@ def sections(card: Scorecard) -> tuple[Section, ...]:
     for one in ordered:
         headed.setdefault(_heading(one), []).append(one)
     return tuple(
-        Section(heading, tuple(_bullets(claims, named))) for heading, claims in headed.items()
+        Section(heading, tuple(_bullets(claims, named)), heading != _HEADINGS[Outcome.SUPPORTED])
+        for heading, claims in headed.items()
     )
 
 
@@ -466,23 +469,48 @@ def _says_otherwise(claim: ClaimText, one: AlternativeAnswer) -> bool:
 # --- questions, and what is ours ------------------------------------------------------------------
 
 
-def questions(card: Scorecard) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Question:
+    """A question to the authors.
+
+    Attributes:
+        text: the question.
+        evidence: where values are stated, and which answers hang on them.
+    """
+
+    text: str
+    evidence: tuple[str, ...] = ()
+
+
+def questions(card: Scorecard) -> tuple[Question, ...]:
     """Return the questions to the authors: which of two values holds, and what we had to guess."""
     by_words: dict[str, list[Choice]] = {}
     for one in choices_of(card):
         by_words.setdefault(one.words, []).append(one)
     found = []
-    rest = []
+    rest: dict[str, list[Choice]] = {}
     for words, same in by_words.items():
         if same[0].reading:
-            found.append(f"{_capital(words)}: {' or '.join(same[0].values)}?")
+            text = f"{_capital(words)}: {' or '.join(same[0].values)}?"
         elif any(one.changes for one in same):
-            found.append(f"{_capital(words)}? We took {same[0].values[0]}; it decides an answer.")
+            text = f"{_capital(words)}? We took {same[0].values[0]}; it decides an answer."
         else:
-            rest.append(words)
+            rest[words] = same
+            continue
+        found.append(Question(text, _evidence(card, same)))
     if rest:
-        found.append(f"{_capital(several(rest, MOST_NAMES))}: which values?")
+        guessed = (f"{one.name}: {one.said}" for same in rest.values() for one in same)
+        text = f"{_capital(several(list(rest), MOST_NAMES))}: which values?"
+        found.append(Question(text, tuple(guessed)))
     return tuple(found)
+
+
+def _evidence(card: Scorecard, same: Sequence[Choice]) -> tuple[str, ...]:
+    """What hangs on choices of one name, and the findings about them."""
+    names = {one.setting for one in same}
+    said = [f"{one.name}: {'; '.join(one.answers)}" for one in same if one.answers]
+    about = [one for one in card.audit.findings if names & {*one.settings}]
+    return (*said, *(f"{one.statement} ({listed(one.sources)})" for one in about))
 
 
 def questions_heading(card: Scorecard) -> str:

@@ -60,7 +60,7 @@ def _report(
     if asked := questions(card):
         yield from ("", questions_heading(card))
         for place, question in enumerate(asked, 1):
-            yield from fitted(f"{place}. {question}", width, "  ", "     ")
+            yield from fitted(f"{place}. {question.text}", width, "  ", "     ")
     if said := ours(card):
         yield from ("", *fitted(f"Ours: {said}", width))
     if rows and card.tier != "smoke":
