@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from reproaudit.audit.catalog import Entry, is_shipped, shipped_reports
+from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
@@ -193,17 +193,19 @@ def scorecard_of_paper(
         for folder in folders:
             card = _card_in(folder)
             if card is not None and not card.shipped:  # else a newer one may be installed
-                return _as_written(card, audit)
+                return _as_written(card, entry, audit)
     return _shipped(entry, audit, tier)
 
 
 def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | None:
     """The scorecard that came with the installation; of the paper tier there is one."""
     kept = stored_tier(audit, "paper")
-    if tier not in (None, "paper") or not is_shipped(entry.audit_file):
+    if tier not in (None, "paper"):
         return None
     card = _card_in(shipped_reports() / kept / entry.slug)
-    return card and _as_written(card.model_copy(update={"shipped": True}), audit)
+    if card is None or card.paper != audit.paper:  # a user's own may have the same short name
+        return None
+    return _as_written(card.model_copy(update={"shipped": True}), entry, audit)
 
 
 def _card_in(folder: Path) -> Scorecard | None:
@@ -212,11 +214,11 @@ def _card_in(folder: Path) -> Scorecard | None:
     return read_scorecard(file) if file.is_file() else None
 
 
-def _as_written(card: Scorecard, audit: Audit) -> Scorecard:
-    """The scorecard that a file holds, with the parts of the audit that have changed since."""
+def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
+    """The scorecard that a file holds, with today's reviews and what has changed in the audit."""
     changed = tuple(
         name
         for name in type(audit).model_fields
         if getattr(card.audit, name) != getattr(audit, name)
     )
-    return card.model_copy(update={"changed_since": changed})
+    return card.model_copy(update={"changed_since": changed, "reviews": entry.reviews()})
