@@ -123,7 +123,7 @@ def review(
     in --audits. A note is kept with the answers that it is for: those that report shows with the
     same --tier, --store and --out.
     """
-    from reproaudit.commands.review import answered, command_to_show, note_in
+    from reproaudit.commands.review import answered, command_to_show, note_for
     from reproaudit.desk.saving import files_to_review, review_audit
 
     (entry,) = papers_named((slug,), False, audits)
@@ -146,15 +146,7 @@ def review(
         desk = DeskSession(audit_file, file, reviewer.strip(), blind, scorecard)
         serve(desk, port=port, tell=print)
         return 0
-    written = None
-    if note is not None:
-        card = scorecard()
-        if card is None:
-            raise UsageError(
-                f"--note: a note is about answers, and {slug} has none in {store} and no report. "
-                f"Make them with: reproaudit run {slug}"
-            )
-        written = (note_in(note), card.answers_digest)
+    written = None if note is None else note_for(note, entry, scorecard())
     changes = review_audit(audit_file, file, reviewer.strip(), orders or (), sign, written)
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in changes.splitlines() if not as_json else ():

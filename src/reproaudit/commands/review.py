@@ -15,7 +15,7 @@ from reproaudit.report.answers import scorecard_of_paper
 from reproaudit.running.store import Store
 from reproaudit.verdict import Scorecard
 
-MOST_NOTE_BYTES = 2**14
+LARGEST_NOTE = 2**14
 """Of a note's file; 80 words have a thirtieth of it."""
 
 
@@ -27,11 +27,11 @@ def note_in(file: Path) -> str:
     """
     try:
         if str(file) == "-":
-            content = sys.stdin.buffer.read(MOST_NOTE_BYTES + 1)
+            content = sys.stdin.buffer.read(LARGEST_NOTE + 1)
         else:
-            content = read_regular(file, MOST_NOTE_BYTES)
-        if len(content) > MOST_NOTE_BYTES:
-            raise UsageError(f"--note {file}: found more than {MOST_NOTE_BYTES:,} bytes.")
+            content = read_regular(file, LARGEST_NOTE)
+        if len(content) > LARGEST_NOTE:
+            raise UsageError(f"--note {file}: found more than {LARGEST_NOTE:,} bytes.")
         return content.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"--note {file}: {error.strerror or error}.") from error
@@ -50,6 +50,20 @@ def answered(
     reports = report_folder(out, store)
     audit = entry.audit()
     return scorecard_of_paper(entry, audit, Store(store), tier, reports, judge_shipped=False)
+
+
+def note_for(file: Path, entry: Entry, card: Scorecard | None) -> tuple[str, str]:
+    """Return the text of a note's file, and the digest of the answers that it is for.
+
+    Raises:
+        UsageError: if there are no answers, or the file cannot be read.
+    """
+    if card is None:
+        raise UsageError(
+            f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "
+            f"no report. Make them with: reproaudit run {entry.slug}"
+        )
+    return note_in(file), card.answers_digest
 
 
 def command_to_show(slug: str, **options: object) -> str:

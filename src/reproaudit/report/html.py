@@ -14,7 +14,7 @@ from reproaudit.report import outline
 from reproaudit.report.chart import chart, legend, strip
 from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import claims_of, questions_of
-from reproaudit.report.documentation import documentation_of
+from reproaudit.report.documentation import documentation_of, documented_words
 from reproaudit.report.paragraph import authors_should_state, ours
 from reproaudit.report.words import DOTS, look
 from reproaudit.verdict import Outcome, Scorecard
@@ -62,6 +62,7 @@ def register_html(register: StrictModel, pictures: Mapping[str, Markup]) -> str:
         .get_template("register.html")
         .render(
             register=register,
+            documented_words=documented_words,
             pictures=pictures,
             outcomes=[(one.value, one.value.replace(" ", "-")) for one in Outcome],
         )

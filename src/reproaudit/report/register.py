@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -19,7 +19,7 @@ from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
 from reproaudit.report.html import register_html
-from reproaudit.report.paragraph import summary
+from reproaudit.report.numbers import listed
 from reproaudit.report.printable import clean
 from reproaudit.report.words import look
 from reproaudit.running.files import write_whole
@@ -27,7 +27,7 @@ from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"
-REGISTER_VERSION = 3
+REGISTER_VERSION = 4
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 """What begins a formula, also in full width."""
 
@@ -39,6 +39,8 @@ class ClaimEntry(StrictModel):
     """The claim's id, ``slug.name``."""
     short: str
     """The claim as a clause."""
+    main: bool
+    """Whether it is the paper's main claim."""
     outcome: Outcome
     """The conclusion."""
     certainty: Level | None
@@ -55,6 +57,11 @@ class ClaimEntry(StrictModel):
         """The claim's name within its paper."""
         return self.id.partition(".")[2]
 
+    @property
+    def verdict(self) -> str:
+        """The outcome, with the certainty where there is one."""
+        return f"{self.outcome}, {self.certainty} certainty" if self.certainty else self.outcome
+
 
 class PaperEntry(StrictModel):
     """A paper in the register."""
@@ -65,10 +72,12 @@ class PaperEntry(StrictModel):
     """Its title."""
     venue: str
     """Where and when it appeared."""
-    sentence: str
-    """The first sentence of its paragraph."""
-    documented: int
-    """Variables documented by the reviewers' word."""
+    hangs_on: tuple[str, ...]
+    """Each choice on which a claim depends, with the claims, as clauses."""
+    card: int
+    """Variables documented by the card."""
+    documented: int | None
+    """Variables documented by the reviewers' word; null where nobody has reviewed."""
     of: int
     """Of so many."""
     page: str
@@ -104,8 +113,9 @@ def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
     given: dict[str, dict[Path, Scorecard]] = {}
     for one in papers:
         slug = folder_name(one.paper.slug)
-        if one.origin is None:
-            given.setdefault(one.tier, {})[out / folder_name(one.tier) / slug] = one
+        of_tier = given.setdefault(one.tier, {})
+        if one.origin is None:  # the others' scorecards are files already
+            of_tier[out / folder_name(one.tier) / slug] = one
     return tuple(_write_tier(out / tier, tier, cards) for tier, cards in given.items())
 
 
@@ -158,8 +168,9 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
         slug=card.paper.slug,
         title=card.paper.title,
         venue=f"{card.paper.venue} {card.paper.year}",
-        sentence=summary(card)[0],
-        documented=documented.reviewed,
+        hangs_on=tuple(_choices(card)),
+        card=documented.card,
+        documented=documented.by_reviewers,
         of=documented.of,
         page=f"{place.relative_to(folder).as_posix()}/scorecard.html",
         origin=None if card.origin is None else card.origin.who,
@@ -167,6 +178,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
             ClaimEntry(
                 id=one.answer.id,
                 short=one.claim.short,
+                main=one.claim.main,
                 outcome=one.answer.outcome,
                 certainty=one.answer.level,
                 yes=one.base.yes,
@@ -176,6 +188,17 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
             for one in claims_of(card)
         ),
     )
+
+
+def _choices(card: Scorecard) -> Iterator[str]:
+    """Each setting on which the yes or no of claims hangs, with these claims."""
+    claims: dict[str, list[str]] = {}
+    for one in claims_of(card):
+        for side in one.answer.sides or ():
+            if side.varied is not None:
+                claims.setdefault(one.setting(side.varied.setting), []).append(one.claim.short)
+    for setting, shorts in claims.items():
+        yield f"{setting}: {listed(list(dict.fromkeys(shorts)))}"
 
 
 def register_csv(papers: Sequence[PaperEntry]) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from reproaudit.audit.model import ArmSpec, Audit, Claim
-from reproaudit.checks import Kind, Names
-from reproaudit.checks.shown import read_noun
+from reproaudit.checks import Kind, Names, read_noun
 from reproaudit.declarations import Quantity
 from reproaudit.report.numbers import at_words, listed, stated
 from reproaudit.report.words import Namer
