@@ -23,7 +23,7 @@ from reproaudit.report.files import write_report
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
 from reproaudit.report.paragraph import summary
-from reproaudit.report.register import write_register
+from reproaudit.report.register import entry, write_register
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
 from reproaudit.verdict import Estimate
@@ -213,6 +213,14 @@ def test_the_paragraph_has_the_rows_numbers_without_the_worst_run() -> None:
     assert f"({first.typical})" in said
     assert "worst run" in first.effect
     assert first.typical == re.sub(", worst run [^;,]*", "", first.effect)
+
+
+def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:
+    card = make_scorecard()
+    found = entry(card, Path("paper/mini"), Path("paper"))
+    (depends,) = [one for one in found.claims if one.outcome == "depends"]
+    (choice,) = found.hangs_on
+    assert choice == f"level: {depends.short}"
 
 
 def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
