@@ -280,7 +280,7 @@ def test_a_note_at_the_desk(tmp_path: Path) -> None:
         stamp = desk.stamp("note")
         answer = desk.post("note", reason="word " * 81)
         assert answer.status == 422
-        assert '<span id="wrong" class="wrong">the note has 81 words' in answer.text
+        assert '<span id="wrong" class="wrong">The note has 81 words' in answer.text
         assert desk.post("note", reason="The main\nclaim holds.").status == 303
         note = read_version(desk.file).reviews.note
         assert note is not None
@@ -315,11 +315,11 @@ def test_an_error_stands_at_its_field(desk: RunningDesk) -> None:
     answer = desk.post("Pseudocode", decision="agree", reason="")
     section = answer.text.partition('<section id="Pseudocode">')[2].partition("</section>")[0]
     assert 'aria-invalid="true" aria-describedby="wrong" autofocus></textarea>' in section
-    assert "expected a reason." in section
+    assert "Expected a reason." in section
     assert answer.text.count('id="wrong"') == 1
     answer = desk.post("Pseudocode", reason="so")
     assert '<fieldset aria-invalid="true"' in answer.text
-    assert "expected one of agree, disagree, not applicable." in answer.text
+    assert "Expected one of agree, disagree, not applicable." in answer.text
 
 
 def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk) -> None:

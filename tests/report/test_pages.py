@@ -220,7 +220,8 @@ def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:
     found = entry(card, Path("paper/mini"), Path("paper"))
     (depends,) = [one for one in found.claims if one.outcome == "depends"]
     (choice,) = found.hangs_on
-    assert choice == f"level: {depends.short}"
+    assert (choice.setting, choice.claims) == ("level", (depends.id,))
+    assert found.clauses(choice) == depends.short
 
 
 def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:

@@ -63,6 +63,15 @@ class ClaimEntry(StrictModel):
         return f"{self.outcome}, {self.certainty} certainty" if self.certainty else self.outcome
 
 
+class ChoiceEntry(StrictModel):
+    """A choice that a paper leaves open, and on which answers hang."""
+
+    setting: str
+    """The setting, in words."""
+    claims: tuple[str, ...]
+    """The claims that depend on it, by id."""
+
+
 class PaperEntry(StrictModel):
     """A paper in the register."""
 
@@ -72,8 +81,8 @@ class PaperEntry(StrictModel):
     """Its title."""
     venue: str
     """Where and when it appeared."""
-    hangs_on: tuple[str, ...]
-    """Each choice on which a claim depends, with the claims, as clauses."""
+    hangs_on: tuple[ChoiceEntry, ...]
+    """The choices on which claims depend."""
     card: int
     """Variables documented by the card."""
     documented: int | None
@@ -86,6 +95,10 @@ class PaperEntry(StrictModel):
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
     """Its claims."""
+
+    def clauses(self, choice: ChoiceEntry) -> str:
+        """Return the claims that depend on a choice, as clauses."""
+        return listed([one.short for one in self.claims if one.id in choice.claims])
 
 
 class Register(StrictModel):
@@ -190,15 +203,15 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
     )
 
 
-def _choices(card: Scorecard) -> Iterator[str]:
+def _choices(card: Scorecard) -> Iterator[ChoiceEntry]:
     """Each setting on which the yes or no of claims hangs, with these claims."""
-    claims: dict[str, list[str]] = {}
+    claims: dict[str, dict[str, None]] = {}
     for one in claims_of(card):
         for side in one.answer.sides or ():
             if side.varied is not None:
-                claims.setdefault(one.setting(side.varied.setting), []).append(one.claim.short)
-    for setting, shorts in claims.items():
-        yield f"{setting}: {listed(list(dict.fromkeys(shorts)))}"
+                claims.setdefault(one.setting(side.varied.setting), {})[one.answer.id] = None
+    for setting, ids in claims.items():
+        yield ChoiceEntry(setting=setting, claims=tuple(ids))
 
 
 def register_csv(papers: Sequence[PaperEntry]) -> str:

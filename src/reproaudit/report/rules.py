@@ -159,6 +159,6 @@ def _quantity(quantity: Quantity, names: Names) -> str:
         read_noun(quantity, names),
         f"at {', '.join(where)}" if where else "",
         "before training" if quantity.step == "first" else "",
-        f"of the arm {names.arm(quantity.arm)}" if quantity.arm is not None else "",
+        f'of the arm "{names.arm(quantity.arm)}"' if quantity.arm is not None else "",
     ]
     return " ".join(filter(None, parts))
