@@ -45,6 +45,8 @@ def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
         (f"disputes:\n- {{claim: toy.direction, arm: solved, reviewer: R1, reason: So., {DAY}}}",
          "RA059"),
         ("disputes: 1", "RA052"),
+        (f"note: {{reviewer: R1, text: So., answers: none, {DAY}}}", "RA055"),
+        (f"note: {{reviewer: R1, text: '{'so ' * 81}', answers: {'a' * 32}, {DAY}}}", "RA059"),
         ("opinions: []", "RA050"),
     ],
 )  # fmt: skip

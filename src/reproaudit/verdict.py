@@ -7,6 +7,8 @@ end. Version 4 may still change until the page has its new form.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
@@ -638,6 +640,30 @@ class Scorecard(StrictModel):
         """The answers to what the paper claims; those to questions of ours are in no count."""
         raised = {one.id for one in self.audit.claims if not one.ours}
         return tuple(one for one in self.claims if one.id in raised)
+
+    @property
+    def answers_digest(self) -> str:
+        """A hash of the answers, 32 hexadecimal digits, by which a note knows its own.
+
+        It counts the tier, who measured, and of each claim the outcome and how many runs say yes:
+        its own, and those of each stated reading and alternative.
+        """
+        counts = {
+            one.id: [
+                one.outcome.value,
+                *([arm.name, arm.yes, arm.n] for arm in (*one.stated, *one.alternatives)),
+            ]
+            for one in self.claims
+        }
+        who = None if self.origin is None else self.origin.model_dump(mode="json")
+        canonical = json.dumps([self.tier, who, counts], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+
+    @property
+    def note_is_stale(self) -> bool:
+        """Whether there is a note, and it was written for other answers than these."""
+        note = self.reviews.note
+        return note is not None and note.answers != self.answers_digest
 
     @property
     def scale(self) -> TierName:

@@ -6,7 +6,7 @@ import http.client
 import re
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from html import unescape
@@ -17,6 +17,7 @@ from reproaudit.audit.model import Reviews
 from reproaudit.desk.saving import save
 from reproaudit.desk.server import desk_server, listening
 from reproaudit.desk.session import DeskSession
+from reproaudit.verdict import Scorecard
 
 ROOT = Path(__file__).parents[2]
 
@@ -102,12 +103,18 @@ class RunningDesk:
 
 
 @contextmanager
-def running(file: Path, reviewer: str = "R2", *, blind: bool = True) -> Iterator[RunningDesk]:
+def running(
+    file: Path,
+    reviewer: str = "R2",
+    *,
+    blind: bool = True,
+    scorecard: Callable[[], Scorecard | None] = lambda: None,
+) -> Iterator[RunningDesk]:
     """A desk of an audit."""
+    audit_file = file.with_suffix("").with_suffix(".yaml")
     with listening(0) as sock:
-        server, address = desk_server(
-            DeskSession(file.with_suffix("").with_suffix(".yaml"), file, reviewer, blind), sock
-        )
+        session = DeskSession(audit_file, file, reviewer, blind, scorecard)
+        server, address = desk_server(session, sock)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
         thread.start()
         try:

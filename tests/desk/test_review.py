@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -17,15 +19,17 @@ from desks import RunningDesk, copied, running
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from factories import make_scorecard
 from reproaudit.audit import REVIEW_FILE
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.loading import load_audit, read_as
-from reproaudit.audit.model import Audit, Reviews, VariableName
+from reproaudit.audit.model import Audit, Note, Reviews, VariableName
 from reproaudit.audit.rules import of_reviews
 from reproaudit.cli import run_command
 from reproaudit.desk import edits
-from reproaudit.desk.saving import read_version, review_audit, written
+from reproaudit.desk.saving import read_version, review_audit, save, written
 from reproaudit.errors import UsageError
+from reproaudit.verdict import Outcome, Scorecard
 
 DAY = date(2026, 11, 26)
 TOY = Path(__file__).parents[1] / "audits" / "toy.yaml"
@@ -107,10 +111,13 @@ def test_every_dispute_that_is_offered_fits_the_audit() -> None:
         ("Dataset Splits", "expected WHAT=WORD"),
         ("Dataset Spits=agree: so", "Did you mean 'Dataset Splits'"),
         ("Dataset Splits=maybe: so", "expected one of agree"),
-        ("Dataset Splits=agree", "and the reason"),
+        ("Dataset Splits=agree", "expected a reason. Examples"),
         ("Dataset Splits=withdraw", "decided nothing"),
         ("claim wang2024.convergenc=dispute: so", "Did you mean 'wang2024.convergence'"),
-        ("claim wang2024.convergence=dispute:", "dispute: REASON"),
+        ("claim wang2024.convergence=dispute:", "expected a reason"),
+        ("claim wang2024.convergence=so", "dispute: REASON"),
+        ("note=a fine paper", "--note FILE"),
+        ("note=withdraw", "has written no note"),
         ("claim wang2024.convergence=withdraw", "disputes no such thing"),
         ("answer nobody=so", "no finding or claim"),
         ("answer wang2024.convergence=withdraw", "answered no such thing"),
@@ -125,6 +132,7 @@ def test_an_order_that_cannot_be_carried_out_says_why(
 
 
 @given(st.text(min_size=1))
+@example("0E0")
 @example("copied from a PDF\x0cwith a form feed, \u2028 and \ufeff")
 def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text: str) -> None:
     try:
@@ -194,6 +202,168 @@ def test_the_command_writes_the_review_file_alone(
     assert not read_version(file).reviews.sign_offs, "it falls with what it signs"
     assert run_command([*mine, "--sign-off"]) == 2
     assert "Open: Pseudocode" in capsys.readouterr().err
+
+
+def note_command(folder: Path, *more: str, reviewer: str = "R2") -> list[str]:
+    return ["review", "wang2024", "--reviewer", reviewer, "--audits", str(folder), *more]
+
+
+def test_a_note_is_kept_with_the_answers_that_it_is_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = copied(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    text = tmp_path / "note.txt"
+    text.write_text("The main claim\nholds.\n", encoding="utf-8")
+    audits = ["--audits", str(tmp_path)]
+    assert run_command(note_command(tmp_path, "--note", str(text))) == 0
+    assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in capsys.readouterr().out
+    note = read_version(file).reviews.note
+    assert note is not None
+    assert (note.reviewer, note.text) == ("R2", "The main claim holds.")
+    assert run_command(["report", "wang2024", *audits, "--json"]) == 0
+    card = Scorecard.model_validate_json(capsys.readouterr().out)
+    assert (card.reviews.note, card.note_is_stale) == (note, False)
+    other = card.claims[0].model_copy(update={"outcome": Outcome.UNDECIDED})
+    changed = card.model_copy(update={"claims": (other, *card.claims[1:])})
+    assert changed.note_is_stale
+    assert run_command(note_command(tmp_path, "--note", str(text), reviewer="R3")) == 2
+    assert "R2 wrote the note" in capsys.readouterr().err
+    assert run_command(note_command(tmp_path, "--set", "note=withdraw")) == 0
+    assert read_version(file).reviews.note is None
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"word " * 81, "the note has 81 words; expected at most 80"),
+        (b" \n", "the note is empty"),
+        (b"a bell\x07", "the control character U+0007"),
+        (b"\xff", "found no UTF-8"),
+        (b"a" * 20_000, "expected at most 16,384"),
+        (None, "No such file"),
+    ],
+)
+def test_a_note_that_cannot_be_kept_is_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes | None,
+    says: str,
+) -> None:
+    file = copied(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = file.read_bytes()
+    if content is not None:
+        (tmp_path / "note.txt").write_bytes(content)
+    assert run_command(note_command(tmp_path, "--note", "note.txt")) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+    assert file.read_bytes() == before
+
+
+def test_a_note_needs_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(TOY, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "note.txt").write_text("Good.", encoding="utf-8")
+    command = ["review", "toy", "--reviewer", "R2", "--audits", ".", "--note", "note.txt"]
+    assert run_command(command) == 2
+    assert "Make them with: reproaudit run toy" in capsys.readouterr().err
+
+
+def test_a_note_at_the_desk(tmp_path: Path) -> None:
+    answers = [make_scorecard()]
+    with running(copied(tmp_path), scorecard=lambda: answers[-1]) as desk:
+        desk.enter()
+        stamp = desk.stamp("note")
+        answer = desk.post("note", reason="word " * 81)
+        assert answer.status == 422
+        assert '<span id="wrong" class="wrong">The note has 81 words' in answer.text
+        assert desk.post("note", reason="The main\nclaim holds.").status == 303
+        note = read_version(desk.file).reviews.note
+        assert note is not None
+        assert (note.text, note.answers) == ("The main claim holds.", answers[0].answers_digest)
+        assert desk.post("note", reason="typed", stamp=stamp).status == 409, "a note since"
+        assert desk.post("undo").status == 303
+        assert read_version(desk.file).reviews.note is None
+        first = answers[0].claims[0].model_copy(update={"outcome": Outcome.UNDECIDED})
+        claims = (first, *answers[0].claims[1:])
+        answers.append(answers[0].model_copy(update={"claims": claims}))
+        answer = desk.post("note", reason="typed")
+        assert answer.status == 409, "the answers have changed since the page was opened"
+        assert "undecided" in answer.text
+        assert desk.post("note", reason="typed").status == 303
+        answers.append(answers[0])
+        desk.post("note", reason="again")
+        assert "the answers have changed since" in desk.get("/").text
+
+
+def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk: RunningDesk) -> None:
+    note = Note(reviewer="R1", text="All is well.", answers="0" * 32, as_of=DAY)
+    save(desk.file, lambda reviews: reviews.model_copy(update={"note": note}))
+    page = desk.get("/").text
+    assert "R1 has written the note" in page
+    assert note.text not in page
+    for name in VariableName:
+        desk.post(name.value, decision="agree", reason="seen")
+    assert note.text in desk.get("/").text
+
+
+def test_an_error_stands_at_its_field(desk: RunningDesk) -> None:
+    answer = desk.post("Pseudocode", decision="agree", reason="")
+    section = answer.text.partition('<section id="Pseudocode">')[2].partition("</section>")[0]
+    assert 'aria-invalid="true" aria-describedby="wrong" autofocus></textarea>' in section
+    assert "Expected a reason." in section
+    assert answer.text.count('id="wrong"') == 1
+    answer = desk.post("Pseudocode", reason="so")
+    assert '<fieldset aria-invalid="true"' in answer.text
+    assert "Expected one of agree, disagree, not applicable." in answer.text
+
+
+def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk) -> None:
+    page = desk.get("/").text
+    claim = page.partition('id="claim wang2024.convergence"')[2].partition("</section>")[0]
+    assert "A loss falls, and has come to rest" in claim
+    assert "Loss: test loss; flattens (at most 0.05, our number: " in claim
+    assert ">training with an unrelated query</a> (control): In training the query holds" in claim
+    assert ">best identity blocks</a> (positive control): " in claim
+    arm = page.partition('id="arm best_blocks"')[2].partition("</section>")[0]
+    assert "put in place of training" in arm
+
+
+def test_the_missing_extra_is_named_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied(tmp_path)
+    monkeypatch.setitem(sys.modules, "reproaudit.desk.server", None)
+    assert run_command(note_command(tmp_path)) == 2
+    printed = capsys.readouterr()
+    (line,) = printed.err.splitlines()
+    assert "needs the extra 'review'" in line
+    assert "pip install '.[review]'" in line
+    assert printed.out == ""
+
+
+def test_a_report_finds_the_reviews_where_they_were_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a checkout's folder 'audits', of audits that came with an installation elsewhere."""
+    (tmp_path / "audits").mkdir()
+    (tmp_path / "deeper").mkdir()
+    file = copied(tmp_path / "audits")
+    monkeypatch.chdir(tmp_path / "deeper")
+    item = "claim wang2024.convergence"
+    command = ["review", "wang2024", "--reviewer", "R2", "--set", f"{item}=dispute: too loose"]
+    assert run_command(command) == 0
+    (line,) = [o for o in capsys.readouterr().out.splitlines() if o.startswith("to show it: ")]
+    assert "too loose" in file.read_text(encoding="utf-8")
+    show = shlex.split(line.removeprefix("to show it: "))
+    assert run_command([*show[1:], "--json"]) == 0
+    card = Scorecard.model_validate_json(capsys.readouterr().out)
+    assert [one.reason for one in card.reviews.disputes] == ["too loose"]
+    assert card.shipped
 
 
 def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) -> None:

@@ -22,7 +22,7 @@ from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import write_report
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
-from reproaudit.report.register import write_register
+from reproaudit.report.register import entry, write_register
 from reproaudit.report.screen import verdict
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
@@ -214,6 +214,15 @@ def test_a_bullet_has_the_rows_numbers_without_the_worst_run() -> None:
     assert f": {first.typical}, 0.1 allowed; 0.79 with stays" in said
     assert "worst run" in first.effect
     assert first.typical == re.sub(", worst run [^;,]*|; .*", "", first.effect)
+
+
+def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:
+    card = make_scorecard()
+    found = entry(card, Path("paper/mini"), Path("paper"))
+    (depends,) = [one for one in found.claims if one.outcome == "depends"]
+    (choice,) = found.hangs_on
+    assert (choice.setting, choice.claims) == ("level", (depends.id,))
+    assert found.clauses(choice) == depends.short
 
 
 def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:

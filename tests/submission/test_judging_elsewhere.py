@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import yaml
 
 import factories
 from measured import everything
+from miniatures import write_paper
+from reproaudit.cli import run_command
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.html import html
@@ -125,3 +128,39 @@ def test_a_wrong_manifest_is_refused_in_one_line(
 def test_a_run_that_is_submitted_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError):
         read_submission(AUDIT, write(tmp_path, *EVERY, run()))
+
+
+def test_papers_of_which_only_these_were_judged_are_reported_and_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audits = write_paper(tmp_path / "audits")
+    (audits / "broken.yaml").write_text("schema_version: 2\n", encoding="utf-8")
+    folder = write(tmp_path / "measured", *EVERY)
+    known = ["--audits", str(audits), "--out", str(tmp_path / "chair")]
+    stored = [*known, "--store", str(tmp_path / "runs")]
+    one = AUDIT.claims[0].id
+    command = ["judge", "mini", "--measurements", str(folder), "--claim", one]
+    assert run_command([*command, *known]) == 0
+    capsys.readouterr()
+
+    assert run_command(["report", "mini", *stored, "--json"]) == 0
+    printed = capsys.readouterr()
+    card = json.loads(printed.out)
+    assert (card["origin"]["who"], [claim["id"] for claim in card["claims"]]) == (
+        "Ben Sample",
+        [one],
+    )
+    assert "The audit is the same." in printed.err, "the other claims were not asked for"
+    pages = tmp_path / "chair" / "paper"
+    register = json.loads((pages / "register.json").read_text(encoding="utf-8"))
+    (paper,) = register["papers"]
+    assert (paper["slug"], paper["origin"]) == ("mini", "Ben Sample")
+    assert (paper["documented"], paper["card"]) == (None, 2), "nobody has reviewed"
+    assert "2 of 7 by the card alone" in (pages / "index.html").read_text(encoding="utf-8")
+
+    assert run_command(["list", *stored]) == 2
+    printed = capsys.readouterr()
+    assert "broken: " in printed.err
+    (line,) = [line for line in printed.out.splitlines() if line.startswith("mini ")]
+    assert "2 of 7 by the card alone" in line
+    assert "paper: ✓ 1 (measured by Ben Sample)" in line

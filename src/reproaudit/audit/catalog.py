@@ -110,9 +110,22 @@ class Entry:
         return self.code
 
     @property
+    def reviewed_file(self) -> Path:
+        """The audit's file as reviewers have it, beside which their reviews are written and read.
+
+        Of an audit that comes with reproaudit it is ``audits/<slug>.yaml`` in the nearest folder,
+        at or above the working directory, that has one: the reviewer's own checkout.
+        """
+        if not is_shipped(self.audit_file):
+            return self.audit_file
+        here = Path.cwd()
+        places = (folder / "audits" / self.audit_file.name for folder in (here, *here.parents))
+        return next((one for one in places if one.is_file()), self.audit_file)
+
+    @property
     def review_file(self) -> Path:
         """The file of what reviewers say, whether it exists or not."""
-        return self.audit_file.with_suffix(REVIEW_FILE)
+        return self.reviewed_file.with_suffix(REVIEW_FILE)
 
     def reviews(self) -> Reviews:
         """Read what reviewers say of the audit; nothing where there is no file.

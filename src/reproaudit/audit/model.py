@@ -730,8 +730,25 @@ class SignOff(StrictModel):
     """The day of the sign-off, YYYY-MM-DD."""
 
 
+MOST_NOTE_WORDS = 80
+
+
+class Note(StrictModel):
+    """The opinion of the auditor or of a reviewer on the whole."""
+
+    reviewer: Text
+    """The person whose opinion it is: a name, initials or a role."""
+    text: Annotated[Text, at_most_words(MOST_NOTE_WORDS)]
+    """The opinion, in at most 80 words."""
+    answers: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    """The answers that it was written for: a hash of the outcomes and of the runs that say yes.
+    `reproaudit review` writes it."""
+    as_of: date
+    """The day of the note, YYYY-MM-DD."""
+
+
 class Reviews(StrictModel):
-    """The reviewers' decisions, disputes and sign-offs, and the authors' answers.
+    """The reviewers' decisions, disputes, sign-offs and note, and the authors' answers.
 
     That is `SLUG.review.yaml`, which the tool writes whole.
     """
@@ -746,6 +763,8 @@ class Reviews(StrictModel):
     """Answers of the authors and others to findings and outcomes."""
     sign_offs: tuple[SignOff, ...] = ()
     """The reviewers who reviewed a version of the audit."""
+    note: Note | None = None
+    """The opinion of the auditor or of a reviewer on the whole."""
 
 
 def version_of(audit: Audit) -> str:

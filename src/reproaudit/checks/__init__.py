@@ -28,7 +28,7 @@ from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
-from reproaudit.checks.shown import Drawing, Form, Names, Number
+from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
 from reproaudit.checks.stages import Stages
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "Side",
     "Void",
     "plain",
+    "read_noun",
 ]
 
 Check = Annotated[

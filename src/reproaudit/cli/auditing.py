@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -103,41 +104,56 @@ def review(
         list[str] | None,
         Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
     ] = None,
+    note: Annotated[
+        Path | None, Option(help="A file with your opinion in at most 80 words, or -; no page.")
+    ] = None,
     sign: Annotated[bool, Option("--sign-off", help="Sign this version off.")] = False,
     blind: Annotated[bool, Option(help="Hide what others decided until you have decided.")] = True,
     port: Annotated[int, Option(help="0 for any free one.")] = 0,
+    tier: options.Tier = None,
+    store: options.StorePath = Path("runs"),
+    out: options.Out = None,
     audits: options.Audits = None,
     as_json: options.Json = False,
 ) -> int:
-    """Review an audit in the browser: agree, disagree, dispute, sign off.
+    """Review an audit in the browser: agree, disagree, dispute, write a note, sign off.
 
-    The page is served on this machine alone. With --set or --sign-off there is no page. What is
-    written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or
-    in --audits.
+    The page is served on this machine alone. With --set, --note or --sign-off there is no page.
+    What is written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or
+    in --audits. A note is kept with the answers that it is for: those that report shows with the
+    same --tier, --store and --out.
     """
+    from reproaudit.commands.review import answered, command_to_show, note_for
     from reproaudit.desk.saving import files_to_review, review_audit
 
     (entry,) = papers_named((slug,), False, audits)
     if not reviewer.strip() or not reviewer.isprintable():
         raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
     audit_file, file = files_to_review(entry)
-    say(f"edits {file}", stderr=as_json)
-    if not orders and not sign:
+    given_store = None if store == Path("runs") else store
+    show = command_to_show(slug, tier=tier, store=given_store, out=out, audits=audits)
+    scorecard = partial(answered, entry, store, out, tier)
+    if not orders and note is None and not sign:
         try:
             from reproaudit.desk.server import serve
             from reproaudit.desk.session import DeskSession
         except ImportError as error:
-            extra = "In a clone of reproaudit: pip install '.[review]'."
-            raise UsageError(f"reproaudit review needs its extra. {extra}") from error
-        desk = DeskSession(audit_file, file, reviewer.strip(), blind)
+            raise UsageError(
+                "the page of 'reproaudit review' needs the extra 'review': in a clone of "
+                "reproaudit, pip install '.[review]'. --set, --note and --sign-off do without."
+            ) from error
+        say(f"edits {file}; to show it: {show}", stderr=as_json)
+        desk = DeskSession(audit_file, file, reviewer.strip(), blind, scorecard)
         serve(desk, port=port, tell=print)
         return 0
-    changes = review_audit(audit_file, file, reviewer.strip(), orders or (), sign)
+    written = None if note is None else note_for(note, entry, scorecard())
+    changes = review_audit(audit_file, file, reviewer.strip(), orders or (), sign, written)
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in changes.splitlines() if not as_json else ():
         say(line, style=colours.get(line[:1], ""))
     done = f"saved {file}" if changes else f"{file}: nothing to change"
-    present({"file": str(file), "changed": bool(changes), "diff": changes}, [done], as_json)
+    data = {"file": str(file), "changed": bool(changes), "diff": changes, "show": show}
+    present(data, [done, f"to show it: {show}"], as_json)
     return 0
 
 

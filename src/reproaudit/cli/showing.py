@@ -11,7 +11,7 @@ from typer import Argument, Option
 from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, papers_named
 from reproaudit.commands.output import present, say, terminal
-from reproaudit.errors import UsageError
+from reproaudit.errors import AuditError, UsageError
 from reproaudit.folders import new_folder, report_folder
 
 if TYPE_CHECKING:
@@ -24,15 +24,25 @@ EXPORTS_HELP = "ro-crate, junit, letter, sarif, records or codecheck."
 def list_papers(
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
+    out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
-    """List the papers, what is documented of them, and their last answers."""
+    """List the papers, what is documented of them, and their last answers.
+
+    A paper that cannot be read is named and stops no other.
+    """
     from reproaudit.report.listing import list_entry, list_lines
 
-    entries = papers_named((), True, audits)
-    papers = [list_entry(entry, store) for entry in entries]
+    papers = []
+    code = 0
+    for entry in papers_named((), True, audits):
+        try:
+            papers.append(list_entry(entry, store, report_folder(out, store)))
+        except AuditError as error:
+            say(f"{entry.slug}: {error}", stderr=True, style="red")
+            code = code or error.exit_code
     present(papers, list_lines(papers, terminal().width), as_json)
-    return 0
+    return code
 
 
 @app.command()

@@ -68,7 +68,7 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
         read_audit(file, more=partial(module_misfits, entry)) if run else read_audit(file)
     )
     yield from faults
-    yield from read_reviews(entry.review_file, audit)[1]
+    yield from read_reviews(file.with_suffix(REVIEW_FILE), audit)[1]
     log = entry.results_file
     for line, what in read_lines(log)[1]:
         yield Fault(str(log), Place(line, 1), (), what, REMEDIES[BROKEN_LOG], BROKEN_LOG)

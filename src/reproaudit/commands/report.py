@@ -11,7 +11,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.commands.output import present, say
 from reproaudit.errors import AuditError, UsageError
-from reproaudit.report.answers import scorecard_of_paper
+from reproaudit.report.answers import scorecards_of_paper
 from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
 from reproaudit.report.outline import as_written_words
 from reproaudit.report.register import PAGE, write_register
@@ -52,7 +52,7 @@ def report_papers(
     errors = [(entry.slug, one) for entry, one in of_slugs if isinstance(one, AuditError)]
     if errors and len(entries) == 1 and not one_screen:
         raise errors[0][1]
-    reports = [one for one in found if isinstance(one, tuple)]
+    reports = [each for one in found if isinstance(one, list) for each in one]
     if not reports and not errors:
         raise _nothing_to_report(entries, store, tier, out)
     cards = [card for card, _ in reports]
@@ -70,8 +70,8 @@ def report_papers(
     return cards, errors[0][1].exit_code if errors else 0
 
 
-PaperReport = tuple[Scorecard, tuple[Path, ...]] | AuditError | None
-"""A paper's scorecard with the files that were written, why there is none, or nothing to report."""
+PaperReport = list[tuple[Scorecard, tuple[Path, ...]]] | AuditError
+"""A paper's scorecards, each with the files that were written, or why there is none."""
 
 
 def _report_of(
@@ -84,10 +84,10 @@ def _report_of(
 ) -> PaperReport:
     """Judge a paper and write its pages; what is wrong with it is part of the answer."""
     try:
-        card = scorecard_of_paper(entry, entry.audit(), Store(store), tier, out, group)
+        cards = scorecards_of_paper(entry, entry.audit(), Store(store), tier, out, group)
     except AuditError as error:
         return error
-    return None if card is None else (card, write_report(card, out, pages))
+    return [(card, write_report(card, out, pages)) for card in cards]
 
 
 def show_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbose: bool) -> None:

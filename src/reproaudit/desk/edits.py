@@ -8,8 +8,10 @@ from typing import TypeVar
 
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.model import (
+    MOST_NOTE_WORDS,
     Audit,
     Dispute,
+    Note,
     Response,
     Review,
     ReviewDecision,
@@ -29,6 +31,22 @@ DISPUTABLE = ("claim", "arm", "source")
 
 SIGN_OFF = "sign-off"
 """The item of the desk's page that signs a version off."""
+
+NOTE = "note"
+"""The item of the desk's page that holds the note."""
+
+
+class FieldError(UsageError):
+    """What one field of a form holds is refused.
+
+    Attributes:
+        field: the field.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
 
 EXAMPLES = "Examples: 'Dataset Splits=disagree: REASON', 'claim ID=dispute: REASON'."
 
@@ -61,10 +79,10 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
     """Return what the audit states of an item of the desk's page; nothing if it has no such item.
 
     Args:
-        audit: the audit; all of it is what a sign-off is about.
-        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, or the sign-off.
+        audit: the audit; all of it is what a sign-off and a note are about.
+        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, the sign-off or the note.
     """
-    if item == SIGN_OFF:
+    if item in (SIGN_OFF, NOTE):
         return [audit]
     kind, _, name = item.partition(" ")
     of_kind: Mapping[str, list[StrictModel]] = subjects(audit).get(kind, {})
@@ -86,6 +104,11 @@ def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[St
             *(one for one in decided if one.reviewer == reviewer),
             *(one for one in reviews.sign_offs if one.reviewer == reviewer),
         ]
+    if item == NOTE:
+        note = reviews.note
+        if note is None or (note.reviewer != reviewer and blind and undecided(reviews, reviewer)):
+            return []
+        return [note]
     if item in set(VariableName):
         decisions = reviews.variables.get(VariableName(item), ())
         own = [one for one in decisions if one.reviewer == reviewer]
@@ -103,8 +126,10 @@ def with_decision(
     """
     known = {one.value.replace("_", " "): one for one in ReviewDecision}
     chosen = known.get(decision.replace("_", " ").strip().lower())
-    if chosen is None or not (reason := _readable(reason)):
-        raise UsageError(f"expected one of {', '.join(known)}, then ': ' and the reason.")
+    if chosen is None:
+        raise FieldError("decision", f"expected one of {', '.join(known)}.")
+    if not (reason := _readable(reason)):
+        raise FieldError("reason", "expected a reason.")
     entry = Review(reviewer=reviewer, decision=chosen, reason=reason, as_of=today)
     return _with_decisions(reviews, name, _replaced(reviews.variables.get(name, ()), entry))
 
@@ -135,7 +160,7 @@ def dispute(
     if name not in (known := subjects(audit)[kind]):
         raise UsageError(f"no {kind} '{name}'. {did_you_mean(name, known)}")
     if not (reason := _readable(reason)):
-        raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
+        raise FieldError("reason", "expected a reason.")
     about = {kind: name}
     entry = Dispute(**about, reviewer=reviewer, reason=reason, as_of=today)
     left = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, reviewer)]
@@ -193,6 +218,51 @@ def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Revi
     return reviews.model_copy(update={"sign_offs": _replaced(reviews.sign_offs, entry)})
 
 
+def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: date) -> Reviews:
+    """Return the reviews with the reviewer's note, in place of an earlier one of theirs.
+
+    Args:
+        reviews: what the review file says.
+        text: the note; line breaks count as spaces.
+        reviewer: whose opinion it is.
+        answers: the digest of the answers that it is written for.
+        today: the day.
+
+    Raises:
+        UsageError: if the text is empty, too long or not readable, or another's note is there.
+    """
+    if (control := UNREADABLE.search(text)) is not None:
+        found = f"the control character U+{ord(control.group()):04X}"
+        raise FieldError("reason", f"the note has {found}; expected readable text. Remove it.")
+    words = text.split()
+    if not words:
+        raise FieldError("reason", f"the note is empty; expected 1 to {MOST_NOTE_WORDS} words.")
+    if len(words) > MOST_NOTE_WORDS:
+        raise FieldError(
+            "reason",
+            f"the note has {len(words)} words; expected at most {MOST_NOTE_WORDS}. Shorten it.",
+        )
+    there = reviews.note
+    if there is not None and there.reviewer != reviewer:
+        raise UsageError(
+            f"{there.reviewer} wrote the note on {there.as_of}, and there is room for one. "
+            f"First withdraw it: --reviewer '{there.reviewer}' --set note=withdraw."
+        )
+    entry = Note(reviewer=reviewer, text=" ".join(words), answers=answers, as_of=today)
+    return reviews.model_copy(update={"note": entry})
+
+
+def withdraw_note(reviews: Reviews, reviewer: str) -> Reviews:
+    """Return the reviews without the reviewer's note.
+
+    Raises:
+        UsageError: if it is not theirs, or there is none.
+    """
+    if reviews.note is None or reviews.note.reviewer != reviewer:
+        raise UsageError(f"{reviewer} has written no note.")
+    return reviews.model_copy(update={"note": None})
+
+
 def undecided(reviews: Reviews, reviewer: str) -> list[str]:
     """Return the variables on which a reviewer has not decided."""
     return [
@@ -207,7 +277,7 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
 
     ``Dataset Splits=disagree: REASON``, ``claim ID=dispute: REASON``, ``arm NAME=…``,
     ``source SETTING=…``, ``answer ID=TEXT``, and any of these with ``withdraw``, also where the
-    audit no longer has what was disputed or answered.
+    audit no longer has what was disputed or answered; ``note=withdraw``.
 
     Raises:
         UsageError: if the order is not of this form, or names what the audit does not have.
@@ -218,6 +288,10 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
     kind, _, name = (part.strip() for part in subject.partition(" "))
     word, _, text = (part.strip() for part in words.partition(":"))
     try:
+        if subject == NOTE:
+            if words != "withdraw":
+                raise UsageError("a note is written with --note FILE; here it can be withdrawn.")
+            return withdraw_note(reviews, reviewer)
         if kind == "answer":
             if words == "withdraw":
                 return withdraw_answers(reviews, name, reviewer)
@@ -226,14 +300,16 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
             item = f"{kind} {name}"
             if words == "withdraw":
                 return withdraw_dispute(reviews, item, reviewer)
-            reason = text if word.lower() == "dispute" else ""
-            return dispute(reviews, audit, item, reviewer, reason, today)
+            if word.lower() != "dispute":
+                raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
+            return dispute(reviews, audit, item, reviewer, text, today)
         variable = _variable(subject)
         if words == "withdraw":
             return withdraw_decision(reviews, variable, reviewer)
         return with_decision(reviews, variable, reviewer, word, text, today)
     except UsageError as error:
-        raise UsageError(f"--set '{order}': {error}") from error
+        hint = f" {EXAMPLES}" if isinstance(error, FieldError) else ""
+        raise UsageError(f"--set '{order}': {error}{hint}") from error
 
 
 def _readable(text: str) -> str:
@@ -245,7 +321,7 @@ def _variable(name: str) -> VariableName:
     for one in VariableName:
         if one.value.lower() == name.lower():
             return one
-    known = (*DISPUTABLE, "answer", *(one.value for one in VariableName))
+    known = (*DISPUTABLE, "answer", NOTE, *(one.value for one in VariableName))
     raise UsageError(f"nothing is called '{name}'. {did_you_mean(name, known)}")
 
 

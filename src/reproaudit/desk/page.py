@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 from functools import cache, partial
+from typing import Any
 from urllib.parse import parse_qs, quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,7 +14,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from reproaudit.audit.model import Audit, Dispute, ReviewDecision, Reviews, VariableName, version_of
+from reproaudit.audit.model import (
+    MOST_NOTE_WORDS,
+    Audit,
+    Dispute,
+    ReviewDecision,
+    Reviews,
+    VariableName,
+    version_of,
+)
 from reproaudit.desk import edits
 from reproaudit.desk.saving import read_version
 from reproaudit.desk.session import DeskSession, StaleError
@@ -21,11 +30,15 @@ from reproaudit.errors import AuditError
 from reproaudit.report.html import STYLE
 from reproaudit.report.numbers import setting_value
 from reproaudit.report.printable import printable
+from reproaudit.report.rules import rule_of
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<path d="M2 9l4 4 8-10" fill="none" stroke="#0b57a4" stroke-width="3"/></svg>'
 )
+
+
+NO_ANSWERS = "A note is about answers, and there are none yet: reproaudit run makes them."
 
 
 def application(session: DeskSession) -> Starlette:
@@ -47,12 +60,13 @@ def application(session: DeskSession) -> Starlette:
             if item == "undo":
                 session.undo(stamp)
             else:
-                words, change = _act(session.reviewer, item, form)
+                words, change = _act(session, item, form)
                 session.edit(words, item, stamp, change)
         except StaleError as error:
             return _page(session, 409, str(error), error.change, form)
         except AuditError as error:
-            return _page(session, 422, str(error), typed=form)
+            field = error.field if isinstance(error, edits.FieldError) else ""
+            return _page(session, 422, str(error), typed={**form, "field": field})
         return RedirectResponse(f"/#{quote(item)}", 303)
 
     async def style(_request: Request) -> Response:
@@ -81,9 +95,10 @@ def application(session: DeskSession) -> Starlette:
 
 
 def _act(
-    who: str, item: str, form: dict[str, str]
+    session: DeskSession, item: str, form: dict[str, str]
 ) -> tuple[str, Callable[[Reviews, Audit], Reviews]]:
     """What a form does, in words, and the edit."""
+    who = session.reviewer
     today = date.today()
     reason = form.get("reason", "")
     taken_back = form.get("act") == "withdraw"
@@ -98,6 +113,14 @@ def _act(
         )
     if item == edits.SIGN_OFF:
         return "signed off", lambda r, audit: edits.sign_off(r, audit, who, today)
+    if item == edits.NOTE:
+        if taken_back:
+            return "no note", lambda r, _: edits.withdraw_note(r, who)
+        card = session.scorecard(again=True)
+        if card is None:
+            raise AuditError(NO_ANSWERS)
+        answers = card.answers_digest
+        return "the note", lambda r, _: edits.with_note(r, reason, who, answers, today)
     kind, _, name_of = item.partition(" ")
     if kind not in edits.DISPUTABLE:
         raise AuditError("The page has no such item.")
@@ -120,7 +143,7 @@ def _page(
     reviews = read_version(session.file).reviews
     who = session.reviewer
     notice, session.notice = session.notice, ""
-    typed = {"item": "", "decision": "", "reason": "", **(typed or {})}
+    typed = {"item": "", "decision": "", "reason": "", "field": "", **(typed or {})}
     own = {edits.item_of(one): one.reason for one in reviews.disputes if one.reviewer == who}
     gone = [item for item in own if not edits.audited(audit, item)]
     has_form = bool(edits.audited(audit, typed["item"]))
@@ -151,6 +174,8 @@ def _page(
             gone=gone,
             stamp=partial(session.stamp, audit, reviews),
             words=[one.value for one in ReviewDecision],
+            **_note_shown(session, reviews),
+            rules={one.id: rule_of(audit, one) for one in audit.claims},
             signed=any(
                 s.reviewer == who and s.version == version_of(audit) for s in reviews.sign_offs
             ),
@@ -159,6 +184,28 @@ def _page(
         )
     )
     return Response(html, status, media_type="text/html")
+
+
+def _note_shown(session: DeskSession, reviews: Reviews) -> dict[str, Any]:
+    """The note as far as the reviewer may see it, whether it is stale, and why there is no form."""
+    shown = edits.said(reviews, edits.NOTE, session.reviewer, session.blind)
+    is_stale = False
+    no_form = ""
+    try:
+        card = session.scorecard()
+    except AuditError as error:
+        no_form = f"A note is about answers, and they cannot be read: {error}"
+    else:
+        no_form = NO_ANSWERS if card is None else ""
+        if card is not None:
+            is_stale = card.model_copy(update={"reviews": reviews}).note_is_stale
+    return {
+        "note": reviews.note,
+        "shows_note": bool(shown),
+        "note_is_stale": is_stale,
+        "no_note_form": no_form,
+        "most_words": MOST_NOTE_WORDS,
+    }
 
 
 @cache

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import yaml
 
-from reproaudit.audit import REVIEW_FILE
 from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.audit.document import read_file
+from reproaudit.audit.document import read_file, read_plain
 from reproaudit.audit.faults import Faults
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
 from reproaudit.audit.model import Reviews
-from reproaudit.desk.edits import carry_out, sign_off
+from reproaudit.desk.edits import carry_out, sign_off, with_note
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.running.files import locked, write_whole
 
@@ -32,25 +31,17 @@ HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this fil
 def files_to_review(entry: Entry) -> tuple[Path, Path]:
     """Return the audit and the file of its reviews: never those in the installed package.
 
-    Of an audit that comes with reproaudit it is ``audits/<slug>.yaml`` in the nearest folder, at or
-    above the working directory, that has one: the reviewer's own checkout.
-
     Raises:
         UsageError: if there is only the installed copy.
     """
-    file = entry.audit_file
-    here = Path.cwd()
-    name = file.name
-    if entry.code is not None and entry.code.importable:  # it comes with reproaudit
-        folders = (folder / "audits" for folder in (here, *here.parents))
-        file = next((one for at in folders if (one := at / name).is_file()), file)
+    file = entry.reviewed_file
     if is_installed(file):
         raise UsageError(
             f"{file}: is the copy inside the installed package, which a review does not edit, and "
-            f"no audits/{name} stands at or above {here}. Run the command in a checkout, or copy "
-            "this file to a folder of yours and give --audits FOLDER."
+            f"no audits/{file.name} stands at or above {Path.cwd()}. Run the command in a "
+            f"checkout, or copy this file and {entry.review_file.name} to a folder 'audits' here."
         )
-    return file, file.with_suffix(REVIEW_FILE)
+    return file, entry.review_file
 
 
 @dataclass(frozen=True)
@@ -126,6 +117,13 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Text in quotes where an audit's file would read something else, as it does of 0E0."""
+    style = None if read_plain(text) == (text, "") else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(tuple, lambda dumper, data: dumper.represent_list(data))
 _Dumper.add_multi_representer(StrEnum, lambda dumper, data: dumper.represent_str(data.value))
 
@@ -138,9 +136,14 @@ def difference(before: Version, after: Version) -> str:
 
 
 def review_audit(
-    audit_file: Path, file: Path, reviewer: str, orders: Iterable[str], sign: bool
+    audit_file: Path,
+    file: Path,
+    reviewer: str,
+    orders: Iterable[str],
+    sign: bool,
+    note: tuple[str, str] | None = None,
 ) -> str:
-    """Carry out orders, sign the version off if asked, and save; return what changed, as a diff.
+    """Carry out orders, write a note, sign off if asked, save; return what changed, as a diff.
 
     Args:
         audit_file: the audit.
@@ -148,9 +151,10 @@ def review_audit(
         reviewer: who reviews.
         orders: what `--set` said; see `reproaudit.desk.edits.carry_out`.
         sign: whether to sign the version off.
+        note: the text of a note, and the digest of the answers that it is written for.
 
     Raises:
-        UsageError: if an order cannot be carried out.
+        UsageError: if an order cannot be carried out, or the note cannot be written.
         SpecError: if the audit or the review file has faults.
     """
     audit = load_audit(audit_file)
@@ -159,6 +163,8 @@ def review_audit(
     def carried_out(reviews: Reviews) -> Reviews:
         for order in orders:
             reviews = carry_out(reviews, audit, order, reviewer, today)
+        if note is not None:
+            reviews = with_note(reviews, note[0], reviewer, note[1], today)
         return sign_off(reviews, audit, reviewer, today) if sign else reviews
 
     return difference(*save(file, carried_out))

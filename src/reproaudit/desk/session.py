@@ -16,8 +16,9 @@ import yaml
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit, Reviews
 from reproaudit.declarations import StrictModel
-from reproaudit.desk.edits import audited, said
+from reproaudit.desk.edits import NOTE, audited, said
 from reproaudit.desk.saving import Version, save
+from reproaudit.verdict import Scorecard
 
 STALE = "Not saved: what this form is about has changed since you opened the page."
 """What the reviewer reads first of a form that is refused."""
@@ -61,6 +62,7 @@ class DeskSession:
         file: the file of the reviews.
         reviewer: who reviews.
         blind: whether others' decisions are hidden until the reviewer's own.
+        read_scorecard: returns the present answers, which a note is about; None if there are none.
         notice: a sentence for the next page.
     """
 
@@ -68,7 +70,10 @@ class DeskSession:
     file: Path
     reviewer: str
     blind: bool
+    read_scorecard: Callable[[], Scorecard | None] = lambda: None
     notice: str = ""
+    _card: Scorecard | None = None
+    _has_read: bool = False
     _steps: list[Step] = field(default_factory=list)
     _numbers: count[int] = field(default_factory=count)
     _shown: dict[str, Any] = field(default_factory=dict)
@@ -83,12 +88,28 @@ class DeskSession:
         """The last edit that can be taken back."""
         return self._steps[-1] if self._steps else None
 
+    def scorecard(self, *, again: bool = False) -> Scorecard | None:
+        """Return the answers that a note is about, read once unless asked for again.
+
+        Raises:
+            AuditError: if they cannot be read.
+        """
+        if again or not self._has_read:
+            self._card = self.read_scorecard()
+            self._has_read = True
+        return self._card
+
     def stamp(self, audit: Audit, reviews: Reviews, item: str) -> str:
         """Return the stamp of what a form shows and changes; see `audited`."""
         found = {
             "audit": _as_data(audited(audit, item)),
             "reviews": _as_data(said(reviews, item, self.reviewer, self.blind)),
         }
+        if item == NOTE and self._card is not None:
+            found["answers"] = [
+                self._card.answers_digest,
+                *(f"{o.name}: {o.outcome}, {o.base.yes} of {o.base.n}" for o in self._card.claims),
+            ]
         stamp = hashlib.sha256(json.dumps(found).encode()).hexdigest()[:24]
         self._shown[stamp] = found
         return stamp

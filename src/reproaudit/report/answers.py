@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from reproaudit.audit.catalog import Entry, is_shipped, shipped_reports
+from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
@@ -180,8 +180,7 @@ def scorecard_of_paper(
     """
     if not audit.claims:
         return scorecard_of(audit, entry.reviews(), tier or "quick", (), {}, made=Made())
-    # what was shipped lies beside the store, wherever the new pages go
-    places = dict.fromkeys((out, store.root.parent / "reports"))
+    places = _report_folders(store, out)
     for one in [tier] if tier else reversed(TIERS):
         kept = stored_tier(audit, one)
         if has_records(store, entry.slug, kept):
@@ -193,17 +192,51 @@ def scorecard_of_paper(
         for folder in folders:
             card = _card_in(folder)
             if card is not None and not card.shipped:  # else a newer one may be installed
-                return _as_written(card, audit)
+                return _as_written(card, entry, audit)
     return _shipped(entry, audit, tier)
+
+
+def scorecards_of_paper(
+    entry: Entry,
+    audit: Audit,
+    store: Store,
+    tier: TierName | None,
+    out: Path,
+    group: str | None = None,
+    *,
+    judge_shipped: bool = True,
+) -> tuple[Scorecard, ...]:
+    """Return a paper's scorecard; for want of it, those of measurements made elsewhere.
+
+    Arguments and errors are those of `scorecard_of_paper`. Of measurements from elsewhere there may
+    be several: each that was judged with its pages in the report folder, at the highest tier.
+    """
+    own = scorecard_of_paper(entry, audit, store, tier, out, group, judge_shipped=judge_shipped)
+    if own is not None:
+        return (own,)
+    for one in [tier] if tier else reversed(TIERS):
+        kept = stored_tier(audit, one)
+        for reports in _report_folders(store, out):
+            found = sorted((reports / kept / entry.slug / "elsewhere").glob("*/scorecard.json"))
+            if found:
+                return tuple(_as_written(read_scorecard(file), entry, audit) for file in found)
+    return ()
+
+
+def _report_folders(store: Store, out: Path) -> tuple[Path, ...]:
+    """Where reports are: what was shipped lies beside the store, wherever the new pages go."""
+    return tuple(dict.fromkeys((out, store.root.parent / "reports")))
 
 
 def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | None:
     """The scorecard that came with the installation; of the paper tier there is one."""
     kept = stored_tier(audit, "paper")
-    if tier not in (None, "paper") or not is_shipped(entry.audit_file):
+    if tier not in (None, "paper"):
         return None
     card = _card_in(shipped_reports() / kept / entry.slug)
-    return card and _as_written(card.model_copy(update={"shipped": True}), audit)
+    if card is None or card.paper != audit.paper:  # a user's own may have the same short name
+        return None
+    return _as_written(card.model_copy(update={"shipped": True}), entry, audit)
 
 
 def _card_in(folder: Path) -> Scorecard | None:
@@ -212,11 +245,14 @@ def _card_in(folder: Path) -> Scorecard | None:
     return read_scorecard(file) if file.is_file() else None
 
 
-def _as_written(card: Scorecard, audit: Audit) -> Scorecard:
-    """The scorecard that a file holds, with the parts of the audit that have changed since."""
+def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
+    """The scorecard that a file holds, with today's reviews and what has changed in the audit."""
+    judged = {one.id for one in card.audit.claims}
+    same_claims = tuple(one for one in audit.claims if one.id in judged)
+    today = audit.model_copy(update={"claims": same_claims}) if card.origin else audit
     changed = tuple(
         name
         for name in type(audit).model_fields
-        if getattr(card.audit, name) != getattr(audit, name)
+        if getattr(card.audit, name) != getattr(today, name)
     )
-    return card.model_copy(update={"changed_since": changed})
+    return card.model_copy(update={"changed_since": changed, "reviews": entry.reviews()})

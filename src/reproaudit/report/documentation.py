@@ -27,6 +27,31 @@ class Documentation:
     card: int
     reviewed: int
 
+    @property
+    def has_reviews(self) -> bool:
+        """Whether anybody has decided on a variable; else `reviewed` is what the card says."""
+        return any(one.decisions for one in self.variables)
+
+    @property
+    def by_reviewers(self) -> int | None:
+        """How many variables reviewers find documented; None where nobody has reviewed."""
+        return self.reviewed if self.has_reviews else None
+
+
+def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
+    """Return how many variables are documented, and by whose word."""
+    if by_reviewers is None:
+        return f"{card} of {of} by the card alone"
+    return f"{by_reviewers} of {of} documented"
+
+
+def by_whom(found: Documentation) -> str:
+    """Return how many variables the card documents, and how many reviewers do if there are any."""
+    card = f"The card finds {found.card} of {found.of} documented"
+    if found.by_reviewers is None:
+        return f"{card}; nobody has reviewed them"
+    return f"{card}; reviewers {found.by_reviewers}"
+
 
 def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
     """Return what an audit's paper documents."""

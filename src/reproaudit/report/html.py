@@ -10,11 +10,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
-from reproaudit.report import outline, screen
+from reproaudit.report import outline, reviews, screen
 from reproaudit.report.chart import chart, legend, strip
 from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import questions_of
-from reproaudit.report.documentation import documentation_of
+from reproaudit.report.documentation import by_whom, documentation_of, documented_words
 from reproaudit.report.words import DOTS, look
 from reproaudit.verdict import Outcome, Scorecard
 
@@ -34,7 +34,8 @@ def _environment() -> Environment:
     )
     found.globals["o"] = outline
     found.globals["s"] = screen
-    shown = (chart, choices_of, documentation_of, legend, look, strip)
+    found.globals["r"] = reviews
+    shown = (by_whom, chart, choices_of, documentation_of, documented_words, legend, look, strip)
     found.globals.update({one.__name__: one for one in shown})
     found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
     found.globals["style"] = STYLE.read_text(encoding="utf-8")
@@ -60,6 +61,7 @@ def register_html(register: StrictModel, pictures: Mapping[str, Markup]) -> str:
         .get_template("register.html")
         .render(
             register=register,
+            documented_words=documented_words,
             pictures=pictures,
             outcomes=[(one.value, one.value.replace(" ", "-")) for one in Outcome],
         )

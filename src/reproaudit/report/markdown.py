@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import ClaimText, questions_of, texts_of
-from reproaudit.report.documentation import documentation_of
+from reproaudit.report.documentation import by_whom, documentation_of
 from reproaudit.report.numbers import listed
 from reproaudit.report.outline import (
     MOST_FACTS,
@@ -36,6 +36,16 @@ from reproaudit.report.outline import (
     source_words,
 )
 from reproaudit.report.printable import clean
+from reproaudit.report.reviews import (
+    answer_rows,
+    answer_words,
+    dispute_rows,
+    dispute_words,
+    note_row,
+    note_words,
+    sign_off_rows,
+    sign_off_words,
+)
 from reproaudit.report.screen import (
     ordered_claims,
     ours,
@@ -89,12 +99,16 @@ def _lines(card: Scorecard, whole: bool, most: int) -> Iterator[str]:
     if asked := questions(card):
         yield from ("", f"**{plain(questions_heading(card))}**", "")
         yield from (f"{place}. {plain(one.text)}" for place, one in enumerate(asked, 1))
+    if (note := note_row(card)) is not None:
+        yield from ("", f"> {plain(note.words)}")
+        yield f"> — {plain(note_words(note))}"
     if said := ours(card):
         yield from ("", f"**Ours.** {plain(said)}")
     yield from _answers(card)
     yield from _choices(card)
     yield from _claims(card, most)
     yield from _variables(card)
+    yield from _reviews(card)
     yield from _findings(card, whole)
     yield from _more(card)
 
@@ -193,8 +207,7 @@ def _variables(card: Scorecard) -> Iterator[str]:
     disputed = listed([one.variable.name for one in found.variables if one.disputed])
     but = f", and disagree on {disputed}" if disputed else ""
     yield from ("", "## Reproducibility variables", "")
-    card_finds = f"The card finds {found.card} of {found.of} documented"
-    yield f"{card_finds}; reviewers {found.reviewed}{plain(but)}."
+    yield f"{by_whom(found)}{plain(but)}."
     yield ""
     yield from table(
         ("Variable", "Card", "Reviewers", "Evidence"),
@@ -208,6 +221,14 @@ def _variables(card: Scorecard) -> Iterator[str]:
             for one in found.variables
         ),
     )
+
+
+def _reviews(card: Scorecard) -> Iterator[str]:
+    rows = [*map(dispute_words, dispute_rows(card)), *map(answer_words, answer_rows(card))]
+    rows += map(sign_off_words, sign_off_rows(card))
+    if rows:
+        yield from ("", "## Reviews", "")
+        yield from (f"- {plain(one)}" for one in rows)
 
 
 def _findings(card: Scorecard, whole: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -19,15 +19,16 @@ from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
 from reproaudit.report.html import register_html
+from reproaudit.report.numbers import listed
 from reproaudit.report.printable import clean
-from reproaudit.report.screen import verdict
+from reproaudit.report.screen import questions, verdict
 from reproaudit.report.words import look
 from reproaudit.running.files import write_whole
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"
-REGISTER_VERSION = 3
+REGISTER_VERSION = 4
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 """What begins a formula, also in full width."""
 
@@ -39,6 +40,8 @@ class ClaimEntry(StrictModel):
     """The claim's id, ``slug.name``."""
     short: str
     """The claim as a clause."""
+    main: bool
+    """Whether it is the paper's main claim."""
     outcome: Outcome
     """The conclusion."""
     certainty: Level | None
@@ -56,6 +59,15 @@ class ClaimEntry(StrictModel):
         return self.id.partition(".")[2]
 
 
+class ChoiceEntry(StrictModel):
+    """A choice that a paper leaves open, and on which answers hang."""
+
+    setting: str
+    """The setting, in words."""
+    claims: tuple[str, ...]
+    """The claims that depend on it, by id."""
+
+
 class PaperEntry(StrictModel):
     """A paper in the register."""
 
@@ -65,10 +77,16 @@ class PaperEntry(StrictModel):
     """Its title."""
     venue: str
     """Where and when it appeared."""
-    sentence: str
-    """Its verdict."""
-    documented: int
-    """Variables documented by the reviewers' word."""
+    verdict: str
+    """Its verdict, in one to four sentences."""
+    questions: tuple[str, ...]
+    """What to ask the authors."""
+    hangs_on: tuple[ChoiceEntry, ...]
+    """The choices on which claims depend."""
+    card: int
+    """Variables documented by the card."""
+    documented: int | None
+    """Variables documented by the reviewers' word; null where nobody has reviewed."""
     of: int
     """Of so many."""
     page: str
@@ -77,6 +95,10 @@ class PaperEntry(StrictModel):
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
     """Its claims."""
+
+    def clauses(self, choice: ChoiceEntry) -> str:
+        """Return the claims that depend on a choice, as clauses."""
+        return listed([one.short for one in self.claims if one.id in choice.claims])
 
 
 class Register(StrictModel):
@@ -104,8 +126,9 @@ def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
     given: dict[str, dict[Path, Scorecard]] = {}
     for one in papers:
         slug = folder_name(one.paper.slug)
-        if one.origin is None:
-            given.setdefault(one.tier, {})[out / folder_name(one.tier) / slug] = one
+        of_tier = given.setdefault(one.tier, {})
+        if one.origin is None:  # the others' scorecards are files already
+            of_tier[out / folder_name(one.tier) / slug] = one
     return tuple(_write_tier(out / tier, tier, cards) for tier, cards in given.items())
 
 
@@ -158,8 +181,11 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
         slug=card.paper.slug,
         title=card.paper.title,
         venue=f"{card.paper.venue} {card.paper.year}",
-        sentence=" ".join(verdict(card)),
-        documented=documented.reviewed,
+        verdict=" ".join(verdict(card)),
+        questions=tuple(one.text for one in questions(card)),
+        hangs_on=tuple(_choices(card)),
+        card=documented.card,
+        documented=documented.by_reviewers,
         of=documented.of,
         page=f"{place.relative_to(folder).as_posix()}/scorecard.html",
         origin=None if card.origin is None else card.origin.who,
@@ -167,6 +193,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
             ClaimEntry(
                 id=one.answer.id,
                 short=one.claim.short,
+                main=one.claim.main,
                 outcome=one.answer.outcome,
                 certainty=one.answer.level,
                 yes=one.base.yes,
@@ -176,6 +203,17 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
             for one in claims_of(card)
         ),
     )
+
+
+def _choices(card: Scorecard) -> Iterator[ChoiceEntry]:
+    """Each setting on which the yes or no of claims hangs, with these claims."""
+    claims: dict[str, dict[str, None]] = {}
+    for one in claims_of(card):
+        for side in one.answer.sides or ():
+            if side.varied is not None:
+                claims.setdefault(one.setting(side.varied.setting), {})[one.answer.id] = None
+    for setting, ids in claims.items():
+        yield ChoiceEntry(setting=setting, claims=tuple(ids))
 
 
 def register_csv(papers: Sequence[PaperEntry]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from reproaudit.report.claims import ClaimText, claims_of
-from reproaudit.report.documentation import documentation_of
+from reproaudit.report.documentation import documentation_of, documented_words
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.report.outline import claim_details
 from reproaudit.report.printable import clean, printable
@@ -67,7 +67,7 @@ def _properties(card: Scorecard) -> Iterator[tuple[str, str]]:
     found = documentation_of(card.audit, card.reviews)
     yield "title", card.paper.title
     yield "tier", card.tier
-    yield "documentation", f"{found.reviewed} of {found.of}, by the card {found.card}"
+    yield "documentation", documented_words(found.by_reviewers, found.card, found.of)
     yield "not_audited", str(len(card.audit.not_audited))
     if card.origin is not None:
         yield "origin", f"{card.origin.who}, {card.origin.source}"
