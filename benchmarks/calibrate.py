@@ -2,13 +2,15 @@
 
 A shape is a plain, seeded generator of the measurements of one run. `make calibrate` draws runs of
 every shape and writes docs/calibration.md; `tests/engine/test_kinds.py` holds fewer draws to the
-same bounds.
+same bounds. A planted shape looks like a phenomenon that is absent, or hard to see, and is observed
+in four ways.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,14 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from reproaudit.checks import Check, Kind, Run
-from reproaudit.declarations import Axis, Declaration, MeasurementKind
+from reproaudit.declarations import Axis, Declaration, MeasurementKind, MeasurementMissingError
 from reproaudit.records import Measurements, Series
 from reproaudit.stats.binomial import Decision, decide_count
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], dict[str, Array | float]]
+Curve = Callable[[Array], Array]
+PlantedDraw = Callable[[Array, np.random.Generator], dict[str, Array]]
 
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
 OWN_RUNS = 15
@@ -31,6 +35,21 @@ OWN_RUNS = 15
 STEPS = np.unique(np.round(np.geomspace(1, 4001, 120)).astype(int)) - 1
 TIME = STEPS / STEPS[-1]
 SIZES = (8, 16, 32, 64)
+PLANTED_RUNS = (5, 15)
+STEPS_SEEN = {
+    "even": np.arange(0, 4001, 40),
+    "logarithmic": STEPS,
+    "sparse": np.round(np.linspace(0, 4000, 16)).astype(int),
+    "dense": np.arange(0, 4001, 4),
+}
+"""The steps at which planted courses are observed."""
+SIZES_SEEN = {
+    "even": tuple(range(8, 73, 8)),
+    "logarithmic": (8, 16, 32, 64, 128, 256, 512),
+    "sparse": (8, 16, 32, 64),
+    "dense": tuple(range(8, 72)),
+}
+"""The sizes at which planted powers are observed."""
 CHECK: TypeAdapter[Kind] = TypeAdapter(Check)
 OURS = {"from": "ours", "why": "The kind's default."}
 
@@ -55,35 +74,11 @@ class Shape:
 
     def run(self, seed: int) -> Run:
         """Return one run."""
-        found = self.draw(np.random.default_rng(seed))
-        series = {
-            name: Series(steps=tuple(STEPS.tolist()), values=value)
-            for name, value in found.items()
-            if isinstance(value, np.ndarray) and len(value) == len(STEPS)
-        }
-        arrays = {
-            name: value
-            for name, value in found.items()
-            if isinstance(value, np.ndarray) and name not in series
-        }
-        scalars = {name: float(v) for name, v in found.items() if not isinstance(v, np.ndarray)}
-        declared = {
-            name: Declaration(kind=kind, unit="1", meaning="Synthetic.", axes=axes)
-            for names, kind, axes in (
-                (series, MeasurementKind.SERIES, ()),
-                (arrays, MeasurementKind.ARRAY, (Axis(name="size", values=SIZES),)),
-                (scalars, MeasurementKind.SCALAR, ()),
-            )
-            for name in names
-        }
-        measured = Measurements(series=series, arrays=arrays, scalars=scalars)
-        return Run(seed, measured, declared, {})
+        return measured_run(seed, self.draw(np.random.default_rng(seed)), STEPS, SIZES)
 
     def says_yes(self, seed: int) -> bool:
         """Tell whether one run, or a decision over fifteen, meets the check."""
-        check = CHECK.validate_json(
-            json.dumps({"kind": self.kind, **(self.check or CHECKS[self.kind])})
-        )
+        check = check_of(self)
         if not self.contrast:
             return all(one.met for one in check.conditions(self.run(seed)))
         yes = sum(
@@ -95,6 +90,87 @@ class Shape:
     def rate(self, draws: int) -> float:
         """Return the share of draws that say yes."""
         return sum(map(self.says_yes, range(draws))) / draws
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A course over training, or values over sizes, that are observed in each of four ways.
+
+    Attributes:
+        kind: the kind of check that is put to it.
+        name: what it is, in a few words.
+        draw: the measurements of one run; of the shares of training, or the sizes, that are seen.
+        check: the check, if it is not the kind's own.
+    """
+
+    kind: str
+    name: str
+    draw: Callable[[Array, np.random.Generator], dict[str, Array]]
+    check: dict[str, Any] | None = None
+
+    def says(self, seen: str, seed: int) -> bool | None:
+        """Tell what one run says, observed in a way: yes, no, or None of a void run."""
+        rng = np.random.default_rng(seed)
+        if self.kind == "scales_like":
+            sizes = SIZES_SEEN[seen]
+            run = measured_run(seed, self.draw(np.array(sizes, dtype=float), rng), STEPS, sizes)
+        else:
+            steps = STEPS_SEEN[seen]
+            run = measured_run(seed, self.draw(steps / steps[-1], rng), steps, SIZES)
+        try:
+            met = [one.met for one in check_of(self).conditions(run)]
+        except MeasurementMissingError:
+            return None
+        return False if False in met else None if None in met else True
+
+    def met(self, seen: str, draws: int) -> tuple[float, ...]:
+        """Return how often five runs and fifteen are met, observed in a way; exact in the runs.
+
+        More runs than one are independent: of a rate of yes the count is binomial.
+        """
+        yes = [self.says(seen, seed) for seed in range(draws)].count(True) / draws
+        return tuple(
+            sum(
+                math.comb(runs, k) * yes**k * (1 - yes) ** (runs - k)
+                for k in range(runs + 1)
+                if decide_count(k, runs) is Decision.MET
+            )
+            for runs in PLANTED_RUNS
+        )
+
+
+def check_of(shape: Shape | Planted) -> Kind:
+    """Return the check that is put to a shape."""
+    fields = shape.check or CHECKS[shape.kind]
+    return CHECK.validate_json(json.dumps({"kind": shape.kind, **fields}))
+
+
+def measured_run(
+    seed: int, found: Mapping[str, Array | float], steps: Array, sizes: tuple[int, ...]
+) -> Run:
+    """Return a run: what is as long as the steps is a series, other arrays lie over the sizes."""
+    series = {
+        name: Series(steps=tuple(steps.tolist()), values=value)
+        for name, value in found.items()
+        if isinstance(value, np.ndarray) and len(value) == len(steps)
+    }
+    arrays = {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, np.ndarray) and name not in series
+    }
+    scalars = {name: float(v) for name, v in found.items() if not isinstance(v, np.ndarray)}
+    declared = {
+        name: Declaration(kind=kind, unit="1", meaning="Synthetic.", axes=axes)
+        for names, kind, axes in (
+            (series, MeasurementKind.SERIES, ()),
+            (arrays, MeasurementKind.ARRAY, (Axis(name="size", values=sizes),)),
+            (scalars, MeasurementKind.SCALAR, ()),
+        )
+        for name in names
+    }
+    measured = Measurements(series=series, arrays=arrays, scalars=scalars)
+    return Run(seed, measured, declared, {})
 
 
 CHECKS: dict[str, dict[str, Any]] = {
@@ -312,6 +388,172 @@ UNSEEN: tuple[Shape, ...] = (
           _pair(lambda r: (noisy(rise(0.1, 0.02), r), noisy(rise(0.6, 0.04), r))), contrast=True),
 )  # fmt: skip
 """Ways in which a claim is true and the kind mostly cannot see it."""
+
+
+def rising(time: Array, at: float, width: float) -> Array:
+    """Return a sigmoid from 0 to 1 around a share of training."""
+    found: Array = 1 / (1 + np.exp(-(time - at) / width))
+    return found
+
+
+def falling(time: Array, rate: float) -> Array:
+    """Return an exponential decay from 1."""
+    found: Array = np.exp(-rate * time)
+    return found
+
+
+def steps_of(time: Array) -> Array:
+    """Return the steps from 1 on."""
+    return 1 + 4000 * time
+
+
+def _two(earlier: Curve, later: Curve, noise: float = 0.01) -> PlantedDraw:
+    return lambda t, r: {"a": noisy(earlier(t), r, noise), "b": noisy(later(t), r, noise)}
+
+
+def _loss(course: Curve, noise: float = 0.01) -> PlantedDraw:
+    return lambda t, r: {"loss": wobbly(course(t), r, noise)}
+
+
+def _swinging(swings: float, size: float, noise: float = 0.01) -> PlantedDraw:
+    def draw(t: Array, rng: np.random.Generator) -> dict[str, Array]:
+        phase = rng.uniform(0, 2 * np.pi)
+        course = 0.1 + falling(t, 30) + 0.1 * size * np.sin(2 * np.pi * swings * t + phase)
+        return {"loss": wobbly(course, rng, noise)}
+
+    return draw
+
+
+def _grown(course: Curve, noise: float) -> PlantedDraw:
+    return lambda t, r: {"x": noisy(course(t), r, noise)}
+
+
+def _over_sizes(course: Curve, noise: float) -> PlantedDraw:
+    return lambda s, r: {"sizes": wobbly(course(s / 8), r, noise)}
+
+
+def _followed(course: Curve, other: Curve, noise: float = 0.01) -> PlantedDraw:
+    return lambda t, r: {"x": noisy(course(t), r, noise), "y": noisy(other(t), r, noise)}
+
+
+FLATTENS = {"loss": "loss", "flattens": {"at_most": 0.05, **OURS}}
+TO_ZERO = {"loss": "loss", "ends": {"at_most": 0.2, **OURS}, "to_zero": True}
+AT_A_LEVEL = {**CHECKS["stages"], "later": {"series": "b", "crosses": 0.25}}
+ROOT = {**CHECKS["grows_like"], "law": "power", "exponent": 0.5}
+HALF = {**CHECKS["follows"], "quantile": {"share": 0.9, "at_most": 0.05, **OURS}}
+BEGINNING = {
+    "series": "x",
+    "curve": [[0, 0.0], [400, 0.1]],
+    "at_most": 0.1,
+    **OURS,
+}
+PLANTED_NULLS: tuple[Planted, ...] = (
+    Planted("stages", "one course, three times as slow",
+            _two(lambda t: 1 - falling(t, 21), lambda t: 1 - falling(t, 7))),
+    Planted("stages", "one course, eight times as slow",
+            _two(lambda t: 1 - falling(t, 40), lambda t: 1 - falling(t, 5))),
+    Planted("stages", "a third of it at once, the rest late",
+            _two(lambda t: rising(t, 0.1, 0.01),
+                 lambda t: 0.3 * rising(t, 0.1, 0.01) + 0.7 * rising(t, 0.6, 0.03))),
+    Planted("stages", "a climb from the start behind a sudden step",
+            _two(lambda t: rising(t, 0.1, 0.005), lambda t: np.minimum(t / 0.7, 1))),
+    Planted("stages", "a sudden step hardly later than another",
+            _two(lambda t: rising(t, 0.3, 0.01), lambda t: rising(t, 0.31, 0.01))),
+    Planted("stages", "two sudden steps at once",
+            _two(lambda t: 1.0 * (t > 0.21), lambda t: 1.0 * (t > 0.21))),
+    Planted("stages", "a climb that goes on", _two(lambda t: rising(t, 0.1, 0.01), lambda t: t)),
+    Planted("stages", "a climb that goes on faster",
+            _two(lambda t: 1 - falling(t, 20), lambda t: t**2)),
+    Planted("converges", "a power t^-0.2 that goes on", _loss(lambda t: steps_of(t) ** -0.2),
+            FLATTENS),
+    Planted("converges", "a power t^-0.15 that goes on", _loss(lambda t: steps_of(t) ** -0.15),
+            FLATTENS),
+    Planted("converges", "an inverse logarithm",
+            _loss(lambda t: 1 / np.log(2 + steps_of(t))), FLATTENS),
+    Planted("converges", "a power t^-0.3 towards a level",
+            _loss(lambda t: 0.1 + steps_of(t) ** -0.3), FLATTENS),
+    Planted("converges", "swings of a fifth of training", _swinging(5, 0.3), FLATTENS),
+    Planted("converges", "swings of a twentieth of training", _swinging(20, 0.4), FLATTENS),
+    Planted("converges", "swings of a seventh of training", _swinging(7, 0.2), FLATTENS),
+    Planted("converges", "noise alone goes to zero", _loss(lambda t: 0.1 + 0 * t), TO_ZERO),
+    Planted("converges", "a level behind a fast decay",
+            _loss(lambda t: 0.1 + falling(t, 12)), TO_ZERO),
+    Planted("converges", "a level behind a power",
+            _loss(lambda t: 0.1 + 1 / steps_of(t)), TO_ZERO),
+    Planted("follows", "a curve that is known for a tenth",
+            _followed(lambda t: t, lambda t: t), BEGINNING),
+    Planted("follows", "a quarter apart late",
+            _followed(lambda t: rising(t, 0.3, 0.1), lambda t: 0.75 * rising(t, 0.3, 0.1))),
+    Planted("follows", "a twentieth too far nearly always",
+            _followed(lambda t: 0.07 + 0 * t, lambda t: 0 * t, 0.001), HALF),
+    Planted("follows", "another pace", _followed(lambda t: t, lambda t: t**2)),
+    Planted("grows_like", "a power of a fifth under noise",
+            _grown(lambda t: 2 * steps_of(t) ** 0.2, 0.1)),
+    Planted("grows_like", "a course that saturates under noise",
+            _grown(lambda t: 5 * (1 - falling(t, 3)), 0.1)),
+    Planted("grows_like", "a root under noise", _grown(lambda t: 0.1 * steps_of(t) ** 0.5, 0.1)),
+    Planted("grows_like", "a logarithm taken for a root",
+            _grown(lambda t: np.log(steps_of(t)), 0.05), ROOT),
+    Planted("scales_like", "a power above a constant", _over_sizes(lambda s: 0.3 + s**-1.0, 1e-4)),
+    Planted("scales_like", "a bend between the ends",
+            _over_sizes(lambda s: s**-0.5 * np.exp(0.4 * np.log(s) * np.log(s / s[-1])), 0.01)),
+    Planted("scales_like", "a neighbouring exponent under noise",
+            _over_sizes(lambda s: s**-0.3, 0.03)),
+)  # fmt: skip
+"""Courses that look like a phenomenon and have none."""
+
+PLANTED_TRUE: tuple[Planted, ...] = (
+    Planted("stages", "a sudden stage that waits for a sudden one",
+            _two(lambda t: rising(t, 0.1, 0.01), lambda t: rising(t, 0.6, 0.03))),
+    Planted("stages", "a sudden stage that waits for a gradual one",
+            _two(lambda t: 1 - falling(t, 10), lambda t: rising(t, 0.6, 0.03))),
+    Planted("stages", "a gradual stage that waits for a sudden one",
+            _two(lambda t: rising(t, 0.1, 0.01),
+                 lambda t: 1 - falling(np.maximum(t - 0.25, 0), 6))),
+    Planted("stages", "a change that goes on, at a level",
+            _two(lambda t: rising(t, 0.1, 0.01), lambda t: np.maximum(t - 0.3, 0)), AT_A_LEVEL),
+    Planted("converges", "a fast decay to a level",
+            _loss(lambda t: 0.01 + falling(t, 30), 0.005)),
+    Planted("converges", "a decay to a level", _loss(lambda t: 0.02 + falling(t, 14), 0.005)),
+    Planted("converges", "a power that has come to rest",
+            _loss(lambda t: 0.05 + steps_of(t) ** -1.0, 0.005)),
+    Planted("converges", "a loss that becomes exactly 0",
+            _loss(lambda t: np.maximum(falling(t, 30) - 1e-4, 0))),
+    Planted("converges", "a power that goes to zero", _loss(lambda t: steps_of(t) ** -1.0), TO_ZERO),
+    Planted("converges", "a root that goes to zero", _loss(lambda t: steps_of(t) ** -0.5), TO_ZERO),
+    Planted("converges", "an exponential decay to zero", _loss(lambda t: falling(t, 20)), TO_ZERO),
+    Planted("follows", "the course itself",
+            _followed(lambda t: rising(t, 0.4, 0.1), lambda t: rising(t, 0.4, 0.1))),
+    Planted("follows", "near the course, farther for a short while",
+            _followed(lambda t: t + 0.08 * (abs(t - 0.47) < 0.02), lambda t: t, 0.003),
+            HALF),
+    Planted("follows", "a curve that is known from a third on",
+            _followed(lambda t: t, lambda t: t),
+            {**BEGINNING, "curve": [[1200, 0.3], [4000, 1.0]]}),
+    Planted("grows_like", "a logarithm", _grown(lambda t: np.log(steps_of(t)), 0.001)),
+    Planted("grows_like", "a root", _grown(lambda t: 0.1 * steps_of(t) ** 0.5, 0.003), ROOT),
+    Planted("grows_like", "a logarithm above an offset",
+            _grown(lambda t: 20 + 3 * np.log(steps_of(t)), 0.002)),
+    Planted("scales_like", "the exponent itself", _over_sizes(lambda s: s**-0.5, 0.01)),
+    Planted("scales_like", "the exponent above a constant",
+            _over_sizes(lambda s: 1 + s**-0.5, 1e-4), OFFSET),
+    Planted("scales_like", "an exact power", _over_sizes(lambda s: s**-0.5, 0.0)),
+)  # fmt: skip
+"""Courses that have their phenomenon."""
+
+HIDDEN: tuple[Planted, ...] = (
+    Planted("stages", "a stage that waits, under much noise",
+            _two(lambda t: rising(t, 0.1, 0.01), lambda t: rising(t, 0.6, 0.03), 0.05)),
+    Planted("converges", "a fast decay to a level under much noise",
+            _loss(lambda t: 0.05 + falling(t, 30), 0.1)),
+    Planted("grows_like", "a logarithm under noise of a fiftieth",
+            _grown(lambda t: np.log(steps_of(t)), 0.02)),
+    Planted("grows_like", "a root under noise of a tenth",
+            _grown(lambda t: 0.1 * steps_of(t) ** 0.5, 0.1), ROOT),
+    Planted("scales_like", "the exponent itself under noise of a tenth",
+            _over_sizes(lambda s: s**-0.5, 0.1), {**CHECKS["scales_like"], "standard": "typical"}),
+)  # fmt: skip
+"""Courses whose phenomenon noise hides: few runs may say no."""
 
 
 def page(draws: int) -> str:

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from reproaudit.audit.model import Audit, Paper, Reviews, TierName, known_tier
 from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Censored, Limit
+from reproaudit.checks import Censored, Limit, Void
 from reproaudit.declarations import Coordinate, StrictModel
 from reproaudit.records import Environment, Origin
 from reproaudit.stats.binomial import Decision
@@ -73,17 +73,6 @@ class Status(StrEnum):
     NO = "no"
     VOID = "void"
     CRASHED = "crashed"
-
-
-class Void(StrEnum):
-    """Why a run says neither yes nor no."""
-
-    REFERENCE_DIVERGED = "reference diverged"
-    NO_REFERENCE = "no reference"
-    NOT_MEASURED = "not measured"
-    NO_NUMBER = "no number"
-    CENSORED = "censored"
-    START = "start"
 
 
 class Answer(StrEnum):

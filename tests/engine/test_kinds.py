@@ -8,11 +8,23 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from benchmarks.calibrate import CHECKS, NULLS, PAGE, TRUE, Shape
+from benchmarks.calibrate import (
+    CHECKS,
+    HIDDEN,
+    NULLS,
+    PAGE,
+    PLANTED_NULLS,
+    PLANTED_TRUE,
+    STEPS_SEEN,
+    TRUE,
+    Planted,
+    Shape,
+)
 
 from reproaudit.checks import NUMBERS, Check
 
 DRAWS = 100
+PLANTED_DRAWS = 40
 CLASSES = get_args(get_args(Check)[0])
 KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in CLASSES)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
@@ -26,6 +38,34 @@ def test_where_the_claim_is_untrue_few_runs_say_yes(shape: Shape) -> None:
 @pytest.mark.parametrize("shape", TRUE, ids=lambda one: f"{one.kind}: {one.name}")
 def test_where_the_claim_is_true_most_runs_say_yes(shape: Shape) -> None:
     assert shape.rate(DRAWS) >= 0.9
+
+
+def planted(shapes: tuple[Planted, ...]) -> pytest.MarkDecorator:
+    """Each shape, observed in each way."""
+    return pytest.mark.parametrize(
+        ("shape", "seen"),
+        [
+            pytest.param(one, seen, id=f"{one.kind}: {one.name}, {seen}")
+            for one in shapes
+            for seen in STEPS_SEEN
+        ],
+    )
+
+
+@planted(PLANTED_NULLS)
+def test_a_planted_look_alike_fools_no_kind(shape: Planted, seen: str) -> None:
+    assert max(shape.met(seen, PLANTED_DRAWS)) <= 0.05
+
+
+@planted(PLANTED_TRUE)
+def test_a_planted_phenomenon_is_seen(shape: Planted, seen: str) -> None:
+    assert min(shape.met(seen, PLANTED_DRAWS)) >= 0.8  # at least 90 % over the page's draws
+
+
+@planted(HIDDEN)
+def test_what_noise_hides_is_no_no(shape: Planted, seen: str) -> None:
+    said = [shape.says(seen, seed) for seed in range(PLANTED_DRAWS)]
+    assert said.count(False) <= 0.1 * PLANTED_DRAWS
 
 
 def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:

@@ -23,7 +23,7 @@ from reproaudit.checks.converges import Converges
 from reproaudit.checks.equals import Equals
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.scales_like import ScalesLike
@@ -50,6 +50,7 @@ __all__ = [
     "Provenance",
     "Run",
     "Side",
+    "Void",
     "plain",
 ]
 

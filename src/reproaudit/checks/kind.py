@@ -37,6 +37,19 @@ class Side(StrEnum):
     WITHIN = "within"
 
 
+class Void(StrEnum):
+    """Why a run says neither yes nor no."""
+
+    REFERENCE_DIVERGED = "reference diverged"
+    NO_REFERENCE = "no reference"
+    NOT_MEASURED = "not measured"
+    NO_NUMBER = "no number"
+    CENSORED = "censored"
+    START = "start"
+    NOT_ENDED = "not ended"
+    HIDDEN = "hidden"
+
+
 @dataclass(frozen=True)
 class Limit:
     """A bound as a run's number is held against it."""
@@ -183,6 +196,7 @@ class Condition:
             number is missing, infinite or 0/0, so that the run is void.
         check: the place of its check among those that were put to the run.
         censored: of a value that is a limit alone, on which side of it the number lies.
+        void: why the run says nothing, where more is known than that there is no number.
     """
 
     number: Number
@@ -192,6 +206,7 @@ class Condition:
     says: bool | None = None
     check: int = 0
     censored: Censored | None = None
+    void: Void | None = None
 
     @property
     def met(self) -> bool | None:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm
-from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance
+from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.runs import Bundles, Said, ask_runs
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval
-from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied, Void
+from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
 FEWEST_OF_PAPER = 3
 """The fewest runs whose mean decides where the number is the paper's own."""
@@ -179,13 +179,16 @@ def _run(place: int, said: Said, estimates: Sequence[Estimate]) -> RunAnswer:
     """What a run says: of conditions that a mean decides only if there is no other."""
     if said.answer is not None:
         return said.answer
-    counted = [one for one in estimates if one.decision is None] or estimates
-    holds = [one.holds[place] for one in counted]
+    every = range(len(estimates))
+    counted = [at for at in every if estimates[at].decision is None] or [*every]
+    holds = [estimates[at].holds[place] for at in counted]
     if False in holds:
         return RunAnswer(seed=said.seed, status=Status.NO)
     if None in holds:
-        unknown = counted[holds.index(None)]
-        why = Void.NO_NUMBER if unknown.side(place) is None else Void.CENSORED
+        at = counted[holds.index(None)]
+        unknown = estimates[at]
+        known = said.conditions[at].void if said.conditions else None
+        why = known or (Void.NO_NUMBER if unknown.side(place) is None else Void.CENSORED)
         return RunAnswer(seed=said.seed, status=Status.VOID, void=why, about=unknown.measurement)
     return RunAnswer(seed=said.seed, status=Status.YES)
 

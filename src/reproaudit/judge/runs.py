@@ -10,11 +10,11 @@ from statistics import median
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import PlannedArm, quantities_of
 from reproaudit.cell import canonical_settings
-from reproaudit.checks import Condition, Kind, Limit, Run
+from reproaudit.checks import Condition, Kind, Limit, Run, Void
 from reproaudit.declarations import Coordinate, MeasurementKind, MeasurementMissingError
 from reproaudit.records import CellStatus, Record
 from reproaudit.stats.onsets import STILL
-from reproaudit.verdict import RunAnswer, Status, Void
+from reproaudit.verdict import RunAnswer, Status
 
 WHOLE_COURSE = 10
 """The fewest points of a course that two different runs do not share by chance."""

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side
+from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
 from reproaudit.report.numbers import (
     apart,
     at_words,
@@ -30,7 +30,6 @@ from reproaudit.verdict import (
     ReasonKind,
     Specificity,
     Varied,
-    Void,
 )
 
 
@@ -403,6 +402,8 @@ _VOIDS: Mapping[Void, str] = {
     Void.NO_NUMBER: "{what} has no number in {runs}",
     Void.CENSORED: "training ended before {what} passed its level in {runs}",
     Void.START: "training did not start as it should in {runs}",
+    Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
+    Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
 }
 
 
