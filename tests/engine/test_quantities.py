@@ -455,7 +455,7 @@ def test_a_course_is_counted_once_by_its_farthest_observation() -> None:
     values[[2, 5, 8], [0, 1, 2]] = [1, 2, 3]
     run = made({"head": (1, 2, 3)}, values, tuple(range(10)))
     follows = {"series": "score", "curve": [[0, 0.0], [9, 0.0]], "at_most": 1.5, **PAPER}
-    (one,) = check("follows", **follows, in_share=0.6).conditions(run)
+    one, _ = check("follows", **follows, in_share=0.6).conditions(run)
     assert one.value == 2
 
 

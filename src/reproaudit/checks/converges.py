@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
+
+AS_LONG_AGAIN = math.log(2) / math.log(0.975 / 0.775)
+"""What a logarithm changes in as long again, over its change between the windows: no decay that
+slows down changes more, whatever fits the time before."""
 
 FEWEST_OF_SWINGS = 8
 """The fewest observations in the last fifth that tell swings from noise."""
@@ -176,10 +181,11 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     for among in (_exponential, _power):
         decay = best_decay(tuple(steps[late]), loss[late], among)
         assert decay is not None, "there are always some"
+        error = decay.misfit.size * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
         goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
-        found.append((decay.misfit, max(change, swing, goes_on)))
-    (better, number), (worse, other) = sorted(found)
-    error = better.size * np.sqrt(1 / before.sum() + 1 / last.sum())
+        goes_on = min(goes_on, AS_LONG_AGAIN * (change + CERTAIN * error))
+        found.append((decay.misfit, max(change, swing, goes_on), error))
+    (better, number, error), (worse, other, _) = sorted(found)
     met = limit.met_by(number)
     by_noise = not met and limit.met_by(number - CERTAIN * error)
     disagree = met != limit.met_by(other) and not better.surely_below(worse)
