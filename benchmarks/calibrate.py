@@ -40,7 +40,7 @@ STEPS_SEEN = {
     "even": np.arange(0, 4001, 40),
     "logarithmic": STEPS,
     "sparse": np.round(np.linspace(0, 4000, 16)).astype(int),
-    "dense": np.arange(0, 4001, 4),
+    "dense": np.arange(0, 4001, 8),
 }
 """The steps at which planted courses are observed."""
 SIZES_SEEN = {
@@ -137,6 +137,10 @@ class Planted:
             )
             for runs in PLANTED_RUNS
         )
+
+    def no(self, seen: str, draws: int) -> float:
+        """Return the share of runs that say no, observed in a way."""
+        return [self.says(seen, seed) for seed in range(draws)].count(False) / draws
 
 
 def check_of(shape: Shape | Planted) -> Kind:
@@ -381,14 +385,6 @@ TRUE: tuple[Shape, ...] = (
 )  # fmt: skip
 """Ways in which a claim is true."""
 
-UNSEEN: tuple[Shape, ...] = (
-    Shape("grows_like", "a logarithm under noise of a fiftieth",
-          _course(lambda r: noisy(np.log(T), r, 0.02))),
-    Shape("stages", "a sudden stage that waits for a sudden one",
-          _pair(lambda r: (noisy(rise(0.1, 0.02), r), noisy(rise(0.6, 0.04), r))), contrast=True),
-)  # fmt: skip
-"""Ways in which a claim is true and the kind mostly cannot see it."""
-
 
 def rising(time: Array, at: float, width: float) -> Array:
     """Return a sigmoid from 0 to 1 around a share of training."""
@@ -405,6 +401,10 @@ def falling(time: Array, rate: float) -> Array:
 def steps_of(time: Array) -> Array:
     """Return the steps from 1 on."""
     return 1 + 4000 * time
+
+
+def _step_up(time: Array) -> Array:
+    return np.where(time > 0.21, 1.0, 0.0)
 
 
 def _two(earlier: Curve, later: Curve, noise: float = 0.01) -> PlantedDraw:
@@ -460,7 +460,7 @@ PLANTED_NULLS: tuple[Planted, ...] = (
     Planted("stages", "a sudden step hardly later than another",
             _two(lambda t: rising(t, 0.3, 0.01), lambda t: rising(t, 0.31, 0.01))),
     Planted("stages", "two sudden steps at once",
-            _two(lambda t: 1.0 * (t > 0.21), lambda t: 1.0 * (t > 0.21))),
+            _two(_step_up, _step_up)),
     Planted("stages", "a climb that goes on", _two(lambda t: rising(t, 0.1, 0.01), lambda t: t)),
     Planted("stages", "a climb that goes on faster",
             _two(lambda t: 1 - falling(t, 20), lambda t: t**2)),
@@ -519,7 +519,8 @@ PLANTED_TRUE: tuple[Planted, ...] = (
             _loss(lambda t: 0.05 + steps_of(t) ** -1.0, 0.005)),
     Planted("converges", "a loss that becomes exactly 0",
             _loss(lambda t: np.maximum(falling(t, 30) - 1e-4, 0))),
-    Planted("converges", "a power that goes to zero", _loss(lambda t: steps_of(t) ** -1.0), TO_ZERO),
+    Planted("converges", "a power that goes to zero",
+            _loss(lambda t: steps_of(t) ** -1.0), TO_ZERO),
     Planted("converges", "a root that goes to zero", _loss(lambda t: steps_of(t) ** -0.5), TO_ZERO),
     Planted("converges", "an exponential decay to zero", _loss(lambda t: falling(t, 20)), TO_ZERO),
     Planted("follows", "the course itself",
@@ -556,18 +557,20 @@ HIDDEN: tuple[Planted, ...] = (
 """Courses whose phenomenon noise hides: few runs may say no."""
 
 
-def page(draws: int) -> str:
+def page(draws: int, planted: int) -> str:
     """Return docs/calibration.md, with rates over so many draws of each shape."""
     return "\n".join(
         [
             *_HEAD,
             *_table(NULLS, draws),
-            "",
-            *_BETWEEN,
+            *_TRUE,
             *_table(TRUE, draws),
-            "",
-            *_UNSEEN,
-            *_table(UNSEEN, draws),
+            *_PLANTED,
+            *_planted_table(PLANTED_NULLS, lambda one, seen: max(one.met(seen, planted))),
+            *_PLANTED_TRUE,
+            *_planted_table(PLANTED_TRUE, lambda one, seen: min(one.met(seen, planted))),
+            *_HIDDEN,
+            *_planted_table(HIDDEN, lambda one, seen: one.no(seen, planted)),
             "",
         ]
     )
@@ -584,8 +587,27 @@ _HEAD = (
     "Untrue claims; each rate must be at most 5 %:",
     "",
 )
-_UNSEEN = ("True claims that the kind mostly cannot see:", "")
-_BETWEEN = ("True claims; each rate must be at least 90 %:", "")
+_TRUE = ("", "True claims; each rate must be at least 90 %:", "")
+_PLANTED = (
+    "",
+    "## Look-alikes",
+    "",
+    "Courses without a phenomenon that resemble those with it, observed in four ways: evenly, on a",
+    "logarithmic scale, sparsely (16 times) and densely; powers at sizes likewise. The rate is that",
+    "of *met* with 5 or with 15 runs, whichever is larger; each must be at most 5 %:",
+    "",
+)
+_PLANTED_TRUE = (
+    "",
+    "Courses with the phenomenon, the smaller rate of 5 and of 15 runs; at least 90 %:",
+    "",
+)
+_HIDDEN = (
+    "",
+    "Courses whose phenomenon noise hides: how often a run says no, which should be void; at most",
+    "10 %:",
+    "",
+)
 
 
 def _table(shapes: tuple[Shape, ...], draws: int) -> Iterator[str]:
@@ -596,5 +618,15 @@ def _table(shapes: tuple[Shape, ...], draws: int) -> Iterator[str]:
         yield f"| `{one.kind}` | {one.name} | {unit} | {one.rate(draws):.1%} |"
 
 
+def _planted_table(
+    shapes: tuple[Planted, ...], rate: Callable[[Planted, str], float]
+) -> Iterator[str]:
+    yield f"| kind | shape | {' | '.join(STEPS_SEEN)} |"
+    yield f"|---|---|{'---:|' * len(STEPS_SEEN)}"
+    for one in shapes:
+        rates = [f"{rate(one, seen):.1%}" for seen in STEPS_SEEN]
+        yield f"| `{one.kind}` | {one.name} | {' | '.join(rates)} |"
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(1000), encoding="utf-8")
+    PAGE.write_text(page(1000, 200), encoding="utf-8")

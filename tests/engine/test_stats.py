@@ -204,7 +204,7 @@ def test_a_law_fits_surely_better_by_independent_observations() -> None:
     alternating = np.resize([1.0, -1.0], 40)
     assert misfit(alternating) == Misfit(1.0, 40)
     alike = misfit(np.repeat([1.0, -1.0], 20))
-    assert alike.count == pytest.approx(40 * 3 / 77)  # 37 of 40 neighbours, less one, agree
+    assert alike.independent == pytest.approx(40 * 3 / 77)  # 37 of 40 neighbours, less one, agree
     assert misfit(alternating, 2.0) == Misfit(2.0, 40)
     # 2 (40 - 3) ln x > 5.99
     better = misfit(alternating)
@@ -217,7 +217,8 @@ def test_a_law_fits_surely_better_by_independent_observations() -> None:
 
 @pytest.mark.parametrize(
     ("course", "later", "power"),
-    [(lambda t: 2 + 3 * t**-0.7, 2 + 3 * 2**-0.7, True), (lambda t: 9 - np.log(t), 9 - math.log(2), True),
+    [(lambda t: 2 + 3 * t**-0.7, 2 + 3 * 2**-0.7, True),
+     (lambda t: 9 - np.log(t), 9 - math.log(2), True),
      (lambda t: 1 + 4 * np.exp(-7 * t), 1 + 4 * math.exp(-14), False)],
 )  # fmt: skip
 def test_a_decay_is_found_among_decays(course: Any, later: float, power: bool) -> None:

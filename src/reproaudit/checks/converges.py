@@ -125,7 +125,7 @@ class Converges(Kind):
         )
 
     def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
-        """The condition on the worst of some numbers: an infinite one says yes or no, NaN nothing."""
+        """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
         hidden = not values or bool(np.isnan(values).any())
         says = None if hidden else all(map(limit.met_by, values))
         found = self._condition(values, limit, self.loss, number, says=says)
@@ -155,7 +155,7 @@ def _windows(steps: _Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 def _late(steps: _Array) -> NDArray[np.bool_]:
     """The observations in the last half."""
-    return (steps > 0) & (steps >= steps[0] + 0.5 * (steps[-1] - steps[0]))
+    return np.asarray((steps > 0) & (steps >= steps[0] + 0.5 * (steps[-1] - steps[0])))
 
 
 def _fall(_: _Array, loss: _Array, __: Limit) -> float:
@@ -185,7 +185,7 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
         goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
         goes_on = min(goes_on, AS_LONG_AGAIN * (change + CERTAIN * error))
         found.append((decay.misfit, max(change, swing, goes_on), error))
-    (better, number, error), (worse, other, _) = sorted(found)
+    (better, number, error), (worse, other, _) = sorted(found, key=lambda one: one[0].size)
     met = limit.met_by(number)
     by_noise = not met and limit.met_by(number - CERTAIN * error)
     disagree = met != limit.met_by(other) and not better.surely_below(worse)
@@ -218,24 +218,24 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     )
     if zero is None or (level is not None and level.misfit.surely_below(zero.misfit)):
         return np.inf
-    spread = np.log(steps[late]).std() * np.sqrt(zero.misfit.count)
+    spread = np.log(steps[late]).std() * np.sqrt(zero.misfit.independent)
     return slope if slope < -CERTAIN * zero.misfit.size / spread else np.nan
 
 
 def _exponential(decays: Decays) -> NDArray[np.bool_]:
-    return np.isinf(decays.exponents)
+    return np.asarray(np.isinf(decays.exponents))
 
 
 def _power(decays: Decays) -> NDArray[np.bool_]:
-    return np.isfinite(decays.exponents)
+    return np.asarray(np.isfinite(decays.exponents))
 
 
 def _to_zero(decays: Decays) -> NDArray[np.bool_]:
-    return (decays.limits <= decays.now / 2) & (decays.exponents >= SLOWEST)
+    return np.asarray((decays.limits <= decays.now / 2) & (decays.exponents >= SLOWEST))
 
 
 def _to_a_level(decays: Decays) -> NDArray[np.bool_]:
-    return decays.limits > decays.now / 2
+    return np.asarray(decays.limits > decays.now / 2)
 
 
 _OF_COURSE: Mapping[Number, Callable[[_Array, _Array, Limit], float]] = {

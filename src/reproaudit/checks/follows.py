@@ -123,7 +123,7 @@ class Follows(OneBound):
         share = float(np.ptp(grid[common]) / np.ptp(grid))
         expected = np.stack([np.interp(grid[common], at, one) for one in known.T], axis=1)
         distances = self._distances(values[common], expected)
-        evenly = np.linspace(*grid[common][[0, -1]], EVENLY)
+        evenly = np.linspace(grid[common].min(), grid[common].max(), EVENLY)
         found = []
         if self.quantile is not None:
             each = [np.interp(evenly, grid[common], one) for one in distances.T]

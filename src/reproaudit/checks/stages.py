@@ -72,7 +72,7 @@ class Stages(Kind):
     contrasts. A change that never comes, or is smaller than `least`, has no onset, and the run says
     no; with one that still goes on, and no level, it is void.
 
-    An onset lies between two observations, and the later change is known but for three standard
+    An onset lies between two observations, and the later change is known but for four standard
     deviations of its noise (`reproaudit.stats.onsets.noise`): where either decides, the run is
     void. That the later change would not come without the earlier one, only a control shows that
     lacks the earlier one: of the runs alone, a page says "comes after".
@@ -174,13 +174,13 @@ HARDLY_BEGUN = 0.1
 """The share of a change that has hardly begun, at most."""
 
 LAG = 0.5
-"""The share of what a constant pace gives, at most, of a change that does not run from the start."""
+"""The share of what a constant pace gives, at most, of one that does not run from the start."""
 
 LEAST_SHARE = 1e-4
 """A share of a change below this counts as this: observations lie no denser."""
 
-CERTAIN = 3.0
-"""So many standard deviations of the noise are no change."""
+CERTAIN = 4.0
+"""So many standard deviations of the noise are no move: noise makes more in less than 5 %."""
 
 
 def _change(run: Run, onset: Onset) -> _Change | Void | None:
@@ -228,8 +228,8 @@ def _wait(early: _Change, late: _Change) -> tuple[float, float, float]:
     after = int(np.searchsorted(late.steps, early.onset.after))
     before = int(np.searchsorted(late.steps, early.onset.before, side="right")) - 1
     least = _shortfall(pace[after:last], late.made[after:last])
-    told = np.where(pace > doubt, pace, 0.0)
-    most = _shortfall(told[before:last], late.made[before:last] - doubt)
+    told = np.where(pace > doubt, pace, 0.0)[before:last]
+    most = _shortfall(told, late.made[before:last] - doubt) if told.any() else math.inf
     return least, (least if least > 1 else most), most
 
 

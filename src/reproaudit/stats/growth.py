@@ -62,16 +62,16 @@ class Misfit(NamedTuple):
 
     Attributes:
         size: its root mean square.
-        count: the observations that are independent of each other: the fewer, the more neighbours
-            err alike (by the correlation of neighbours, as of an autoregression of first order).
+        independent: how many observations err on their own: fewer than all where neighbours err
+            alike, by their correlation, as in an autoregression of first order.
     """
 
     size: float
-    count: float
+    independent: float
 
     def surely_below(self, other: Misfit) -> bool:
         """Tell whether a law fits better than another beyond noise: by a likelihood ratio, 5 %."""
-        free = max(self.count - _FITTED, 1.0)
+        free = max(self.independent - _FITTED, 1.0)
         return 2 * free * math.log(other.size / self.size) > _LIKELIHOOD
 
 

@@ -102,7 +102,7 @@ def noise(steps: Sequence[int], values: NDArray[np.float64]) -> float:
 
 
 def excursions(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute how far a series has moved until each observation, either way and back; shape (step,).
+    """Compute how far a series has moved until each observation, either way; shape (step,).
 
     It is read of running medians of five observations, of three or one at the ends, so that no
     single observation is a move.
