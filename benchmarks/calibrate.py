@@ -76,20 +76,12 @@ class Shape:
         """Return one run."""
         return measured_run(seed, self.draw(np.random.default_rng(seed)), STEPS, SIZES)
 
-    def says_yes(self, seed: int) -> bool:
-        """Tell whether one run, or a decision over fifteen, meets the check."""
-        check = check_of(self)
-        if not self.contrast:
-            return all(one.met for one in check.conditions(self.run(seed)))
-        yes = sum(
-            all(one.met for one in check.conditions(self.run(OWN_RUNS * seed + i)))
-            for i in range(OWN_RUNS)
-        )
-        return decide_count(yes, OWN_RUNS) is Decision.MET
-
     def rate(self, draws: int) -> float:
-        """Return the share of draws that say yes."""
-        return sum(map(self.says_yes, range(draws))) / draws
+        """Return the share of draws that say yes; of a contrast, how often fifteen are met."""
+        check = check_of(self)
+        said = [all(one.met for one in check.conditions(self.run(i))) for i in range(draws)]
+        yes = said.count(True) / draws
+        return met_rate(yes, OWN_RUNS) if self.contrast else yes
 
 
 @dataclass(frozen=True)
@@ -124,23 +116,19 @@ class Planted:
         return False if False in met else None if None in met else True
 
     def met(self, seen: str, draws: int) -> tuple[float, ...]:
-        """Return how often five runs and fifteen are met, observed in a way; exact in the runs.
-
-        More runs than one are independent: of a rate of yes the count is binomial.
-        """
+        """Return how often five runs and fifteen are met, observed in a way."""
         yes = [self.says(seen, seed) for seed in range(draws)].count(True) / draws
-        return tuple(
-            sum(
-                math.comb(runs, k) * yes**k * (1 - yes) ** (runs - k)
-                for k in range(runs + 1)
-                if decide_count(k, runs) is Decision.MET
-            )
-            for runs in PLANTED_RUNS
-        )
+        return tuple(met_rate(yes, runs) for runs in PLANTED_RUNS)
 
     def no(self, seen: str, draws: int) -> float:
         """Return the share of runs that say no, observed in a way."""
         return [self.says(seen, seed) for seed in range(draws)].count(False) / draws
+
+
+def met_rate(yes: float, runs: int) -> float:
+    """Return how often so many independent runs are met, each of which says yes at a rate."""
+    met = (k for k in range(runs + 1) if decide_count(k, runs) is Decision.MET)
+    return sum(math.comb(runs, k) * yes**k * (1 - yes) ** (runs - k) for k in met)
 
 
 def check_of(shape: Shape | Planted) -> Kind:
@@ -581,8 +569,8 @@ _HEAD = (
     "",
     "`make calibrate` writes this page from `benchmarks/calibrate.py`. Each row is a seeded",
     "generator of one run's measurements; the rate is the share of draws that say yes to the check",
-    "at the kind's defaults. Noise meets a contrast in half of single runs, so there a draw is",
-    f"fifteen runs and the rate that of *met* over all {OWN_RUNS}.",
+    "at the kind's defaults. Noise meets a contrast in half of single runs, so there the rate is",
+    f"that of *met* over {OWN_RUNS} such runs.",
     "",
     "Untrue claims; each rate must be at most 5 %:",
     "",
@@ -593,8 +581,8 @@ _PLANTED = (
     "## Look-alikes",
     "",
     "Courses without a phenomenon that resemble those with it, observed in four ways: evenly, on a",
-    "logarithmic scale, sparsely (16 times) and densely; powers at sizes likewise. The rate is that",
-    "of *met* with 5 or with 15 runs, whichever is larger; each must be at most 5 %:",
+    "logarithmic scale, sparsely (16 times) and densely; powers at sizes likewise. The rate is the",
+    "larger one of *met* with 5 and with 15 runs; each must be at most 5 %:",
     "",
 )
 _PLANTED_TRUE = (

@@ -249,3 +249,11 @@ def test_logarithms_bend_beyond_noise_or_not() -> None:
     above = offset_power_fit(sizes, noise * (1 + 8 / sizes))
     assert above is not None
     assert above.least < -1 < above.most
+
+
+def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> None:
+    t = np.linspace(0.5, 1, 30)
+    for course in (10.0 ** (-600 * (t - 0.5)), 10.0 ** (-300 * t), np.full(30, 1e-300)):
+        found = best_decay(tuple(1000 * t), course, lambda all_: np.isinf(all_.exponents))
+        assert found is not None
+        assert math.isfinite(found.misfit.size)

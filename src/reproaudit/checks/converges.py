@@ -38,11 +38,18 @@ SLOWEST = 0.1
 CERTAIN = 1.645
 """So many standard errors are nothing: the 95 % quantile of a normal law."""
 
-_FALLS = Number("falls", "{noun} falls {typical}{worst}", Form.FOLD, never="{noun} becomes 0")
+_FALLS = Number(
+    "falls",
+    "{noun} falls {typical}{worst}",
+    Form.FOLD,
+    never="{noun} falls to 0, or has no number",
+)
 _FLATTENS = Number("flattens", "{noun} changes by {typical} at the end{worst}", Form.PERCENT)
 _ENDS = Number("ends", "{noun} ends at {typical}{worst}", drawn=True)
 _SLOPE = Number(
-    "slope", "slope of log {noun} {typical}{worst}", never="{noun} has no slope towards 0"
+    "slope",
+    "slope of log {noun} {typical}{worst}",
+    never="{noun} is 0, or comes to rest above it",
 )
 
 
@@ -51,8 +58,8 @@ class Converges(Kind):
 
     Up to four conditions, in this order: it falls by a factor (`falls`); it changes little at the
     end (`flattens`); it ends below a bound (`ends`); with `to_zero`, log loss falls on log time
-    over the last half (`slope`), and a decay to zero fits that better than one to a level of more
-    than half of the last loss. No finite course shows more of a limit of 0.
+    over the last half (`slope`), and no decay to a level of more than half of the last loss fits
+    surely better than one to zero. No finite course shows more of a limit of 0.
 
     The change at the end is the largest of three: of log-means between windows, over the last
     fifth; of swings in the last fifth, whose neighbours swing alike; and of the decay that fits the
@@ -60,8 +67,9 @@ class Converges(Kind):
     logarithm, so that a slow decay is no rest. A decayed rate flattens anything.
 
     Noise is what the better decay leaves over of the last half
-    (`reproaudit.stats.growth.Misfit`). Where it could move the windows by the bound, or where it
-    alone speaks for a no, the run is void. A loss of exactly 0 has come to rest at zero.
+    (`reproaudit.stats.growth.Misfit`). The run is void where its standard error exceeds the bound,
+    or explains a change or a slope, and where rest and a slow decay disagree and neither fits
+    surely better. A loss of exactly 0 has come to rest at zero.
     """
 
     made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)

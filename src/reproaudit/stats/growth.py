@@ -235,13 +235,16 @@ def _fitted(t: FloatArray, values: FloatArray, exponents: FloatArray, rates: Flo
     falling = np.concatenate([powers, np.exp(-rates[:, None] * (seen - t[0]))])
     shapes = falling[:, :-1]
     ends = np.append(np.where(exponents == 0, -np.inf, -1 / p[:, 0]), np.zeros(len(rates)))
-    weights = 1 / values
+    weights = values.min() / values
     one = (weights**2).sum()
     both = shapes @ weights**2
     two = shapes**2 @ weights**2
-    found = (one * (shapes @ weights) - both * weights.sum()) / (one * two - both**2)
-    b = np.maximum(found, 0.0)
-    c = (weights.sum() - b * both) / one
+    # a shape that weighs nothing, or is straight to the last digit, has no scale of its own
+    spread = one * two - both**2
+    told = spread > RESOLVED**2 * one * two
+    found = values.min() * (one * (shapes @ weights) - both * weights.sum())
+    b = np.maximum(np.divide(found, spread, out=np.zeros_like(found), where=told), 0.0)
+    c = (values.min() * weights.sum() - b * both) / one
     return Decays(
         courses=c[:, None] + b[:, None] * shapes,
         limits=c + np.where(b > 0, b, 0.0) * np.where(b > 0, ends, 0.0),

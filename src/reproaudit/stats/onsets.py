@@ -107,9 +107,11 @@ def excursions(values: NDArray[np.float64]) -> NDArray[np.float64]:
     It is read of running medians of five observations, of three or one at the ends, so that no
     single observation is a move.
     """
-    count = len(values)
-    reach = [min(i, count - 1 - i, 2) for i in range(count)]
-    smooth = np.array([np.median(values[i - k : i + k + 1]) for i, k in enumerate(reach)])
+    smooth = values.copy()
+    for reach in (1, 2):
+        if len(values) > 2 * reach:
+            windows = np.lib.stride_tricks.sliding_window_view(values, 2 * reach + 1)
+            smooth[reach:-reach] = np.median(windows, axis=-1)
     return np.asarray(np.maximum.accumulate(smooth) - np.minimum.accumulate(smooth))
 
 
