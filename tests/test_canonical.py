@@ -19,7 +19,7 @@ from reproaudit.audit import model, seeds
 from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.seeds import CLAIM, digest, rule
-from reproaudit.checks import Check, Kind, canonical, kind, stages
+from reproaudit.checks import Check, Kind, canonical, follows, kind, stages
 from reproaudit.checks.canonical import CanonicalForm, Part, plain
 from reproaudit.checks.kind import Sourced, SourcedNumber
 from reproaudit.declarations import Passes, Quantity
@@ -51,6 +51,7 @@ FORMS: dict[type[BaseModel], CanonicalForm] = {
     kind.SourcedNumber: canonical.NUMBER,
     stages.Onset: stages.ONSET,
     stages.Wait: stages.WAIT,
+    follows.Quantile: follows.QUANTILE,
     **{one: one.canonical for one in KINDS},
 }
 AUDITS = {file.stem: entry_of(file).audit() for file in FILES}

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from benchmarks.calibrate import (
     CHECKS,
+    HIDDEN,
     NULLS,
     NUMBER_NULLS,
     NUMBER_TRUE,
     PAGE,
+    PLANTED_NULLS,
+    PLANTED_TRUE,
     STEPS_SEEN,
     TRUE,
     Planted,
@@ -23,7 +27,8 @@ from benchmarks.calibrate import (
 from reproaudit.checks import NUMBERS, Check
 
 DRAWS = 100
-PLANTED_DRAWS = 30
+NUMBER_DRAWS = 30
+PLANTED_DRAWS = 20
 CLASSES = get_args(get_args(Check)[0])
 KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in CLASSES)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
@@ -53,12 +58,27 @@ def planted(shapes: tuple[Planted, ...]) -> pytest.MarkDecorator:
 
 @planted(NUMBER_NULLS)
 def test_a_look_alike_of_a_number_fools_no_kind(shape: Planted, seen: str) -> None:
-    assert max(shape.met(seen, PLANTED_DRAWS)) <= 0.05
+    assert max(shape.met(seen, NUMBER_DRAWS)) <= 0.05
 
 
 @planted(NUMBER_TRUE)
 def test_a_number_that_is_reached_is_seen(shape: Planted, seen: str) -> None:
-    assert min(shape.met(seen, PLANTED_DRAWS)) >= 0.9
+    assert min(shape.met(seen, NUMBER_DRAWS)) >= 0.9
+
+
+@planted(PLANTED_NULLS)
+def test_a_planted_look_alike_fools_no_kind(shape: Planted, seen: str) -> None:
+    assert max(shape.met(seen, PLANTED_DRAWS)) <= 0.05
+
+
+@planted(PLANTED_TRUE)
+def test_a_planted_phenomenon_is_seen(shape: Planted, seen: str) -> None:
+    assert min(shape.met(seen, PLANTED_DRAWS)) >= 0.7  # at least 90 % over the page's draws
+
+
+@planted(HIDDEN)
+def test_what_noise_hides_is_no_no(shape: Planted, seen: str) -> None:
+    assert shape.no(seen, PLANTED_DRAWS) <= 0.15  # at most 10 % over the page's draws
 
 
 def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
@@ -78,8 +98,16 @@ def test_no_two_numbers_have_one_name() -> None:
 
 
 def test_the_page_shows_rates_within_the_bounds() -> None:
-    nulls, true, _ = PAGE.read_text(encoding="utf-8").split("True claims")
-    for text, shapes, fits in ((nulls, NULLS, lambda x: x <= 5), (true, TRUE, lambda x: x >= 90)):
-        rows = [line for line in text.splitlines() if line.startswith("| `")]
-        assert len(rows) == len(shapes)
-        assert all(fits(float(line.split("|")[-2].strip().rstrip("%"))) for line in rows)
+    tables = PAGE.read_text(encoding="utf-8").split("| kind |")[1:]
+    held: list[tuple[Sequence[Shape | Planted], float, float]] = [
+        (NULLS, 0, 5),
+        (TRUE, 90, 100),
+        (PLANTED_NULLS, 0, 5),
+        (PLANTED_TRUE, 90, 100),
+        (HIDDEN, 0, 10),
+    ]
+    for table, (shapes, least, most) in zip(tables, held, strict=True):
+        rows = re.findall(r"^\| `(.*)\|$", table, re.MULTILINE)
+        assert [row.split(" | ")[1] for row in rows] == [one.name for one in shapes]
+        rates = [float(one) for row in rows for one in re.findall(r"([\d.]+)%", row)]
+        assert least <= min(rates) <= max(rates) <= most

@@ -360,6 +360,18 @@ def test_a_page_says_what_is_a_limit() -> None:
     assert why == ["training ended before distance passed its level in 2 of 5"]
 
 
+def test_a_page_says_that_a_run_does_not_tell() -> None:
+    audit = claim_of({"kind": "converges", "loss": "distance", "to_zero": True})
+    few = Series(steps=(0, 20, 40), values=(1.0, 0.5, 0.2))
+    measured = Measurements(scalars={"final": 0.2}, series={"distance": few})
+    records = make_records(audit, "quick", lambda cell: make_record(cell, measured))
+    card = card_of(audit, records, "quick")
+    (text,) = texts_of(card)
+    assert {run.void for run in text.answer.base.runs} == {Void.HIDDEN}
+    why = [text.why(one) for one in text.answer.reasons]
+    assert why == ["noise or few observations hide what distance does in 5 of 5"]
+
+
 def test_a_run_that_is_too_late_for_certain_says_no() -> None:
     found = judged(claim_of({**FASTER, "at_most": 30, **PAPER}), 0.8)
     assert (found.outcome, found.base.yes) == (Outcome.NOT_SUPPORTED, 0)
@@ -474,7 +486,7 @@ def test_a_course_is_counted_once_by_its_farthest_observation() -> None:
     values[[2, 5, 8], [0, 1, 2]] = [1, 2, 3]
     run = made({"head": (1, 2, 3)}, values, tuple(range(10)))
     follows = {"series": "score", "curve": [[0, 0.0], [9, 0.0]], "at_most": 1.5, **PAPER}
-    (one,) = check("follows", **follows, in_share=0.6).conditions(run)
+    one, _ = check("follows", **follows, in_share=0.6).conditions(run)
     assert one.value == 2
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
-from reproaudit.stats.growth import RESOLVED, Law, misfits
+from reproaudit.stats.growth import RESOLVED, Law, Misfit, best_decay, misfit_of, misfits
 from reproaudit.stats.means import decide_mean, mean_interval, quantile_t
-from reproaudit.stats.onsets import crossing, final_value, half_change
+from reproaudit.stats.onsets import crossing, excursions, final_value, has_ended, noise
+from reproaudit.stats.powers import offset_power_fit, power_fit, surely_bends
 from reproaudit.stats.ranks import decide_ranks, rank_sum
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
@@ -127,11 +128,12 @@ def test_groups_of_equal_numbers_decide_nothing() -> None:
 
 # --- onsets and growth ----------------------------------------------------------------------------
 
-TEN = tuple(range(0, 100, 10))
+T100 = np.arange(101.0)
 
 
-def test_the_final_value_is_the_mean_of_the_last_tenth() -> None:
-    assert [final_value(np.arange(float(n))) for n in (20, 19, 5)] == [18.5, 18, 4]
+def test_the_final_value_is_the_mean_over_the_last_tenth_of_training() -> None:
+    assert [final_value(range(n), np.arange(float(n))) for n in (21, 11, 5)] == [19, 9.5, 4]
+    assert final_value((0, 1, 2, 50, 100), np.arange(5.0)) == 4
 
 
 @pytest.mark.parametrize(
@@ -150,28 +152,34 @@ def test_the_final_value_is_the_mean_of_the_last_tenth() -> None:
 )
 def test_the_onset_is_the_last_crossing_of_a_level(values: Any, onset: float | None) -> None:
     steps = tuple(range(0, 10 * len(values), 10))
-    assert crossing(steps, np.array(values, float), 1.0) == onset
+    found = crossing(steps, np.array(values, float), 1.0)
+    assert (None if found is None else found.step) == onset
+    if found is not None:
+        assert (found.before, found.after) == (math.ceil(onset / 10) * 10 - 10, found.before + 10)
 
 
 @pytest.mark.parametrize(
-    ("values", "least", "onset"),
-    [
-        ((1, 1, 1, 5, 5, 5, 5, 5, 5, 5), 4, 25),
-        ((1, 1, 1, 5, 5, 5, 5, 5, 5, 5), 4.1, None),
-        ((5, 5, 5, 2, 1, 1, 1, 1, 1, 1), 4, 20 + 20 / 3),
-        ((1, 3, 3, 3, 1, 5, 5, 5, 5, 5), 4, 45),
-        ((1, 3, 1, 1, 1, 1, 3, 5, 5, 5), 4, 60),  # half itself counts
-        ((0, 0, 0, 5, 5, 5, 5, 9, 9, 10), 4, 30),  # a tenth over the last fifth
-        ((0, 0, 0, 5, 5, 5, 5, 8.8, 8.8, 10), 4, None),
-        ((0, 0, 5, 5, 5, 5, 5, 5, 10, 10), 1, None),
-    ],
-)
-def test_the_onset_is_where_half_of_a_change_is_made(
-    values: Any, least: float, onset: float | None
-) -> None:
-    for first in (0, 50):
-        found = half_change([first + one for one in TEN], np.array(values, float), least)
-        assert found == (None if onset is None else pytest.approx(first + onset))
+    ("course", "ended"),
+    [(T100 / 100, False), (-T100, False), (np.minimum(T100 / 70, 1), True), (0 * T100, True),
+     (1 - np.exp(-T100 / 20), True), (T100**2, False), (np.minimum(T100, 75) + T100 / 5, True)],
+)  # fmt: skip
+def test_a_change_has_ended_or_goes_on(course: Any, ended: bool) -> None:
+    for seen in (slice(None), slice(None, None, 10), [0, 1, 2, 5, 10, 20, 40, 70, 95, 100]):
+        assert has_ended(T100[seen].astype(int).tolist(), course[seen]) is ended
+
+
+def test_noise_is_what_neighbours_do_not_share() -> None:
+    assert noise((0, 1), np.array([0.0, 5.0])) == 0
+    assert noise((0, 1, 5, 7), 3.0 * np.array([0, 1, 5, 7])) == pytest.approx(0)
+    steps = np.sort(np.random.default_rng(0).choice(10**6, 4001, replace=False))
+    for size in (0.1, 3.0):
+        found = np.sin(steps / 10**5) + size * np.random.default_rng(1).normal(size=4001)
+        assert noise(steps.tolist(), found) == pytest.approx(size, rel=0.05)
+
+
+def test_how_far_a_series_has_moved() -> None:
+    assert excursions(np.array([0.0, 1, 2, 1, 0, -1, -1])).tolist() == [0, 1, 1, 1, 1, 2, 2]
+    assert excursions(np.array([0.0, 0, 0, 9, 0, 0, 0])).tolist() == [0] * 7
 
 
 T = np.array((5, 7, 10, 20, 40, 80, 120, 160, 200)) / 200
@@ -206,8 +214,8 @@ LOG, POWER = Law(0.0, 0.1), Law(0.52, 0.1)
 )
 def test_a_family_fits_its_own_courses_to_the_floor(law: Law, course: Any, families: Any) -> None:
     found = misfits(tuple((200 * T).round().astype(int)), 3 + 2 * course, law)
-    assert found["constant"] == pytest.approx(2 * course.std())
-    shares = {name: one / found["constant"] for name, one in found.items()}
+    assert found["constant"].size == pytest.approx(2 * course.std())
+    shares = {name: one.size / found["constant"].size for name, one in found.items()}
     assert {name for name, one in shares.items() if one <= 1.01 * RESOLVED} == families
     assert min(shares.values()) >= 0.99 * RESOLVED
 
@@ -218,9 +226,68 @@ def test_a_power_has_the_logarithm_for_a_rival_from_some_difference_on() -> None
 
 
 def test_a_misfit_is_the_root_mean_square_of_what_is_left_over() -> None:
-    values = np.stack([T**2, np.log(T), -T])
-    found = misfits(tuple((200 * T).round().astype(int)), values, Law(1.0, 0.1))
-    for one, misfit in zip(values[:2], found["law"], strict=False):
-        line = np.polyval(np.polyfit(T, one, 1), T)
-        assert misfit == pytest.approx(np.sqrt(np.mean((one - line) ** 2)))
-    assert found["law"][2] == found["constant"][2]
+    for values in (T**2, np.log(T)):
+        found = misfits(tuple((200 * T).round().astype(int)), values, Law(1.0, 0.1))
+        line = np.polyval(np.polyfit(T, values, 1), T)
+        assert found["law"].size == pytest.approx(np.sqrt(np.mean((values - line) ** 2)))
+    found = misfits(tuple((200 * T).round().astype(int)), -T, Law(1.0, 0.1))
+    assert found["law"] == found["constant"]
+
+
+def test_a_law_fits_surely_better_by_independent_observations() -> None:
+    alternating = np.resize([1.0, -1.0], 40)
+    assert misfit_of(alternating) == Misfit(1.0, 40)
+    alike = misfit_of(np.repeat([1.0, -1.0], 20))
+    assert alike.independent == pytest.approx(40 * 3 / 77)  # 37 of 40 neighbours, less one, agree
+    assert misfit_of(alternating, 2.0) == Misfit(2.0, 40)
+    # 2 (40 - 3) ln x > 5.99
+    better = misfit_of(alternating)
+    assert not better.surely_below(Misfit(1.083, 40))
+    assert better.surely_below(Misfit(1.085, 40))
+    assert not better.surely_below(Misfit(0.5, 40))
+    assert not Misfit(1.0, 2.0).surely_below(Misfit(19.0, 2.0))
+    assert Misfit(1.0, 2.0).surely_below(Misfit(21.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("course", "later", "power"),
+    [(lambda t: 2 + 3 * t**-0.7, 2 + 3 * 2**-0.7, True),
+     (lambda t: 9 - np.log(t), 9 - math.log(2), True),
+     (lambda t: 1 + 4 * np.exp(-7 * t), 1 + 4 * math.exp(-14), False)],
+)  # fmt: skip
+def test_a_decay_is_found_among_decays(course: Any, later: float, power: bool) -> None:
+    t = np.linspace(0.5, 1, 30)
+    steps = tuple(1000 * t)
+    found = best_decay(steps, course(t), lambda all_: all_.later > -np.inf)
+    assert found is not None
+    assert (found.now, found.later) == pytest.approx((course(1.0), later), rel=1e-4)
+    other = best_decay(steps, course(t), lambda all_: np.isinf(all_.exponents) == power)
+    assert other is not None
+    assert found.misfit.surely_below(other.misfit)
+    assert best_decay(steps, course(t), lambda all_: all_.later > np.inf) is None
+
+
+def test_logarithms_bend_beyond_noise_or_not() -> None:
+    sizes = 2.0 ** np.arange(3, 9)
+    noise = np.exp(0.05 * np.random.default_rng(0).normal(size=6))
+    assert surely_bends(sizes, 1 + 8 / sizes)
+    assert not surely_bends(sizes, 1 / sizes)
+    assert not surely_bends(sizes, noise / sizes)
+    assert not surely_bends(sizes[:3], 1 + 8 / sizes[:3])
+    fit = power_fit(sizes, noise / sizes)
+    x = np.log(sizes)
+    left = np.log(noise / sizes) - np.polyval(np.polyfit(x, np.log(noise / sizes), 2), x)
+    error = np.sqrt(left @ left / 3) / np.linalg.norm(x - x.mean())
+    half = stats.t.ppf(0.95, 3) * error
+    assert (fit.most - fit.exponent, fit.exponent - fit.least) == pytest.approx((half, half))
+    above = offset_power_fit(sizes, noise * (1 + 8 / sizes))
+    assert above is not None
+    assert above.least < -1 < above.most
+
+
+def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> None:
+    t = np.linspace(0.5, 1, 30)
+    for course in (10.0 ** (-600 * (t - 0.5)), 10.0 ** (-300 * t), np.full(30, 1e-300)):
+        found = best_decay(tuple(1000 * t), course, lambda all_: np.isinf(all_.exponents))
+        assert found is not None
+        assert math.isfinite(found.misfit.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pydantic import Field
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
-from reproaudit.declarations import Quantity
+from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
+from reproaudit.stats.growth import FEWEST_LATE, Decays, best_decay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,20 +25,51 @@ if TYPE_CHECKING:
 WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
 
+AS_LONG_AGAIN = math.log(2) / math.log(0.975 / 0.775)
+"""What a logarithm changes in as long again, over its change between the windows: no decay that
+slows down changes more, whatever fits the time before."""
 
-_FALLS = Number("falls", "{noun} falls {typical}{worst}", Form.FOLD)
+FEWEST_OF_SWINGS = 8
+"""The fewest observations in the last fifth that tell swings from noise."""
+
+SLOWEST = 0.1
+"""The least exponent of a power that goes to zero: a slower one is not told from a level."""
+
+CERTAIN = 1.645
+"""So many standard errors are nothing: the 95 % quantile of a normal law."""
+
+_FALLS = Number(
+    "falls",
+    "{noun} falls {typical}{worst}",
+    Form.FOLD,
+    never="{noun} falls to 0, or has no number",
+)
 _FLATTENS = Number("flattens", "{noun} changes by {typical} at the end{worst}", Form.PERCENT)
 _ENDS = Number("ends", "{noun} ends at {typical}{worst}", drawn=True)
-_SLOPE = Number("slope", "slope of log {noun} {typical}{worst}")
+_SLOPE = Number(
+    "slope",
+    "slope of log {noun} {typical}{worst}",
+    never="{noun} is 0, or comes to rest above it",
+)
 
 
 class Converges(Kind):
     """A loss falls, and has come to rest by the end of its own schedule, or goes to zero.
 
-    Up to four conditions, in this order: it falls by a factor (`falls`); its logarithm changes
-    little over the last fifth of the schedule, between log-means of windows (`flattens`; a decayed
-    rate flattens anything); it ends below a bound (`ends`); with `to_zero`, log loss falls on log
-    time over the last half. No finite course shows more of a limit of 0.
+    Up to four conditions, in this order: it falls by a factor (`falls`); it changes little at the
+    end (`flattens`); it ends below a bound (`ends`); with `to_zero`, log loss falls on log time
+    over the last half (`slope`), and no decay to a level of more than half of the last loss fits
+    surely better than one to zero. No finite course shows more of a limit of 0.
+
+    The change at the end is the largest of three: of log-means between windows, over the last
+    fifth; of swings in the last fifth, whose neighbours swing alike; and of the decay that fits the
+    last half best, in as long again: an exponential decay competes with powers of t down to the
+    logarithm, so that a slow decay is no rest. A decayed rate flattens anything.
+
+    Noise is what the better decay leaves over of the last half
+    (`reproaudit.stats.growth.Misfit`). The run is void where its standard error exceeds the bound,
+    or explains a change or a slope, and where rest and a slow decay disagree and neither fits
+    surely better. A loss of exactly 0 has come to rest at zero.
     """
 
     made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)
@@ -84,16 +117,27 @@ class Converges(Kind):
         """Return what the audit asks for, each number against its bound."""
         steps, values = run.series(self.loss)
         grid = np.asarray(steps, dtype=np.float64)
-        losses = list(values.T) if values.min() > 0 else []
+        if self.flattens is not None and not all(one.any() for one in _windows(grid)):
+            name = self.loss.measurement
+            raise MeasurementMissingError(
+                f"'{name}' has no observation in a window of {WINDOW:.0%} of training, before the "
+                "last fifth or at the end",
+                name,
+            )
+        losses = list(values.T) if values.min() >= 0 else []
         return tuple(
-            self._condition(
-                [_OF_COURSE[number](grid, loss) for loss in losses],
-                limit,
-                self.loss,
-                number,
+            self._of_courses(
+                number, limit, [_OF_COURSE[number](grid, one, limit) for one in losses]
             )
             for number, limit in self._asked()
         )
+
+    def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
+        """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
+        hidden = not values or bool(np.isnan(values).any())
+        says = None if hidden else all(map(limit.met_by, values))
+        found = self._condition(values, limit, self.loss, number, says=says)
+        return replace(found, void=Void.HIDDEN) if values and found.met is None else found
 
     def _asked(self) -> Iterator[tuple[Number, Limit]]:
         """The numbers that the audit asks for, each with its bound."""
@@ -107,29 +151,105 @@ class Converges(Kind):
             yield _SLOPE, Limit(Side.BELOW, 0.0, Provenance.DERIVED)
 
 
-def _late_change(steps: _Array, loss: _Array) -> float:
-    """The change of the logarithm between two windows: before the last fifth, and at the end."""
+def _windows(steps: _Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The observations in two windows: before the last fifth, and at the end."""
     span = steps[-1] - steps[0]
-    logs = []
-    for end in (0.8, 1.0):
-        at = steps[0] + end * span
-        inside = (steps >= at - WINDOW * span) & (steps <= at)
-        logs.append(float(np.log(loss[inside]).mean()) if inside.any() else np.nan)
-    return logs[1] - logs[0]
+    before, last = (
+        (steps >= steps[0] + (end - WINDOW) * span) & (steps <= steps[0] + end * span)
+        for end in (0.8, 1.0)
+    )
+    return before, last
 
 
-def _late_slope(steps: _Array, loss: _Array) -> float:
-    """The slope of log loss on log time over the last half."""
-    late = (steps > 0) & (steps >= steps[0] + 0.5 * (steps[-1] - steps[0]))
-    if late.sum() < 2:
+def _late(steps: _Array) -> NDArray[np.bool_]:
+    """The observations in the last half."""
+    return np.asarray((steps > 0) & (steps >= steps[0] + 0.5 * (steps[-1] - steps[0])))
+
+
+def _fall(_: _Array, loss: _Array, __: Limit) -> float:
+    """The first loss over the last; infinite where that is 0."""
+    if loss[-1] == 0:
+        return np.inf if loss[0] > 0 else np.nan
+    return float(loss[0] / loss[-1])
+
+
+def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
+    """The change at the end, as the kind has it; NaN where noise hides it."""
+    before, last = _windows(steps)
+    if not loss[last].any():
+        return 0.0
+    late = _late(steps)
+    if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
-    return float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
+    change = abs(float(np.log(loss[last]).mean() - np.log(loss[before]).mean()))
+    swing = _swing(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
+    if not limit.met_by(swing):
+        return max(change, swing)
+    found = []
+    for among in (_exponential, _power):
+        decay = best_decay(tuple(steps[late]), loss[late], among)
+        assert decay is not None, "there are always some"
+        error = decay.misfit.size * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
+        goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
+        goes_on = min(goes_on, AS_LONG_AGAIN * (change + CERTAIN * error))
+        found.append((decay.misfit, max(change, swing, goes_on), error))
+    (better, number, error), (worse, other, _) = sorted(found, key=lambda one: one[0].size)
+    met = limit.met_by(number)
+    by_noise = not met and limit.met_by(number - CERTAIN * error)
+    disagree = met != limit.met_by(other) and not better.surely_below(worse)
+    return np.nan if error > limit.at or by_noise or disagree else number
 
 
-_OF_COURSE: Mapping[Number, Callable[[_Array, _Array], float]] = {
-    _FALLS: lambda _, loss: loss[0] / loss[-1],
-    _FLATTENS: lambda steps, loss: abs(_late_change(steps, loss)),
-    _ENDS: lambda _, loss: loss[-1],
+def _swing(logs: _Array) -> float:
+    """How far a course swings about its mean: 0 where neighbours do not swing alike."""
+    if len(logs) < FEWEST_OF_SWINGS:
+        return 0.0
+    apart = logs - logs.mean()
+    squares = float(apart @ apart)
+    alike = abs(float(apart[1:] @ apart[:-1]))
+    told = alike > 2 * squares / np.sqrt(len(logs))
+    return float(np.sqrt(2 * squares / len(logs))) if told else 0.0
+
+
+def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
+    """The slope of log loss on log time over the last half; infinite where a level fits better."""
+    late = _late(steps)
+    if loss[-1] == 0:
+        return -np.inf
+    if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
+        return np.nan
+    slope = float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
+    if slope >= 0:
+        return slope
+    zero, level = (
+        best_decay(tuple(steps[late]), loss[late], among) for among in (_to_zero, _to_a_level)
+    )
+    if zero is None or (level is not None and level.misfit.surely_below(zero.misfit)):
+        return np.inf
+    spread = np.log(steps[late]).std() * np.sqrt(zero.misfit.independent)
+    return slope if slope < -CERTAIN * zero.misfit.size / spread else np.nan
+
+
+def _exponential(decays: Decays) -> NDArray[np.bool_]:
+    return np.asarray(np.isinf(decays.exponents))
+
+
+def _power(decays: Decays) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(decays.exponents))
+
+
+def _to_zero(decays: Decays) -> NDArray[np.bool_]:
+    return np.asarray((decays.limits <= decays.now / 2) & (decays.exponents >= SLOWEST))
+
+
+def _to_a_level(decays: Decays) -> NDArray[np.bool_]:
+    return np.asarray(decays.limits > decays.now / 2)
+
+
+_OF_COURSE: Mapping[Number, Callable[[_Array, _Array, Limit], float]] = {
+    _FALLS: _fall,
+    _FLATTENS: _late_change,
+    _ENDS: lambda _, loss, __: float(loss[-1]),
     _SLOPE: _late_slope,
 }
-"""Each number of one course: steps, losses."""
+"""Each number of one course: steps, losses, and the bound."""

@@ -3,29 +3,57 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Literal, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Condition, OneBound
+from reproaudit.checks.canonical import BOUND, ONE_BOUND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.kind import Bound, Condition, Limit, OneBound, Provenance, Side
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Number
+from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Array: TypeAlias = NDArray[np.float64]
+
 FEWEST_POINTS = 10
 """The fewest observations that show that a curve is followed."""
+
+COMPARED = 0.5
+"""The share of training, from `since` on, that must be compared."""
+
+_LARGEST = Number("follows")
+_QUANTILE = Number("quantile", "{noun} {typical} most of the time{worst}")
+_COMPARED = Number("compared", "compared over {typical} of training{worst}", Form.PERCENT)
+
+
+class Quantile(Bound):
+    """A bound on the distance that holds for a share of the training that is compared."""
+
+    share: Annotated[float, Field(gt=0, lt=1)]
+    """The share: 0.9 for nine tenths of the time."""
+
+
+QUANTILE = BOUND | CanonicalForm({"share": Part("share")})
 
 
 class Follows(OneBound):
     """A quantity stays near a curve over training, at every observation.
 
     The number is the largest distance: in the quantity's units, or by how large a factor the two
-    differ, less 1. Relaxing acts on the distance.
+    differ, less 1. With `quantile` a second bound holds for a share of the time alone. Relaxing
+    acts on the distance. A second number is the share of training that was compared.
+
+    No run is void for noise, which is distance like any other. A run is void in which series and
+    reference share fewer than ten observations each, or less than half of training, from `since`
+    on.
     """
 
-    made = (Number("follows"),)
+    made = (_LARGEST, _QUANTILE, _COMPARED)
     whole_course = True
 
     kind: Literal["follows"]
@@ -40,6 +68,8 @@ class Follows(OneBound):
     """Whether the distance is by what factor the two differ, less 1."""
     since: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """The share of training from which on the two are compared."""
+    quantile: Quantile | None = None
+    """A further bound, which holds for a share of the time."""
 
     canonical = ONE_BOUND | CanonicalForm(
         {
@@ -48,6 +78,7 @@ class Follows(OneBound):
             "curve": Part("curve", unless=None),
             "relative": Part("relative", unless=False),
             "since": Part("since", unless=0.0),
+            "quantile": Part("quantile", QUANTILE, unless=None),
         }
     )
 
@@ -63,35 +94,83 @@ class Follows(OneBound):
         return self
 
     @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The largest distance, that of a quantile if asked, and how much was compared."""
+        return tuple(one for one in self.made if one is not _QUANTILE or self.quantile is not None)
+
+    @property
+    def uncounted(self) -> str:
+        """All coordinates are compared over the same share of training."""
+        return "" if self.quantile is None else "this check makes several: write one for each"
+
+    @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
         """The series and the measured one that it follows."""
         return None if self.reference is None else (self.series, self.reference)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
-        """Return the largest distance from the curve against the bound."""
+        """Return the distances from the curve against their bounds, and how much was compared."""
         steps, values = run.series(self.series)
         if self.reference is not None:
             at, known = run.series(self.reference)
         else:
             at, known = np.asarray(self.curve, dtype=np.float64).T
             known = known[:, None]
-        since = steps[0] + self.since * (steps[-1] - steps[0])
-        common = [i for i, step in enumerate(steps) if max(since, at[0]) <= step <= at[-1]]
-        if len(common) < FEWEST_POINTS:
+        grid = np.asarray(steps, dtype=np.float64)
+        since = grid[0] + self.since * (grid[-1] - grid[0])
+        common = (grid >= max(since, at[0])) & (grid <= at[-1])
+        self._enough(grid, common, since, np.asarray(at, dtype=np.float64))
+        share = float(np.ptp(grid[common]) / np.ptp(grid))
+        expected = np.stack([np.interp(grid[common], at, one) for one in known.T], axis=1)
+        distances = self._distances(values[common], expected)
+        evenly = np.linspace(grid[common].min(), grid[common].max(), EVENLY)
+        found = []
+        if self.quantile is not None:
+            each = [np.interp(evenly, grid[common], one) for one in distances.T]
+            quantiles = [float(np.quantile(one, self.quantile.share)) for one in each]
+            found.append(self._condition(quantiles, self.quantile.limit(), self.series, _QUANTILE))
+        limit = replace(self.limit(), most=self._widest(run))
+        farthest = [limit.worst(one.tolist()) for one in distances.T]
+        enough = Limit(Side.AT_LEAST, COMPARED * (1 - self.since), Provenance.DERIVED, 1.0)
+        return (
+            self._condition(farthest, limit, self.series, _LARGEST),
+            *found,
+            self._condition([share], enough, self.series, _COMPARED),
+        )
+
+    def _enough(self, grid: _Array, common: NDArray[np.bool_], since: float, at: _Array) -> None:
+        """Refuse a run of which too little can be compared."""
+        name = self.series.measurement
+        known = at[(at >= since) & (at <= grid[-1])]
+        fewest = common.sum() if self.reference is None else min(common.sum(), len(known))
+        if fewest < FEWEST_POINTS:
             raise MeasurementMissingError(
-                f"fewer than {FEWEST_POINTS} observations of '{self.series.measurement}' lie where "
-                "the curve is known",
-                self.series.measurement,
+                f"fewer than {FEWEST_POINTS} observations of '{name}' lie where the curve is known",
+                name,
             )
-        grid = np.asarray(steps, dtype=np.float64)[common]
-        expected = np.stack([np.interp(grid, at, one) for one in known.T], axis=1)
-        found = values[common]
+        if np.ptp(grid[common]) < COMPARED * (grid[-1] - since):
+            raise MeasurementMissingError(
+                f"the curve that '{name}' should follow is known for less than half of training",
+                name,
+            )
+
+    def _widest(self, run: Run) -> float | None:
+        """The largest distance that there can be, where the series' range is declared."""
+        name = self.series.measurement
+        declared = run.declarations.get(run.reads.get(name, name))
+        least, most = (None, None) if declared is None else declared.range or (None, None)
+        if self.relative or least is None or most is None:
+            return None
+        return most - least
+
+    def _distances(self, found: _Array, expected: _Array) -> _Array:
+        """The distance at each observation, NaN where a ratio has no number; as `found`."""
         if not self.relative:
-            distance = np.abs(found - expected)
-        elif min(found.min(), expected.min()) <= 0:
-            return (self._condition((), self.limit(), self.series, self.numbers[0]),)
-        else:
-            distance = np.expm1(np.abs(np.log(found) - np.log(expected)))
-        limit = self.limit()
-        farthest = [limit.worst(one.tolist()) for one in distance.T]
-        return (self._condition(farthest, limit, self.series, self.numbers[0]),)
+            return np.asarray(np.abs(found - expected))
+        if min(found.min(), expected.min()) <= 0:
+            return np.full_like(found, np.nan)
+        return np.asarray(np.expm1(np.abs(np.log(found) - np.log(expected))))
+
+
+EVENLY = 1001
+"""The steps, spaced evenly, at which a quantile is taken."""

@@ -8,16 +8,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
-from reproaudit.stats.growth import Law, misfits
-
-FEWEST_LATE = 6
-"""The fewest observations late in training that tell a law from its rivals."""
-
+from reproaudit.stats.growth import FEWEST_LATE, Law, misfits
 
 _GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
 _LAW = Number(
@@ -39,6 +35,9 @@ class GrowsLike(Kind, Sourced):
     are fitted to the same observations (`reproaudit.stats.growth`: powers with another exponent,
     bounded courses and, for a power, the logarithm). The number of the second is the best rival's
     misfit over the law's, above 1, a contrast; a quantity that no longer grows has none.
+
+    Noise is what the better one leaves over. A run in which a rival fits better, and not surely so
+    (`reproaudit.stats.growth.Misfit`), is void.
     """
 
     made = (_GROWTH, _LAW)
@@ -113,6 +112,10 @@ class GrowsLike(Kind, Sourced):
             )
         law = Law(self.exponent or 0.0, self.apart)
         found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)
-        grows = found["law"] < found["constant"]
-        ratios = [float(found[one] / found["law"]) for one in law.rivals] if grows else []
-        return growth, self._condition(ratios, limit, self.series, fit, says=False)
+        best, rival = found["law"], min(found[one] for one in law.rivals)
+        ratio = rival.size / best.size
+        grows = best.size < found["constant"].size
+        fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
+        if grows and ratio <= 1 and not rival.surely_below(best):
+            return growth, replace(fits, value=None, says=None, void=Void.HIDDEN)
+        return growth, fits

@@ -54,6 +54,8 @@ class Void(StrEnum):
     THERE_AT_START = "there at the start"
     OUT_OF_RANGE = "out of range"
     EXCHANGED = "exchanged"
+    NOT_ENDED = "not ended"
+    HIDDEN = "hidden"
 
 
 @dataclass(frozen=True)

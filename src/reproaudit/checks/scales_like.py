@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,19 +18,23 @@ from reproaudit.checks.kind import (
     Provenance,
     Side,
     SourcedNumber,
+    Void,
     amount_of,
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
-from reproaudit.stats.powers import offset_power_fit, power_fit
+from reproaudit.stats.powers import PowerFit, offset_power_fit, power_fit, surely_bends
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FEWEST_SIZES = 3
-"""The fewest sizes that tell a straight line in logarithms from a bent one."""
+"""The fewest sizes of which an exponent is read."""
 
-FEWEST_ABOVE_CONSTANT = 4
-"""The fewest sizes that tell a power above a constant, which has three parameters."""
+FEWEST_BENT = 4
+"""The fewest sizes that tell a bend, or a power above a constant, which has three parameters."""
 
 _EXPONENT = Number("exponent", noun="exponent")
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
@@ -42,7 +47,12 @@ class ScalesLike(Kind):
     margin, or has a bound, such as `below: 0` for a trend; decided on the mean of the runs unless
     the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line. With
     `offset` it is a power above a constant, c + a·size^p, by least squares; a trend that no p
-    between -6 and 6 fits best makes the run void.
+    between -6 and 6 fits best makes the run void. Without it, where the logarithms surely bend, a
+    claimed exponent is held against that above a constant.
+
+    Noise is what a parabola through the logarithms leaves over (`reproaudit.stats.powers`), or the
+    power above a constant. A run whose bend is not surely one is void, and so is one that decides
+    alone, not by the mean, and misses a bound that lies in its exponent's 90 % interval.
     """
 
     made = (_EXPONENT, _BEND)
@@ -53,7 +63,7 @@ class ScalesLike(Kind):
     value: Quantity
     """A positive array; the coordinate on `axis` is left out."""
     axis: Name
-    """The axis of sizes: positive numbers, at least three, or four with `offset`."""
+    """The axis of sizes: positive numbers, at least three, or four with `offset` or `bend`."""
     offset: bool = False
     """Whether the power is above a constant, which is fitted, too."""
     exponent: NumberOrBound
@@ -101,7 +111,7 @@ class ScalesLike(Kind):
     @property
     def sizes(self) -> tuple[str, int]:
         """The axis of sizes, and the fewest that tell a power law."""
-        return self.axis, FEWEST_ABOVE_CONSTANT if self.offset else FEWEST_SIZES
+        return self.axis, FEWEST_BENT if self.offset or self.bend else FEWEST_SIZES
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
@@ -113,20 +123,43 @@ class ScalesLike(Kind):
                 self.value.measurement,
             )
         values = run.numbers(self.value)
-        fit = None
-        if len(values) == len(sizes) and values.min() > 0:
-            law = offset_power_fit if self.offset else power_fit
-            fit = law(np.array(sizes), values)
-        slope = [] if fit is None else [fit.exponent]
-        bend = () if fit is None else fit.apart
+        array = np.array(sizes)
+        known = len(values) == len(sizes) and values.min() > 0
+        bends = known and not self.offset and surely_bends(array, values)
+        fit = self._fit(array, values, bends) if known else None
+        found = (self._of_exponent(fit),)
+        if self.bend is None:
+            return found
+        apart = () if fit is None else fit.apart
+        bend = self._condition(apart, self.bend.limit(), self.value, _BEND)
+        if bend.met is False and not bends and not self.offset:
+            bend = replace(bend, value=None, void=Void.HIDDEN)
+        return (*found, bend)
+
+    def _fit(
+        self, sizes: NDArray[np.float64], values: NDArray[np.float64], bends: bool
+    ) -> PowerFit | None:
+        """The law; of a claimed exponent that above a constant, where the logarithms bend."""
+        if self.offset:
+            return offset_power_fit(sizes, values)
+        line = power_fit(sizes, values)
+        above = offset_power_fit(sizes, values) if bends else None
+        if above is None or isinstance(self.exponent, Bound):
+            return line
+        return above._replace(apart=line.apart)
+
+    def _of_exponent(self, fit: PowerFit | None) -> Condition:
+        """The condition on the exponent, void where noise alone might miss its bound."""
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
         else:
             limit = self._margin(self.exponent)
-        found = (self._condition(slope, limit, self.value, _EXPONENT),)
-        if self.bend is None:
+        found = self._condition([] if fit is None else [fit.exponent], limit, self.value, _EXPONENT)
+        if fit is None or self.by_mean or found.met is not False:
             return found
-        return (*found, self._condition(bend, self.bend.limit(), self.value, _BEND))
+        low, high = limit.accepted
+        inside = fit.least < high and fit.most > low
+        return replace(found, value=None, void=Void.HIDDEN) if inside else found
 
     def _margin(self, exponent: float) -> Limit:
         """The margin around a claimed exponent."""

@@ -1,17 +1,19 @@
-"""One quantity changes first, and another waits for it: stage-wise learning."""
+"""One quantity changes first, and another after it: stage-wise learning."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced
+from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import np
-from reproaudit.stats.onsets import crossing, final_value, half_change
+from reproaudit.stats.onsets import Passage, crossing, excursions, final_value, has_ended, noise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +35,8 @@ class Wait(Sourced):
     """How little the later quantity may have changed at the earlier one's onset."""
 
     below: Literal["one_clock"]
-    """one_clock: the share that the later quantity would have made if it took the same course as
-    the earlier one, only slower by the ratio of their onsets."""
+    """one_clock: it has hardly begun, and no clock of its own that runs from the start explains
+    that: a tenth of its change at most, and half of what a constant pace gives."""
 
 
 ONSET = CanonicalForm(
@@ -55,16 +57,25 @@ _ORDER = Number(
     never="a change never comes",
 )
 _WAIT = replace(
-    _ORDER, name="wait", says="{noun} has changed {typical} times less than one clock gives{worst}"
+    _ORDER,
+    name="wait",
+    says="{noun} comes after: it has changed {typical} times less than it might{worst}",
 )
 
 
 class Stages(Kind):
-    """One quantity changes before another, and the other waits for it.
+    """One quantity changes before another, which has hardly begun by then.
 
-    *Order*: the later onset over the earlier one, above 1. *Wait*: what one common clock would have
-    given of the later change at the earlier onset, over what was made, above 1. Both are contrasts.
-    A change that never comes, or is smaller than `least`, has no onset, and the run says no.
+    *Order*: the later onset over the earlier one. *Wait*, a share of the later change at the
+    earlier onset: it is a tenth at most, and until the later onset it falls at some time to half of
+    what a constant pace gives, or less. The number is by how much both are met, above 1. Both are
+    contrasts. A change that never comes, or is smaller than `least`, has no onset, and the run says
+    no; with one that still goes on, and no level, it is void.
+
+    An onset lies between two observations, and the later change is known but for four standard
+    deviations of its noise (`reproaudit.stats.onsets.noise`): where either decides, the run is
+    void. That the later change would not come without the earlier one, only a control shows that
+    lacks the earlier one: of the runs alone, a page says "comes after".
     """
 
     made = (_ORDER, _WAIT)
@@ -116,48 +127,118 @@ class Stages(Kind):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""
-        early = _onset(run, self.earlier)
-        late = _onset(run, self.later)
-        ratio = late / early if early and late is not None else None
-        ratios = () if ratio is None else (ratio,)
-        order = self._condition(
-            ratios, self.order.limit(1.0), self.later.series, _ORDER, says=False
-        )
-        if self.wait is None:
-            return (order,)
-        limit = Limit(Side.ABOVE, 1.0, self.wait.origin)
-        waits = () if early is None or ratio is None else (self._waits(run, early, ratio),)
-        return order, self._condition(waits, limit, self.later.series, _WAIT, says=False)
+        changes = [_change(run, one) for one in (self.earlier, self.later)]
+        limits = [(_ORDER, self.order.limit(1.0), _order)]
+        if self.wait is not None:
+            limits.append((_WAIT, Limit(Side.ABOVE, 1.0, self.wait.origin), _wait))
+        return tuple(self._between(changes, number, limit, ends) for number, limit, ends in limits)
 
-    def _waits(self, run: Run, early: float, ratio: float) -> float:
-        """What one clock would give of the later change at the earlier onset, over what is made."""
-        clock = _made(run, self.earlier.series, early / ratio)
-        made = _made(run, self.later.series, early)
-        return max(clock, LEAST_CLOCK) / max(made, LEAST_SHARE)
+    def _between(
+        self, changes: Sequence[_Change | Void | None], number: Number, limit: Limit, ends: _Ends
+    ) -> Condition:
+        """The condition on a number that lies between two ends; void where they disagree."""
+        found = self._condition((), limit, self.later.series, number, says=False)
+        early, late = changes
+        if early is None or late is None:
+            return found
+        if isinstance(early, Void) or isinstance(late, Void):
+            return replace(found, says=None, void=Void.NOT_ENDED)
+        least, typical, most = ends(early, late)
+        if limit.met_by(least) != limit.met_by(most):
+            return replace(found, says=None, void=Void.HIDDEN)
+        return self._condition([typical], limit, self.later.series, number, says=limit.met_by(most))
 
+
+@dataclass(frozen=True)
+class _Change:
+    """The change of one series.
+
+    Attributes:
+        steps: at which it was observed; shape (step,).
+        made: the share of the whole change by which it has moved until then; shape (step,).
+        noise: of an observation, as a share of the whole change.
+        onset: where it sets in.
+        at_onset: the share that is made there.
+    """
+
+    steps: NDArray[np.float64]
+    made: NDArray[np.float64]
+    noise: float
+    onset: Passage
+    at_onset: float
+
+
+_Ends: TypeAlias = Callable[[_Change, _Change], tuple[float, float, float]]
+
+HARDLY_BEGUN = 0.1
+"""The share of a change that has hardly begun, at most."""
+
+LAG = 0.5
+"""The share of what a constant pace gives, at most, of one that does not run from the start."""
 
 LEAST_SHARE = 1e-4
 """A share of a change below this counts as this: observations lie no denser."""
 
-LEAST_CLOCK = 0.005
-"""The least share that one clock gives; with less, two sudden changes would look like waiting."""
+BEYOND_NOISE = 4.0
+"""So many standard deviations of the noise are no move: noise makes more in less than 5 %."""
 
 
-def _onset(run: Run, change: Onset) -> float | None:
-    steps, values = run.series(change.series)
+def _change(run: Run, onset: Onset) -> _Change | Void | None:
+    """The change of a series; None where it never comes, void where it has no onset yet."""
+    steps, values = run.series(onset.series)
     if values.shape[1] != 1:
         return None
     course = values[:, 0]
-    if change.crosses is not None:
-        return crossing(steps, course, change.crosses)
-    return half_change(steps, course, change.least)
+    whole = final_value(steps, course) - float(course[0])
+    level = onset.crosses
+    if level is None:
+        if abs(whole) < onset.least:
+            return None
+        if not has_ended(steps, course):
+            return Void.NOT_ENDED
+        level = float(course[0]) + whole / 2
+    found = crossing(steps, course, level)
+    if found is None or not whole:
+        return None
+    return _Change(
+        steps=np.asarray(steps, dtype=np.float64),
+        made=excursions(course) / abs(whole),
+        noise=noise(steps, course) / abs(whole),
+        onset=found,
+        at_onset=abs((level - float(course[0])) / whole),
+    )
 
 
-def _made(run: Run, series: Quantity, at: float) -> float:
-    """The largest share of its whole change that a series has made until a step, either way."""
-    steps, values = run.series(series)
-    course: NDArray[np.float64] = values[:, 0]
-    whole = final_value(course) - float(course[0])
-    until = [float(one) for step, one in zip(steps, course, strict=True) if step <= at]
-    until.append(float(np.interp(at, steps, course)))
-    return max(abs(one - float(course[0])) for one in until) / abs(whole) if whole else 1.0
+def _order(early: _Change, late: _Change) -> tuple[float, float, float]:
+    """The ratio of the onsets: the least that it can be, as interpolated, and the most."""
+    first, second = early.onset, late.onset
+    return (
+        second.before / first.after,
+        second.step / first.step,
+        second.after / first.before if first.before else math.inf,
+    )
+
+
+def _wait(early: _Change, late: _Change) -> tuple[float, float, float]:
+    """By how much less than it might the later change has been made: least, found, and most."""
+    start = late.steps[0]
+    pace = LAG * late.at_onset * (late.steps - start) / (late.onset.step - start)
+    doubt = BEYOND_NOISE * late.noise
+    last = int(np.searchsorted(late.steps, late.onset.step))
+    after = int(np.searchsorted(late.steps, early.onset.after))
+    before = int(np.searchsorted(late.steps, early.onset.before, side="right")) - 1
+    least = _shortfall(pace[after:last], late.made[after:last])
+    told = np.where(pace > doubt, pace, 0.0)[before:last]
+    most = _shortfall(told, late.made[before:last] - doubt) if told.any() else math.inf
+    return least, (least if least > 1 else most), most
+
+
+def _shortfall(pace: NDArray[np.float64], made: NDArray[np.float64]) -> float:
+    """How many times less than a tenth is made first, and than the pace gives at some time.
+
+    0 without an observation between the onsets.
+    """
+    if not len(made):
+        return 0.0
+    made = np.maximum(made, LEAST_SHARE)
+    return float(min(HARDLY_BEGUN / made[0], (pace / made).max()))

@@ -426,6 +426,8 @@ _VOIDS: Mapping[Void, str] = {
     Void.THERE_AT_START: "{what} met the bound before training in {runs}",
     Void.OUT_OF_RANGE: "{what} lies out of its range in {runs}: {found}{per_cent}",
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
+    Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
+    Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
 }
 
 

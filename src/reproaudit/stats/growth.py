@@ -1,4 +1,4 @@
-"""Growth laws and their rivals, fitted to the same observations by least squares.
+"""Laws of time and their rivals, fitted to the same observations by least squares.
 
 A law is a course a + b·f(t) with b ≥ 0, and so is every rival; a rival's exponent or rate is fitted
 too. How badly each fits is the root mean square of what it leaves over (`misfits`).
@@ -7,13 +7,18 @@ A logarithm and a power with a small exponent differ by little, and so do two po
 near each other. A power is therefore a rival only from a stated difference of exponents on
 (`apart`); a bounded course is one if its exponent, where the slope is t^(exponent − 1), differs as
 much from that of the law somewhere.
+
+A decay is a course c + b·f(t) with b ≥ 0 and an f that falls exponentially or as a power of t; the
+logarithm, whose power is 0, has no limit (`best_decay`).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from reproaudit.lazy import np
 
@@ -21,6 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FloatArray: TypeAlias = "NDArray[np.float64]"
+
+FEWEST_LATE = 6
+"""The fewest observations late in training that tell a law from its rivals."""
 
 RESOLVED = 1e-6
 """A misfit is not told from a smaller one below this share of the spread of the observations."""
@@ -49,19 +57,56 @@ class Law:
         return ("power", "bounded", *logarithm)
 
 
-def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, FloatArray]:
+class Misfit(NamedTuple):
+    """What a law leaves over of a course.
+
+    Attributes:
+        size: its root mean square.
+        independent: how many observations err on their own: fewer than all where neighbours err
+            alike, by their correlation, as in an autoregression of first order.
+    """
+
+    size: float
+    independent: float
+
+    def surely_below(self, other: Misfit) -> bool:
+        """Tell whether a law fits better than another beyond noise: by a likelihood ratio, 5 %."""
+        free = max(self.independent - _FITTED, 1.0)
+        return 2 * free * math.log(other.size / self.size) > _LIKELIHOOD
+
+
+_FITTED = 3
+"""The numbers that are fitted of a law: offset, scale, and an exponent or a rate."""
+
+_LIKELIHOOD = 5.99
+"""The 95 % quantile of twice the logarithm of a likelihood ratio, with two degrees of freedom: a
+family of laws and the exponent or rate."""
+
+
+def misfit_of(left_over: FloatArray, least: float = 0.0) -> Misfit:
+    """Return the misfit of a law by what it leaves over, of shape (step,); not below the least."""
+    squares = float(left_over @ left_over)
+    alike = float(left_over[1:] @ left_over[:-1]) / squares if squares else 0.0
+    alike = min(max(alike, 0.0), 0.99)
+    size = math.sqrt(squares / len(left_over))
+    if size <= least:
+        return Misfit(least, len(left_over))
+    return Misfit(size, len(left_over) * (1 - alike) / (1 + alike))
+
+
+def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, Misfit]:
     """Compute the misfit of a law, of each rival, and of a constant.
 
-    Steps are positive and increasing, values have shape (…, step). Returns arrays of shape (…) by
-    name: "law", `Law.rivals`, and "constant" for a course that does not grow.
+    Steps are positive and increasing; both have shape (step,). The names are "law", `Law.rivals`,
+    and "constant" for a course that does not grow.
     """
-    centred = values - values.mean(axis=-1, keepdims=True)
-    whole = (centred**2).sum(axis=-1)
-    least = RESOLVED**2 * whole
-    found = {"constant": np.sqrt(whole / len(steps))}
+    centred = values - values.mean()
+    least = RESOLVED * float(np.sqrt(np.mean(centred**2))) or math.ulp(0.0)
+    found = {"constant": misfit_of(centred, least)}
     for name, courses in _families(steps, law).items():
-        explained = np.maximum(centred @ courses.T, 0.0).max(axis=-1) ** 2
-        found[name] = np.sqrt(np.maximum(whole - explained, least) / len(steps))
+        growth = np.maximum(courses @ centred, 0.0)
+        best = int(growth.argmax())
+        found[name] = misfit_of(centred - growth[best] * courses[best], least)
     return found
 
 
@@ -100,3 +145,109 @@ def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:
 def _normalised(courses: FloatArray) -> FloatArray:
     centred = courses - courses.mean(axis=-1, keepdims=True)
     return np.asarray(centred / np.linalg.norm(centred, axis=-1, keepdims=True))
+
+
+# --- decays ---------------------------------------------------------------------------------------
+
+_MOST_DECAY = 2.0
+_RATES = (0.5, 120.0)
+_COARSE = 60
+_FINE = 21
+_REFINED = 2
+
+
+@dataclass(frozen=True)
+class Decays:
+    """Decays c + b·f(t), each fitted to the same positive course by least relative squares.
+
+    Attributes:
+        courses: as fitted; shape (decay, step).
+        limits: where each goes, c, or minus infinity of the logarithm; shape (decay,).
+        later: where each is after as long again; shape (decay,).
+        exponents: of each power, infinite of an exponential decay; shape (decay,).
+    """
+
+    courses: FloatArray
+    limits: FloatArray
+    later: FloatArray
+    exponents: FloatArray
+
+    @property
+    def now(self) -> FloatArray:
+        """Where each is at the last observation; shape (decay,)."""
+        return self.courses[:, -1]
+
+
+class Decay(NamedTuple):
+    """The decay that fits best.
+
+    Attributes:
+        misfit: in shares of the course.
+        now: where it is at the last observation.
+        later: where it is after as long again.
+    """
+
+    misfit: Misfit
+    now: float
+    later: float
+
+
+def best_decay(
+    steps: tuple[int, ...], values: FloatArray, among: Callable[[Decays], NDArray[np.bool_]]
+) -> Decay | None:
+    """Return the decay that fits a positive course best, among some; None if there are none.
+
+    Steps are positive; both have shape (step,). Exponents and rates come from a grid, refined about
+    the best.
+    """
+    t = np.asarray(steps, dtype=np.float64) / steps[-1]
+    exponents = np.linspace(0.0, _MOST_DECAY, _COARSE)
+    rates = np.geomspace(*_RATES, _COARSE)
+    step = float(exponents[1])
+    ratio = float(rates[1] / rates[0])
+    found = None
+    for _ in range(_REFINED + 1):
+        decays = _fitted(t, values, exponents, rates)
+        squares = ((1 - decays.courses / values) ** 2).sum(axis=-1)
+        squares = np.where(among(decays), squares, np.inf)
+        best = int(squares.argmin())
+        if not np.isfinite(squares[best]):
+            return found
+        left_over = 1 - decays.courses[best] / values
+        found = Decay(
+            misfit_of(left_over, RESOLVED), float(decays.now[best]), float(decays.later[best])
+        )
+        near = np.linspace(-1, 1, _FINE)
+        power = best < len(exponents)
+        about = exponents[best] if power else rates[best - len(exponents)]
+        exponents = np.clip(about + step * near, 0, None) if power else exponents[:0]
+        rates = rates[:0] if power else about * ratio**near
+        step *= near[1] - near[0]
+        ratio **= near[1] - near[0]
+    return found
+
+
+def _fitted(t: FloatArray, values: FloatArray, exponents: FloatArray, rates: FloatArray) -> Decays:
+    """Decays with these exponents, then those with these rates, fitted to a course."""
+    seen = np.append(t, 2.0)
+    p = np.where(exponents == 0, 1.0, exponents)[:, None]
+    powers = np.where(exponents[:, None] == 0, -np.log(seen), (seen**-p - 1) / p)
+    falling = np.concatenate([powers, np.exp(-rates[:, None] * (seen - t[0]))])
+    shapes = falling[:, :-1]
+    ends = np.append(np.where(exponents == 0, -np.inf, -1 / p[:, 0]), np.zeros(len(rates)))
+    weights = values.min() / values
+    one = (weights**2).sum()
+    both = shapes @ weights**2
+    two = shapes**2 @ weights**2
+    # a shape that weighs nothing, or is straight to the last digit, has no scale of its own
+    spread = one * two - both**2
+    told = spread > RESOLVED**2 * one * two
+    found = values.min() * (one * (shapes @ weights) - both * weights.sum())
+    b = np.maximum(np.divide(found, spread, out=np.zeros_like(found), where=told), 0.0)
+    c = (values.min() * weights.sum() - b * both) / one
+    return Decays(
+        courses=c[:, None] + b[:, None] * shapes,
+        limits=c + np.where(b > 0, b, 0.0) * np.where(b > 0, ends, 0.0),
+        later=c + b * falling[:, -1],
+        exponents=np.append(exponents, np.full(len(rates), np.inf)),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reproaudit.lazy import np
 
@@ -12,11 +12,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LAST = 0.1
-"""The last part of the observations (at least one), whose mean is the final value."""
+"""The last part of the observations, or of training, (at least one observation) whose mean is late,
+or final."""
 
 STILL = 0.1
 """The share of its change that a quantity which saturates makes over the last fifth of training at
 most: half of what a straight line makes."""
+
+
+class Passage(NamedTuple):
+    """Where a series crosses a level: between two observations, at a step that is interpolated."""
+
+    step: float
+    before: float
+    after: float
 
 
 def late_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -24,9 +33,10 @@ def late_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(values[-max(1, int(LAST * len(values))) :].mean(axis=0))
 
 
-def final_value(values: NDArray[np.float64]) -> float:
-    """Return the mean of the last tenth of the observations of a course of shape (step,)."""
-    return float(late_mean(values))
+def final_value(steps: Sequence[int], values: NDArray[np.float64]) -> float:
+    """Return the mean of a course over the last tenth of training; both have shape (step,)."""
+    at = np.asarray(steps, dtype=np.float64)
+    return float(values[at >= at[-1] - LAST * (at[-1] - at[0])].mean())
 
 
 def first_passage(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:
@@ -44,42 +54,69 @@ def first_passage(steps: Sequence[int], values: NDArray[np.float64], level: floa
     return float(steps[0]) if i == 0 else _between(steps, height, i)
 
 
-def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:
-    """Find the step, interpolated, at which a series last crosses a level and stays beyond.
+def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> Passage | None:
+    """Find where a series last crosses a level and stays beyond.
 
     Steps and values have shape (step,). None if the series does not end beyond the level, seen from
     the side on which it starts.
     """
     side = math.copysign(1.0, level - float(values[0]))
-    beyond = side * (values - level) >= 0
-    if not beyond[-1] or side * (final_value(values) - level) < 0:
+    height = side * (values - level)
+    if height[-1] < 0 or side * (final_value(steps, values) - level) < 0:
         return None
-    return _last_crossing(steps, side * (values - level), beyond)
-
-
-def half_change(steps: Sequence[int], values: NDArray[np.float64], least: float) -> float | None:
-    """Find the step, interpolated, at which a series last crosses half of a change that saturates.
-
-    Steps and values have shape (step,). None if the change is smaller than `least`, in the values'
-    units, or still goes on at the end.
-    """
-    change = final_value(values) - float(values[0])
-    if abs(change) < least:
-        return None
-    progress = (values - values[0]) / change
-    late = steps[0] + 0.8 * (steps[-1] - steps[0])
-    if 1 - float(np.interp(late, steps, progress)) > STILL:
-        return None
-    return _last_crossing(steps, progress - 0.5, progress >= 0.5)
-
-
-def _last_crossing(
-    steps: Sequence[int], height: NDArray[np.float64], beyond: NDArray[np.bool_]
-) -> float | None:
-    (rises,) = (beyond[1:] & ~beyond[:-1]).nonzero()
+    (rises,) = ((height[1:] >= 0) & (height[:-1] < 0)).nonzero()
     if rises.size == 0:
         return None
-    return _between(steps, height, int(rises[-1]) + 1)
+    after = int(rises[-1]) + 1
+    step = _between(steps, height, after)
+    return Passage(step, float(steps[after - 1]), float(steps[after]))
+
+
+def has_ended(steps: Sequence[int], values: NDArray[np.float64]) -> bool:
+    """Tell whether a change of a series, of shape (step,), is as good as over at the end.
+
+    It is if a line through the observations from the last fifth of training on, and the one before
+    them, makes at most a tenth of the whole change, as it goes.
+    """
+    at = np.asarray(steps, dtype=np.float64)
+    span = float(at[-1] - at[0])
+    first = max(0, int(np.searchsorted(at, at[0] + 0.8 * span, side="right")) - 1)
+    slope = float(np.polyfit(at[first:], values[first:], 1)[0]) if len(at) > 1 else 0.0
+    whole = final_value(steps, values) - float(values[0])
+    return slope * 0.2 * span * math.copysign(1.0, whole) <= STILL * abs(whole)
+
+
+def noise(steps: Sequence[int], values: NDArray[np.float64]) -> float:
+    """Estimate the standard deviation of the noise on each observation of a smooth course.
+
+    Steps and values have shape (step,). It is the median distance of an observation from the line
+    between its neighbours, in standard deviations of a normal law; 0 with fewer than three.
+    """
+    at = np.asarray(steps, dtype=np.float64)
+    if len(at) < 3:
+        return 0.0
+    part = (at[1:-1] - at[:-2]) / (at[2:] - at[:-2])
+    apart = values[1:-1] - (1 - part) * values[:-2] - part * values[2:]
+    scaled = np.abs(apart) / np.sqrt(1 + part**2 + (1 - part) ** 2)
+    return float(np.median(scaled)) / _MEDIAN_OF_NORMAL
+
+
+def excursions(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute how far a series has moved until each observation, either way; shape (step,).
+
+    It is read of running medians of five observations, of three or one at the ends, so that no
+    single observation is a move.
+    """
+    smooth = values.copy()
+    for reach in (1, 2):
+        if len(values) > 2 * reach:
+            windows = np.lib.stride_tricks.sliding_window_view(values, 2 * reach + 1)
+            smooth[reach:-reach] = np.median(windows, axis=-1)
+    return np.asarray(np.maximum.accumulate(smooth) - np.minimum.accumulate(smooth))
+
+
+_MEDIAN_OF_NORMAL = 0.6745
+"""The median distance from the mean of a standard normal law."""
 
 
 def _between(steps: Sequence[int], height: NDArray[np.float64], i: int) -> float:

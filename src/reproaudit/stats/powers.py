@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from reproaudit.lazy import np
+from reproaudit.stats.means import quantile_t
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 MOST_EXPONENT = 6.0
 """Exponents with a constant are looked for from minus to plus this."""
 
+_PARAMETERS = 3
 _SPACING = 0.01
 _REFINED = 9
 _PARTS = 10
@@ -26,11 +28,16 @@ class PowerFit(NamedTuple):
 
     Attributes:
         exponent: of the size.
+        least: one end of its 90 % interval, by what three parameters leave over; the exponent
+            itself where there are but three sizes.
+        most: the other end.
         apart: by how large a factor each value and the curve differ, less 1; NaN where the curve is
             not above 0. Shape (size,).
     """
 
     exponent: float
+    least: float
+    most: float
     apart: NDArray[np.float64]
 
 
@@ -39,7 +46,37 @@ def power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerF
     x = np.log(sizes)
     y = np.log(values)
     line = np.polyfit(x, y, 1)
-    return PowerFit(float(line[0]), np.expm1(np.abs(y - np.polyval(line, x))))
+    exponent = float(line[0])
+    _, noise = _curvature(x, y)
+    error = quantile_t(0.95, max(len(x) - 3, 1)) * noise / float(np.linalg.norm(x - x.mean()))
+    apart = np.expm1(np.abs(y - np.polyval(line, x)))
+    return PowerFit(exponent, exponent - error, exponent + error, apart)
+
+
+def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> bool:
+    """Tell whether logarithms bend beyond noise: a parabola's second term, by Student's t, 1 %.
+
+    Both have shape (size,) and are positive; three sizes do not tell.
+    """
+    count = len(sizes)
+    if count <= _PARAMETERS:
+        return False
+    bend, noise = _curvature(np.log(sizes), np.log(values))
+    return bend > max(quantile_t(0.995, count - _PARAMETERS) * noise, TOLD_APART)
+
+
+def _curvature(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
+    """The size of a parabola's second term, by the length of what a line leaves of it, and noise.
+
+    Noise is the standard deviation of what the parabola leaves over; 0 of three points.
+    """
+    line = y - np.polyval(np.polyfit(x, y, 1), x)
+    square = x**2 - np.polyval(np.polyfit(x, x**2, 1), x)
+    square /= np.linalg.norm(square)
+    bend = float(square @ line)
+    free = len(x) - _PARAMETERS
+    left_over = float(np.linalg.norm(line - bend * square))
+    return abs(bend), left_over / np.sqrt(free) if free > 0 else 0.0
 
 
 def offset_power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerFit | None:
@@ -54,7 +91,10 @@ def offset_power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) ->
     y = values - values.mean()
     grid = np.arange(-MOST_EXPONENT, MOST_EXPONENT + _SPACING / 2, _SPACING)
     spacing = _SPACING
-    best = int(_left_over(x, y, grid).argmin())
+    left_over = _left_over(x, y, grid)
+    best = int(left_over.argmin())
+    free = len(sizes) - _PARAMETERS
+    near = grid[left_over <= left_over[best] * (1 + quantile_t(0.95, free) ** 2 / free)]
     if best in (0, len(grid) - 1) or np.ptp(values) <= TOLD_APART * values.max():
         return None
     exponent = float(grid[best])
@@ -65,7 +105,8 @@ def offset_power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) ->
     (course,) = _courses(x, np.array([exponent]))
     curve = values.mean() + course * float(course @ y)
     above = np.where(curve > 0, curve, np.nan)
-    return PowerFit(exponent, np.maximum(values / above, above / values) - 1)
+    apart = np.maximum(values / above, above / values) - 1
+    return PowerFit(exponent, min(exponent, near[0]), max(exponent, near[-1]), apart)
 
 
 def _left_over(
