@@ -24,7 +24,7 @@ from reproaudit.audit.card import read_card
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import AuditError
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import LogError
+from reproaudit.logs.logged import Asked, LogError
 from reproaudit.report.files import read_scorecard
 from reproaudit.submission.reading import read_submission
 
@@ -128,7 +128,7 @@ def log_of(name: str) -> Callable[[Path, bytes], None]:
         (logs / name).write_bytes(data)
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
-        find_runs([logs], frozenset({"layer"}), None, scratch)
+        find_runs([logs], Asked(axes=frozenset({"layer"})), scratch)
 
     return read
 

@@ -21,7 +21,7 @@ from reproaudit.audit.faults import MOST_FAULTS
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_audit
 from reproaudit.errors import AuditError, did_you_mean
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import parse_yaml
+from reproaudit.logs.logged import Asked, parse_yaml
 from reproaudit.repositories.environments import _has_pins
 from reproaudit.submission.reading import read_submission
 from test_loading import TEXT
@@ -199,7 +199,7 @@ def judge(folder: Path, table: str, name: str = "a.csv", **run: object) -> None:
 def find(folder: Path, table: str, config: str) -> None:
     (folder / "runs.csv").write_text(table)
     (folder / "config.yaml").write_text(config)
-    find_runs([folder], frozenset(), None, folder)
+    find_runs([folder], Asked(), folder)
 
 
 def wide(rows: int = 1) -> str:

@@ -198,7 +198,8 @@ def import_runs(
         terminal().print(table)
         say(f"wrote {out}")
         found_in = "" if audits is None else f" --audits {audits}"
-        say(f"next: reproaudit judge {slug}{found_in} --measurements {out}")
+        only = "".join(f" --claim {one}" for one in claims or ())
+        say(f"next: reproaudit judge {slug}{found_in} --measurements {out}{only}")
     return 0
 
 
