@@ -217,6 +217,10 @@ def export(
     orcids: Annotated[
         list[str] | None, Option("--orcid", help="The codechecker's ORCID iD.")
     ] = None,
+    author_orcids: Annotated[
+        list[str] | None,
+        Option("--author-orcid", help="The ORCID iD of each author, in the paper's order."),
+    ] = None,
     certificate: Annotated[str | None, Option(help="The CODECHECK's number, as 2026-001.")] = None,
     report_url: Annotated[str | None, Option(help="The address of the CODECHECK's report.")] = None,
     license_url: Annotated[
@@ -244,8 +248,12 @@ def export(
             say(f"{slug}: {said}", stderr=True, style="yellow")
         return found
 
-    signed = (tuple(codecheckers or ()), tuple(orcids or ()), certificate, report_url, license_url)
+    people = (tuple(codecheckers or ()), tuple(orcids or ()))
+    signed = (*people, certificate, report_url, license_url, tuple(author_orcids or ()))
     request = ExportRequest(card, entry.audit_file, store, *signed)
     written, data, code = export_files(form, request, slug, out)
+    if missing := data.get("missing"):
+        needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."
+        say(needs, stderr=True, style="yellow")
     present(data, (), as_json, written=() if as_json else written)
     return code

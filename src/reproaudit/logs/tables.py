@@ -2,9 +2,9 @@
 
 A wide table has one column for each quantity. A long one has a column of names (`name`, `metric`,
 `tag` …) and a column `value`. A chart has a column `RUN - metric` for each run. Any may have columns
-of steps, seeds, runs, settings, and one for each axis that the audit declares. The mapping
-states roles under `columns`; the rest follows from names, and from what is in the columns.
-Submitted tables are read here, too.
+of steps, seeds, runs, settings, and of the axes that the audit declares. The mapping states roles
+under `columns`; the rest follows from names, and from what is in the columns. Submitted tables are
+read here, too.
 """
 
 from __future__ import annotations
