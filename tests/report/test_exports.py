@@ -60,8 +60,8 @@ def test_a_codecheck_is_of_the_version_whose_rules_it_keeps(tmp_path: Path) -> N
 
     def card() -> Scorecard:
         made = make_scorecard()
-        paper = made.paper.model_copy(update={"arxiv": "2401.00001"})
-        return made.model_copy(update={"paper": paper})
+        paper = made.audit.paper.model_copy(update={"arxiv": "2401.00001"})
+        return made.model_copy(update={"audit": made.audit.model_copy(update={"paper": paper})})
 
     signed["report"] = "https://doi.org/10.5281/zenodo.1"
     signed["author_orcids"] = (f"https://orcid.org/{ORCID}", *[ORCID] * (len(authors) - 1))

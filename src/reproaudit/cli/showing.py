@@ -132,7 +132,7 @@ def judge_measurements(
     from reproaudit.report.export.junit import junit_xml
     from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import refresh_register
-    from reproaudit.report.terminal import report_lines
+    from reproaudit.report.terminal import judged_lines
     from reproaudit.running.files import write_whole
 
     card = scorecard_of_submission(submission, claims, entry.reviews())
@@ -141,7 +141,7 @@ def judge_measurements(
         written += [*write_report(card, out), *refresh_register(out, card.tier)]
     if junit is not None:
         written.append(write_whole(junit, junit_xml(card)))
-    present(json_data(card), report_lines(card), as_json, written=written)
+    present(json_data(card), judged_lines(card), as_json, written=written)
     return exit_code([card], fail_on)
 
 

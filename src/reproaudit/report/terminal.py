@@ -31,6 +31,10 @@ MOST_LINES = 60
 
 MOST_RUN_LINES = 25
 """Of a run; the claims that do not fit are counted."""
+MOST_JUDGED = 10
+MOST_SUMMARY = 6
+MOST_REMARKS = 5
+"""Of `judge`, which prints at most 25 lines: of its claims, of the paragraph, of its remarks."""
 
 
 def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
@@ -82,6 +86,34 @@ def _report(
         yield "Unstated choices that matter"
         for one in choices:
             yield from fitted(f"{one.name}: {'; '.join(one.answers)}", width, "  ")
+
+
+def judged_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
+    """Yield the lines of `judge`: the answers, what they rest on, and what was not used."""
+    yield _cut(_title(card), width)
+    claims = texts_of(card)
+    names = max((len(one.name) for one in claims), default=0)
+    shown = claims if len(claims) <= MOST_JUDGED else claims[: MOST_JUDGED - 1]
+    is_short = 2 * len(shown) <= MOST_JUDGED
+    for claim in shown:
+        outcome = claim.answer.outcome
+        share = of(claim.base.yes, claim.base.n)
+        head = f"  {look(outcome).mark} {claim.name:<{names}}  {outcome:<16} {share:<8}  "
+        why = _why(claim, ())
+        yield _cut(head + (claim.effect if is_short or not why else why), width)
+        if is_short and outcome is not Outcome.SUPPORTED:
+            yield from _first_line(why, width, "      ")
+    if claims[len(shown) :]:
+        yield f"  … and {len(claims) - len(shown)} more"
+    yield ""
+    yield from _wrapped(" ".join(summary(card)), width)[:MOST_SUMMARY]
+    if card.origin is not None:
+        yield _cut(f"Not ours: measured by {card.origin.who} ({card.origin.source}).", width)
+    remarks = card.made.remarks
+    yield from (_cut(one, width) for one in remarks[:MOST_REMARKS])
+    if remarks[MOST_REMARKS:]:
+        more = len(remarks) - MOST_REMARKS
+        yield f"… and {more} more remarks on the measurements: --out writes the page."
 
 
 def run_lines(card: Scorecard) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A scorecard as the configuration file of a CODECHECK, `codecheck.yml`.
 
-The format is version 2.0 of https://codecheck.org.uk/spec/config/2.0/: what its rules of the severity
-"error" ask of the file (https://github.com/codecheckers/register/blob/main/rules-2.0.yml). Where
+The format is version 2.0 of https://codecheck.org.uk/spec/config/2.0/: what its rules of the
+severity "error" ask of the file (`rules-2.0.yml` in the repository codecheckers/register). Where
 something that these need is not said, the file is of version 1.0, and what is missing is named. A
 CODECHECK is signed by a person who ran the work and looked at the outcome: that person's name is
 asked for, never made up.
