@@ -112,10 +112,12 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     known = {form.step, form.seed, form.run, form.status, *axes.values(), *(form.long or ())}
     rest = [one for one in columns if one and one not in known]
     settings = {name: one for name, one in given.settings.items() if one in columns}
-    settings |= {one: one for one in rest if one not in settings.values()
-                 and _is_setting(one, source, table, form)}  # fmt: skip
-    own = {one for one in rest if one not in settings.values() and not asked.wants(one)
-           and (is_own(one) or one.startswith("tags."))}  # fmt: skip
+    stated = set(settings.values())
+    found = [one for one in rest if one not in stated and _is_setting(one, source, table, form)]
+    settings |= {one: one for one in found}
+    others = set(rest) - stated - set(found)
+    own = [one for one in others if is_own(one) or one.startswith("tags.")]
+    own = [one for one in own if not asked.wants(one)]
     return replace(form, settings=settings, own=frozenset(own))
 
 
