@@ -354,6 +354,8 @@ def number_of(value: Any) -> float | None:
 
 def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
     """Return coordinates as they are compared: "1" and 1.0 are the same one."""
+    if not at:
+        return NOWHERE
     numbers = {axis: number_of(one) for axis, one in at.items()}
     return frozenset(
         (axis, str(at[axis]).strip() if number is None or number != number else number)

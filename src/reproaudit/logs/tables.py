@@ -1,10 +1,9 @@
 """Tables: each column gets one role, and each run its rows.
 
 A wide table has one column for each quantity. A long one has a column of names (`name`, `metric`,
-`tag` …) and a column `value`. A chart has a column `RUN - metric` for each run. Any may have columns
-of steps, seeds, runs, settings, and of the axes that the audit declares. The mapping states roles
-under `columns`; the rest follows from names, and from what is in the columns. Submitted tables are
-read here, too.
+`tag` …) and a column `value`. A chart has a column `RUN - metric` for each run. All may have
+columns of steps, seeds, runs and settings, and of the axes that the audit declares. The mapping states roles
+under `columns`; the rest follows from names, and from what is in the columns.
 """
 
 from __future__ import annotations
@@ -199,12 +198,9 @@ def _stem(source: LogSource) -> str:
 
 def _varied(keys: Sequence[_Key]) -> dict[_Key, list[str]]:
     """Return, of each run of a table, what tells it from the others, in words."""
-    settings = {name for name, _ in (keys[0].settings if keys else ())}
-    varied = {
-        one
-        for one in settings
-        if len({dict(key.settings)[one] for key in keys}) > 1 and not is_own(one)
-    }
+    first = dict(keys[0].settings) if keys else {}
+    unlike = {name for key in keys for name, value in key.settings if value != first[name]}
+    varied = {name for name in unlike if not is_own(name)}
     return {
         key: [
             key.run,
