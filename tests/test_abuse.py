@@ -23,8 +23,9 @@ from miniatures import run_program, write_paper
 from reproaudit.audit.card import read_card
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import AuditError
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import Asked, LogError
+from reproaudit.logs.logged import LogError
 from reproaudit.report.files import read_scorecard
 from reproaudit.submission.reading import read_submission
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from samples import points, protocol, run_import, submitted
 
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import Asked, LoggedRun
+from reproaudit.logs.logged import LoggedRun
 from reproaudit.logs.roles import seed_of
 
 pytestmark = pytest.mark.skipif(

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
+from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.documents import read_trainer_state
-from reproaudit.logs.logged import NOWHERE, Asked, LogError, LoggedRun, LogSource
-from reproaudit.logs.mapping import Columns
+from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
 from reproaudit.logs.tables import read_table
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

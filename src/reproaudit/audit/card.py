@@ -252,8 +252,7 @@ def with_checklist(card: Card, path: Path) -> Card:
     seen = set[str]()
     missing = dict.fromkeys(CHECKLIST_QUESTIONS)
     titles = [one for one in _TITLE.finditer(text) if 0 < len(one[1].strip()) <= MOST_TITLE]
-    old = [] if titles else list(_OLD_ANSWER.finditer(text))
-    if any(form.search(one[1]) for one in old for form, _ in _OLD_QUESTIONS):
+    if not titles and (old := _old_answers(text)):
         return _with_old_answers(card, old)
     counted = 0
     is_numbered = len(numbers) == len(titles) and numbers == sorted(set(numbers))
@@ -322,6 +321,13 @@ def _as_latex(text: str) -> str:
 def _bracketed(answer: str) -> str:
     plain = answer.replace("/", "").capitalize()
     return "NA" if plain == "Na" else plain
+
+
+def _old_answers(text: str) -> Sequence[re.Match[str]]:
+    """Return the answers of the form of 2021; none if no question asks about a variable."""
+    found = list(_OLD_ANSWER.finditer(text))
+    known = any(form.search(one[1]) for one in found for form, _ in _OLD_QUESTIONS)
+    return found if known else ()
 
 
 def _with_old_answers(card: Card, found: Sequence[re.Match[str]]) -> Card:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reproaudit.errors import did_you_mean
+from reproaudit.logs.asked import Columns
 from reproaudit.logs.logged import LogError, LogSource, number_of
-from reproaudit.logs.mapping import Columns
 from reproaudit.logs.roles import is_own, some
 from reproaudit.logs.rows import Table, is_observed, is_said
 
@@ -81,7 +81,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     """Give every column its role: as the mapping says, then by its name, then by its cells."""
     asked = source.asked
     columns = table.columns
-    given = asked.columns or Columns()
+    given = asked.columns
     taken = {one for _, one in given.stated()}
     axes = {axis: one for axis, one in given.axes.items() if one in columns}
     axes |= {one: one for one in asked.axes if one in columns and one not in taken}

@@ -21,10 +21,10 @@ from pathlib import Path, PurePath, PurePosixPath
 
 from reproaudit.errors import LONGEST_COMPARED
 from reproaudit.logs import mlflow, tensorboard
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.documents import read_json, read_trainer_state
-from reproaudit.logs.joining import joined
+from reproaudit.logs.joining import join_parts
 from reproaudit.logs.logged import (
-    Asked,
     LogError,
     LoggedRun,
     LogSource,
@@ -44,7 +44,7 @@ LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
 )
-MOST_COMPARED = 50
+_MOST_COMPARED = 50
 """Names on either side of which the most alike are looked for."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
@@ -75,8 +75,8 @@ def find_runs(
 
 def nearest(wanted: Iterable[str], tags: Iterable[str]) -> tuple[str, str]:
     """Return the wanted name and the tag that are most alike."""
-    few = [tag[-LONGEST_COMPARED:] for tag in tags][:MOST_COMPARED]
-    pairs = itertools.product(sorted(wanted)[:MOST_COMPARED], few)
+    few = [tag[-LONGEST_COMPARED:] for tag in tags][:_MOST_COMPARED]
+    pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
     return max(pairs, key=lambda two: SequenceMatcher(None, *two).ratio())
 
 
@@ -141,7 +141,7 @@ class _Finder:
             else:
                 certain += runs
         raise_all(self._faults)
-        return joined(certain, self.folder)
+        return join_parts(certain, self.folder)
 
     def _refuse_unwanted(self) -> None:
         """Refuse files that may be logs, and hold nothing under a wanted name."""

@@ -17,7 +17,7 @@ _PLOTS = ("plots", "metrics")
 """Below these DVCLive keeps a table for each metric, in folders of its own."""
 
 
-def joined(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
+def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
     """Return the runs, those joined that are parts of one; none leads out of `root`."""
     homes = {run.folder for run in runs if run.source == "TensorBoard"}
     groups: dict[tuple[object, ...], list[LoggedRun]] = {}

@@ -8,9 +8,8 @@ import re
 import zlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 import yaml
@@ -19,9 +18,7 @@ from yaml.composer import Composer
 
 from reproaudit.bounded import decode_json, open_regular
 from reproaudit.errors import AuditError
-
-if TYPE_CHECKING:
-    from reproaudit.logs.mapping import Columns
+from reproaudit.logs.asked import Asked
 
 MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
@@ -36,7 +33,7 @@ MAX_NAME = 500
 MAX_LOG_BYTES = 2**32
 """Of an event file or a database; these are read piece by piece."""
 
-MOST_FAULTS = 12
+MOST_CAUSES = 12
 """Causes of faults that one answer lists."""
 
 LoggedCoordinates = frozenset[tuple[str, float | str]]
@@ -64,8 +61,8 @@ def raise_all(faults: Sequence[LogError]) -> None:
         others = sorted({one.place for one in same} - {same[0].place})
         more = f" The same in {len(others)} more, such as {others[0]}." if others else ""
         lines.append(on_one_line(str(same[0]) + more, 1_200))
-    if len(lines) > MOST_FAULTS:
-        lines[MOST_FAULTS:] = [f"and {len(lines) - MOST_FAULTS} further faults"]
+    if len(lines) > MOST_CAUSES:
+        lines[MOST_CAUSES:] = [f"and {len(lines) - MOST_CAUSES} further faults"]
     if lines:
         raise AuditError("\n".join(lines))
 
@@ -78,35 +75,6 @@ def on_one_line(text: str, most: int = 500) -> str:
 
 class MisfitError(LogError):
     """Numbers of another kind than the measurement that has their name."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What an audit and a mapping ask of logs, wherever these lie.
-
-    Attributes:
-        axes: the axes of the audit's measurements.
-        settings: what the audit's settings are called in logs.
-        wanted: the tags that measurements are made of; ``*`` stands for a coordinate.
-        columns: the roles of columns that the mapping states.
-        numbered: what logs leave out and is counted from 0: "seeds", "steps".
-        overlap: which points hold where a curve goes back to an earlier step.
-        plain: True of measurements that were handed in: no column is taken for a setting.
-    """
-
-    axes: frozenset[str] = frozenset()
-    settings: frozenset[str] = frozenset()
-    wanted: frozenset[str] = frozenset()
-    columns: Columns | None = None
-    numbered: frozenset[str] = frozenset()
-    overlap: Literal["earlier", "later"] | None = None
-    plain: bool = False
-
-    def wants(self, tag: str) -> bool:
-        """Return True if a measurement is made of this tag."""
-        return tag in self.wanted or any(
-            "*" in one and fnmatchcase(tag, one) for one in self.wanted
-        )
 
 
 @dataclass(frozen=True)
@@ -124,13 +92,13 @@ class LogSource:
     path: Path
     name: str
     parts: tuple[str, ...] = ()
-    asked: Asked = Asked()
+    asked: Asked = field(default_factory=Asked)
     skipped: dict[str, str] = field(default_factory=dict)
 
     @property
     def step(self) -> str | None:
         """The column or quantity that the mapping says counts the steps."""
-        return None if self.asked.columns is None else self.asked.columns.step
+        return self.asked.columns.step
 
     def builder(self, place: str | None = None) -> CurveBuilder:
         """Return a builder of curves that settles what is asked for."""

@@ -19,13 +19,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError
+from reproaudit.logs.asked import Columns
 from reproaudit.logs.logged import Curve
 
 MAX_NODES = 400
@@ -88,33 +89,6 @@ class LoggedQuantity(StrictModel):
         """The tag or formula, with the meaning of each short name."""
         where = "; ".join(f"{one} is '{tag}'" for one, tag in self.let.items())
         return ", where ".join(filter(None, [self.tag or self.expression, where]))
-
-
-class Columns(StrictModel):
-    """The roles of a table's columns, where their names do not say them."""
-
-    seed: Text | None = None
-    """The column of seeds, such as ``fold``."""
-    step: Text | None = None
-    """The column or tag that counts the steps, where it is not the usual one."""
-    run: Text | None = None
-    """The column that names the run of each row."""
-    settings: dict[Text, Text] = Field(default_factory=dict)
-    """Columns of what runs were started with: a list of them, or setting -> column."""
-    axes: dict[Text, Text] = Field(default_factory=dict)
-    """Columns of coordinates: a list of them, or axis -> column."""
-
-    @field_validator("settings", "axes", mode="before")
-    @classmethod
-    def _own_names(cls, value: Any) -> Any:
-        return {str(one): one for one in value} if isinstance(value, list) else value
-
-    def stated(self) -> list[tuple[str, str]]:
-        """Return each stated role with its column."""
-        named = [("seed", self.seed), ("step", self.step), ("run", self.run)]
-        named += [("setting", one) for one in self.settings.values()]
-        named += [("axis", one) for one in self.axes.values()]
-        return [(role, one) for role, one in named if one is not None]
 
 
 class RunRule(StrictModel):

@@ -20,7 +20,7 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 
-Row = Mapping[str, Any]
+TableRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Table:
     """
 
     columns: tuple[str, ...]
-    rows: Sequence[tuple[int, Row]]
+    rows: Sequence[tuple[int, TableRow]]
     told: tuple[str, ...] = ()
     alone: bool = False
 
@@ -207,14 +207,14 @@ def json_object(tree: Mapping[str, Any], name: str) -> Table:
     return Table(tuple(row), [(1, row)], alone=True)
 
 
-def _of_rows(rows: Sequence[tuple[int, Row]]) -> Table:
+def _of_rows(rows: Sequence[tuple[int, TableRow]]) -> Table:
     columns: dict[str, None] = {}
     for _, row in rows:
         columns.update(dict.fromkeys(row))
     return Table(tuple(columns), rows)
 
 
-def _object(tree: Any, place: str) -> Row:
+def _object(tree: Any, place: str) -> TableRow:
     if not isinstance(tree, dict):
         raise LogError(place, "found no JSON object; expected one on each line.")
     row: dict[str, Any] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproaudit.logs.logged import CurveBuilder, number_of
-from reproaudit.logs.rows import Row, Table, is_observed
+from reproaudit.logs.rows import Table, TableRow, is_observed
 
 WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
@@ -47,7 +47,7 @@ _RUNS_WANTED = (
 def sampled(
     columns: Sequence[str],
     runs: Iterable[CurveBuilder],
-    rows: Sequence[tuple[int, Row]] = (),
+    rows: Sequence[tuple[int, TableRow]] = (),
 ) -> tuple[str, ...]:
     """Tell why the rows of an export are not all that was logged."""
     if line := _summed(rows):
@@ -77,7 +77,7 @@ def _gaps(steps: NDArray[np.int64]) -> list[int]:
     return found
 
 
-def _summed(rows: Sequence[tuple[int, Row]]) -> int | None:
+def _summed(rows: Sequence[tuple[int, TableRow]]) -> int | None:
     """Return the first line in which a smallest and a largest value differ."""
     for line, row in rows:
         for column, cell in row.items():

@@ -1,9 +1,9 @@
 """Tables: each column gets one role, and each run its rows.
 
-A wide table has one column for each quantity. A long one has a column of names (`name`, `metric`,
+A wide table has a column for each quantity. A long one has a column of names (`name`, `metric`,
 `tag` …) and a column `value`. A chart has a column `RUN - metric` for each run. All may have
-columns of steps, seeds, runs and settings, and of the axes that the audit declares. The mapping states roles
-under `columns`; the rest follows from names, and from what is in the columns.
+columns of steps, seeds, runs, settings, and axes. The mapping states roles under `columns`; the
+rest follows from names, and from what is in the columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reproaudit.logs.logged import (
     read_log_text,
 )
 from reproaudit.logs.roles import is_own, plain_value
-from reproaudit.logs.rows import Row, Table, csv_table, is_observed, is_said, json_lines
+from reproaudit.logs.rows import Table, TableRow, csv_table, is_observed, is_said, json_lines
 from reproaudit.logs.samples import aggregated, sampled
 
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
@@ -211,7 +211,7 @@ def _varied(keys: Sequence[_Key]) -> dict[_Key, list[str]]:
     }
 
 
-def _seed(place: str, row: Row, column: str | None) -> int | None:
+def _seed(place: str, row: TableRow, column: str | None) -> int | None:
     if column is None:
         return None
     value = row.get(column)
@@ -223,7 +223,9 @@ def _seed(place: str, row: Row, column: str | None) -> int | None:
     return seed
 
 
-def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Row, line: int = 0) -> None:
+def take_row(
+    builder: CurveBuilder, form: TableForm, place: str, row: TableRow, line: int = 0
+) -> None:
     """Take the numbers of one row. An empty cell was not observed."""
     step = None if form.step is None else _whole(place, row.get(form.step), form.step)
     at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
@@ -254,7 +256,7 @@ def _whole(place: str, value: Any, column: str) -> int | None:
     return int(number)
 
 
-def _cells(row: Row, form: TableForm) -> Iterator[tuple[str, Any]]:
+def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
     if form.long is not None:
         tag, value = form.long
         if str(row.get(tag, "")).strip():

@@ -12,16 +12,16 @@ from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.folders import scratch_folder
 from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import (
-    Asked,
     Curve,
     LogError,
     LoggedCoordinates,
     LoggedRun,
     number_of,
 )
-from reproaudit.logs.mapping import Columns, LoggedQuantity
+from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import measure, measurements_of
 from reproaudit.logs.roles import seeds_in, stated_length
 from reproaudit.records import Measurements

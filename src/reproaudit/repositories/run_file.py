@@ -25,7 +25,7 @@ from reproaudit.errors import SpecError
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, check_expression
 from reproaudit.repositories.requirements import text_at_hand, unpinned
 
-MOST_LINES = 6
+_MOST_LINES = 6
 """Lines of a file of requirements that one fault names."""
 SEED = "seed"
 """The placeholder that stands for the seed."""
@@ -274,8 +274,8 @@ def _faults_of_requirements(run_file: RunFile, beside: Path) -> Iterator[Violati
     text = text_at_hand(folder, run_file.source.revision, environment.requirements)
     faults = list(unpinned(environment.requirements, text or "", environment.builds))
     if faults:
-        more = f" And {len(faults) - MOST_LINES} more lines" if len(faults) > MOST_LINES else ""
-        message = " ".join(faults[:MOST_LINES]).rstrip(".") + more
+        more = f" And {len(faults) - _MOST_LINES} more lines" if len(faults) > _MOST_LINES else ""
+        message = " ".join(faults[:_MOST_LINES]).rstrip(".") + more
         yield Violation("RA089", ("environment", "requirements"), message)
 
 

@@ -30,8 +30,9 @@ from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of
 from reproaudit.declarations import Declaration, misfit
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.judge import Records, SeedRecords
-from reproaudit.logs.logged import Asked, Curve, LogError, LoggedRun, LogSource, on_one_line
-from reproaudit.logs.mapping import Columns, LoggedQuantity
+from reproaudit.logs.asked import Asked, Columns
+from reproaudit.logs.logged import Curve, LogError, LoggedRun, LogSource, on_one_line
+from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import measure, measurements_of
 from reproaudit.logs.roles import axes_of, end_beside, role_words, some, stated_length
 from reproaudit.logs.tables import read_table
