@@ -30,6 +30,7 @@ STEP_NAMES = (
 _TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
 _SEED_COLUMNS = ("seed", "random_seed")
 _RUN_COLUMNS = ("run_id", "run_uuid", "run_name", "run")
+_CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 _SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 _SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
 
@@ -163,3 +164,24 @@ def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -
         rows.add((which, row.get(form.step), *(row.get(one) for one in form.axes.values())))
     tells_apart = len(rows) < len(table.rows) and len(values) * 3 <= len(table.rows)
     return tells_apart or all(len(one) == 1 for one in base.values())
+
+
+def chart_parts(table: Table) -> dict[str, Table]:
+    """Return the table of each run of a chart, whose columns are called `RUN - metric`."""
+    parts: dict[str, dict[str, str]] = {}
+    rest = []
+    for column in table.columns:
+        matched = _CHART.fullmatch(column)
+        if matched is None:
+            rest.append(column)
+        else:
+            run, metric, end = matched.groups(default="")
+            parts.setdefault(run, {})[metric + end] = column
+    if not parts or {one.lower() for one in rest} - {*STEP_NAMES, "", "relative time (wall)"}:
+        return {}
+    found = {}
+    for run, called in parts.items():
+        named = {**{one: one for one in rest}, **called}
+        rows = [(line, {n: row[old] for n, old in named.items()}) for line, row in table.rows]
+        found[run] = Table(tuple(named), rows, table.told)
+    return found

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reproaudit.logs.columns import STEP_NAMES, TableForm, form_of, seed_ways
+from reproaudit.logs.columns import STEP_NAMES, TableForm, chart_parts, form_of, seed_ways
 from reproaudit.logs.logged import (
     CurveBuilder,
     LogError,
@@ -28,7 +28,6 @@ from reproaudit.logs.rows import Table, TableRow, csv_table, is_observed, is_sai
 from reproaudit.logs.samples import aggregated, sampled
 
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
-_CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 _PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
 _ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeeded", "done", "ok"})
@@ -49,7 +48,7 @@ def table_runs(source: LogSource, table: Table) -> list[LoggedRun]:
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
         return []
-    if not source.asked.plain and (chart := _chart(table)):
+    if not source.asked.plain and (chart := chart_parts(table)):
         return [one for title, part in chart.items() for one in _of_chart(source, title, part)]
     form = form_of(source, table)
     if not source.asked.plain and (why := aggregated(table, form.seed or form.run or form.step)):
@@ -82,27 +81,6 @@ def table_runs(source: LogSource, table: Table) -> list[LoggedRun]:
 
 
 # --- charts ---------------------------------------------------------------------------------------
-
-
-def _chart(table: Table) -> dict[str, Table]:
-    """Return the table of each run of a chart, whose columns are called `RUN - metric`."""
-    parts: dict[str, dict[str, str]] = {}
-    rest = []
-    for column in table.columns:
-        matched = _CHART.fullmatch(column)
-        if matched is None:
-            rest.append(column)
-        else:
-            run, metric, end = matched.groups(default="")
-            parts.setdefault(run, {})[metric + end] = column
-    if not parts or {one.lower() for one in rest} - {*STEP_NAMES, "", "relative time (wall)"}:
-        return {}
-    found = {}
-    for run, called in parts.items():
-        named = {**{one: one for one in rest}, **called}
-        rows = [(line, {n: row[old] for n, old in named.items()}) for line, row in table.rows]
-        found[run] = Table(tuple(named), rows, table.told)
-    return found
 
 
 def _of_chart(source: LogSource, title: str, table: Table) -> Iterator[LoggedRun]:
