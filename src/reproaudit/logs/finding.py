@@ -75,9 +75,10 @@ def find_runs(
 
 def nearest(wanted: Iterable[str], tags: Iterable[str]) -> tuple[str, str]:
     """Return the wanted name and the tag that are most alike."""
-    few = [tag[-LONGEST_COMPARED:] for tag in tags][:_MOST_COMPARED]
+    few = {tag[-LONGEST_COMPARED:]: tag for tag in itertools.islice(tags, _MOST_COMPARED)}
     pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
-    return max(pairs, key=lambda two: SequenceMatcher(None, *two).ratio())
+    name, end = max(pairs, key=lambda two: SequenceMatcher(None, *two).ratio())
+    return name, few[end]
 
 
 def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:

@@ -59,7 +59,8 @@ def is_table(text: str) -> bool:
     """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
     lines = [one for one in text[:20_000].splitlines()[:20] if one.strip()]
     plain = [one for one in lines if not one.lstrip().startswith("#")]
-    if plain and plain != lines and lines[0] != plain[0]:  # a header may be a comment
+    bare = bool(plain) and all(number_of(one) is not None for one in re.split(r"[\s,;]+", plain[0]))
+    if bare and lines[0] != plain[0]:  # the header is a comment
         plain = [lines[lines.index(plain[0]) - 1].lstrip("# "), *plain]
     if len(plain) < 2:
         return False
