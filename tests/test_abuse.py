@@ -23,12 +23,14 @@ from miniatures import run_program, write_paper
 from reproaudit.audit.card import read_card
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import AuditError
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LogError
 from reproaudit.report.files import read_scorecard
 from reproaudit.submission.reading import read_submission
 
 HERE = Path(__file__).parent
+ASKED = Asked(axes=frozenset({"layer"}), wanted=frozenset({"loss", "*.loss"}))
 BATCH, BATCHES, FEW = 1_000, 100, 20
 SECONDS, BYTES = 2.0, 500 * 2**20
 
@@ -128,7 +130,7 @@ def log_of(name: str) -> Callable[[Path, bytes], None]:
         (logs / name).write_bytes(data)
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
-        find_runs([logs], frozenset({"layer"}), None, scratch)
+        find_runs([logs], ASKED, scratch)
 
     return read
 
@@ -155,6 +157,19 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
         "tensorboard": [events.read_bytes()],
         "lightning": [b"step,epoch,loss\n0,0,1.0\n10,0,0.5\n"],
         "hugging face": [json.dumps({"log_history": [{"step": 1, "loss": 0.5}]}).encode()],
+        "json": [
+            json.dumps({"results": {"loss": 0.5}, "config": {"seed": 3}}).encode(),
+            json.dumps({"loss": {"steps": [0, 1], "values": [0.5, 1.0]}}).encode(),
+            json.dumps({"step": [0, 1], "loss": [0.5, 1.0]}).encode(),
+        ],
+        "text": [
+            b'{"step": 0, "loss": 1.0}\n{"step": 1, "loss": 0.5}\n',
+            b"# a comment\nstep\tloss\n0\t1.0\n1\t0.5\n2\t0.5\n",
+        ],
+        "dialect": [
+            b"\xef\xbb\xbfseed;method;loss\n0;a;0,5\n1;b;0,25\n",
+            "Step,run-a - loss,run-a - loss__MIN\n0,1,1\n".encode("utf-16"),
+        ],
     }
 
 
@@ -167,6 +182,9 @@ READERS: dict[str, Callable[[Path, bytes], None]] = {
     "tensorboard": log_of("events.out.tfevents.1"),
     "lightning": log_of("metrics.csv"),
     "hugging face": log_of("trainer_state.json"),
+    "json": log_of("results.json"),
+    "text": log_of("progress.txt"),
+    "dialect": log_of("export.csv"),
 }
 
 

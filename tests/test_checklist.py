@@ -63,6 +63,58 @@ def test_editions_write_a_title_with_other_capitals_and_blanks(tmp_path: Path, t
     assert "checklist: found no question 'Open access to data and code'" in read.remarks
 
 
+FORMS = {
+    "colours": (
+        question("{title}", r"Answer: \textcolor{{blue}}{{[{answer}]}}").replace(
+            "{\\bf {title}}", "{{\\bf {title}}}"
+        ),
+        2,
+    ),
+    "brackets": (
+        question("{title}.", "Answer: [{answer}]").replace("{\\bf {title}.}", "{{\\bf {title}.}}"),
+        2,
+    ),
+    "markdown": ("1. **{title}**\n- Answer: [{answer}]\n", 2),
+    "pdf": ("{number}. {title}\nQuestion: Is it?\nAnswer: [{answer}]\n", 5),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_checklist_is_read_below_its_heading_in_other_forms(tmp_path: Path, form: str) -> None:
+    """A paper's own items in bold type are no questions, and count in no number."""
+    one, number = FORMS[form]
+    titles = {"Claims": (1, "Yes"), "Open Access to Data and Code": (5, "No")}
+    written = [one.format(title=t, number=n, answer=a) for t, (n, a) in titles.items()]
+    own = question("Open access to data and code", r"\answerYes{}")
+    heading = "## NeurIPS Paper Checklist" if "item" not in one else r"\section*{Paper checklist}"
+    file = tmp_path / "paper.tex"
+    file.write_text("\n".join([own, own, heading, *written, r"\section{Proofs}", own]))
+    read = read_checklist(file)
+    (found,) = read.answers[VariableName.OPEN_SOURCE_CODE]
+    title = "Open Access to Data and Code"
+    locator = f"NeurIPS paper checklist, question {number} ({title})"
+    assert found == {"answer": "No", "locator": locator}
+
+
+def test_the_form_of_2021_is_told_by_what_its_questions_ask(tmp_path: Path) -> None:
+    questions = [
+        r"Do the claims hold? \answerYes{}",
+        r"Are code, data, and instructions included? \answerYes{In the \emph{supplement}.}",
+        r"Did you specify all the training details? \answerNo{}",
+        r"Did you include the amount of compute? \answerNA{}",
+    ]
+    text = "\\section*{Checklist}\n" + "\n".join(f"\\item {one}" for one in questions)
+    (tmp_path / "c.tex").write_text(text)
+    found = {
+        name: one[0]["answer"] for name, one in read_checklist(tmp_path / "c.tex").answers.items()
+    }
+    assert found == {
+        VariableName.OPEN_SOURCE_CODE: "Yes", VariableName.OPEN_DATASETS: "Yes",
+        VariableName.DATASET_SPLITS: "No", VariableName.EXPERIMENT_SETUP: "No",
+        VariableName.HARDWARE_SPECIFICATION: "NA",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("title", CHECKLIST_QUESTIONS)
 def test_the_page_has_every_question_with_its_variables(title: str) -> None:
     page = " ".join((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").split())
@@ -98,7 +150,10 @@ def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
     [
         ("", "checklist.tex: found no question such as"),
         ("\\item Claims\n\\answerYes{}", "checklist.tex: found no question such as"),
-        ("% \\item {\\bf Claims} \\answerYes{}", "checklist.tex: found no question such as"),
+        (
+            "% \\item {\\bf Claims} \\answerYes{}",
+            "checklist.tex: found a checklist that is commented",
+        ),
         (
             "\n\n" + question("Claims", r"Answer: \answerYes{} \answerNo{}"),
             "checklist.tex:3: question 1 (Claims): found the answers Yes, No; expected one",

@@ -20,9 +20,10 @@ from reproaudit.audit.card import Card, with_checklist
 from reproaudit.audit.faults import MOST_FAULTS
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_audit
 from reproaudit.errors import AuditError, did_you_mean
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import parse_yaml
-from reproaudit.repositories.environments import _has_pins
+from reproaudit.repositories.requirements import unpinned
 from reproaudit.submission.reading import read_submission
 from test_loading import TEXT
 
@@ -199,7 +200,7 @@ def judge(folder: Path, table: str, name: str = "a.csv", **run: object) -> None:
 def find(folder: Path, table: str, config: str) -> None:
     (folder / "runs.csv").write_text(table)
     (folder / "config.yaml").write_text(config)
-    find_runs([folder], frozenset(), None, folder)
+    find_runs([folder], Asked(), folder)
 
 
 def wide(rows: int = 1) -> str:
@@ -242,9 +243,13 @@ SQUARES: dict[str, Callable[[Path], object]] = {
     "seeds by files": lambda at: judge(
         at, "accuracy\n1\n", seeds=[*range(10_000)], files=[f"f{i}.csv" for i in range(1_000)]
     ),
-    "blanks in requirements": lambda _: _has_pins("r.txt", f"a==1{' ' * 50_000}x", False),
-    "hashes in requirements": lambda _: _has_pins(
-        "r.txt", f"a==1;{' --hash=sha256:a' * 15_000}#", False
+    "blanks in requirements": lambda _: [*unpinned("r.txt", f"a==1{' ' * 50_000}x", False)],
+    "hashes in requirements": lambda _: [
+        *unpinned("r.txt", f"a==1;{' --hash=sha256:a' * 15_000}#", False)
+    ],
+    "blanks in a comment": lambda _: [*unpinned("r.txt", f"a=={' ' * 50_000}#\n" * 3, False)],
+    "columns of text": lambda at: find(
+        at, ",".join(f"c{i}" for i in range(20_000)) + "\n" + ",".join("x" * 20_000) + "\n", "{}"
     ),
     "names that are alike": lambda _: did_you_mean(HANZI, [HANZI[::-1], HANZI[1:]]),
 }

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from samples import points, protocol, run_import, submitted
 
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LoggedRun
 from reproaudit.logs.roles import seed_of
@@ -64,7 +65,7 @@ def logged(tmp_path: Path, logger: str) -> tuple[Path, dict[int, dict[str, Any]]
 
 
 def runs(tmp_path: Path, logs: Path) -> list[LoggedRun]:
-    return find_runs([logs], frozenset(), None, tmp_path)[0]
+    return find_runs([logs], Asked(), tmp_path)[0]
 
 
 @pytest.mark.parametrize("logger", LOGGERS)

@@ -12,14 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
+from reproaudit.logs.asked import Asked, Columns
+from reproaudit.logs.documents import read_trainer_state
 from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
-from reproaudit.logs.tables import read_table, read_trainer_state
+from reproaudit.logs.tables import read_table
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 def read(file: Path, step: str | None = None, axes: str = "layer") -> list[LoggedRun]:
-    return read_table(LogSource(file, file.name, (file.name,), frozenset(axes.split()), step))
+    asked = Asked(frozenset(axes.split()), columns=Columns(step=step))
+    return read_table(LogSource(file, file.name, (file.name,), asked))
 
 
 def written(folder: Path, text: str, name: str = "log.csv") -> Path:
@@ -77,7 +80,7 @@ def test_a_lone_column_value_is_called_as_its_file(tmp_path: Path) -> None:
 
 
 def test_empty_cells_were_not_observed_and_text_is_told_only_if_wanted(tmp_path: Path) -> None:
-    (run,) = read(written(tmp_path, "step,loss,note\n0,1,\n1,,good\n2,3,\n"))
+    (run,) = read(written(tmp_path, "step,loss,note\n0,1,\n1,,good\n2,3,bad\n3,n/a,4\n"))
     assert points(run, "loss") == [(0, 1.0), (2, 3.0)]
     assert "'good', no number" in str(run.curves["note"][NOWHERE].fault)
 
@@ -145,8 +148,12 @@ def test_a_whole_history_is_not(tmp_path: Path) -> None:
 
 
 def test_a_table_from_wandbs_page_is_named(tmp_path: Path) -> None:
-    text = "Step,happy - loss,happy - loss__MIN,happy - loss__MAX\n0,1,1,1\n"
-    assert "__MIN" in read(written(tmp_path, text))[0].not_whole[0]
+    text = "Step,happy - loss,happy - loss__MIN,happy - loss__MAX\n0,1,1,1\n1,2,1,3\n"
+    (run,) = read(written(tmp_path, text))
+    assert (points(run, "loss"), run.parts[-1]) == ([(0, 1.0), (1, 2.0)], "happy")
+    assert "__MAX differ in line 3" in run.not_whole[0]
+    (run,) = read(written(tmp_path, text.replace("1,2,1,3", "1,2,2,2")))
+    assert run.not_whole == ()
 
 
 @pytest.mark.parametrize(("rows", "whole"), [(999, True), (1000, False), (1400, False)])
@@ -170,8 +177,8 @@ def state(folder: Path, **changes: Any) -> LoggedRun:
 def test_a_trainers_state(tmp_path: Path) -> None:
     run = state(tmp_path)
     assert points(run, "loss") == [(5, 0.2), (10, 0.1), (20, 0.05)]
-    assert run.not_whole == ()
-    assert "step 10 of 20" in state(tmp_path, global_step=10).not_whole[0]
+    assert (run.stopped, run.early) == (None, None)
+    assert "step 10 of 20" in str(state(tmp_path, global_step=10).stopped)
 
 
 @pytest.mark.parametrize("history", [None, {}, [1], [{"step": "x", "loss": 1}]])

@@ -15,6 +15,7 @@ from reproaudit.errors import UsageError
 from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
 from reproaudit.report.screen import verdict
+from reproaudit.verdict import Scorecard
 
 ORCID = "0000-0002-1825-0097"
 
@@ -47,6 +48,32 @@ def test_a_codecheck_is_signed_and_lists_its_files(tmp_path: Path) -> None:
     assert (said["certificate"], said["report"]) == ("2026-001", next(iter(files)))
 
 
+def test_a_codecheck_is_of_the_version_whose_rules_it_keeps(tmp_path: Path) -> None:
+    signed: dict[str, object] = {"codecheckers": ("A. Checker",), "certificate": "2026-001"}
+    audit = tmp_path / "mini.yaml"
+    audit.write_text("paper: {}\n")
+    request = ExportRequest(make_scorecard, audit, **signed)  # type: ignore[arg-type]
+    made = exported("codecheck", request)
+    said = yaml.safe_load(made.files["codecheck.yml"])
+    authors = make_scorecard().paper.authors
+    assert said["version"].endswith("/1.0/")
+    assert any(one.endswith("(--report-url)") for one in made.missing)
+    assert any(authors[0] in one and "--author-orcid" in one for one in made.missing)
+
+    def card() -> Scorecard:
+        made = make_scorecard()
+        paper = made.audit.paper.model_copy(update={"arxiv": "2401.00001"})
+        return made.model_copy(update={"audit": made.audit.model_copy(update={"paper": paper})})
+
+    signed["report"] = "https://doi.org/10.5281/zenodo.1"
+    signed["author_orcids"] = (f"https://orcid.org/{ORCID}", *[ORCID] * (len(authors) - 1))
+    made = exported("codecheck", ExportRequest(card, audit, **signed))  # type: ignore[arg-type]
+    said = yaml.safe_load(made.files["codecheck.yml"])
+    assert all(one["ORCID"] == ORCID for one in said["paper"]["authors"])
+    assert made.missing == ()
+    assert said["version"].endswith("/2.0/")
+
+
 @pytest.mark.parametrize(
     ("signed", "says"),
     [
@@ -54,6 +81,7 @@ def test_a_codecheck_is_signed_and_lists_its_files(tmp_path: Path) -> None:
         ({"codecheckers": ("A", " ")}, "found an empty name"),
         ({"codecheckers": ("A",), "orcids": (ORCID, ORCID)}, "found 2 for 1 codecheckers"),
         ({"codecheckers": ("A",), "orcids": ("0000-0002-1825-0098",)}, "does not fit the others"),
+        ({"codecheckers": ("A",), "author_orcids": (ORCID,) * 99}, "--author-orcid: found 99 for"),
         ({"codecheckers": ("A",), "certificate": "1"}, "expected the register's number"),
         ({"codecheckers": ("A",), "report": "here"}, "--report-url: found 'here'"),
     ],

@@ -66,6 +66,7 @@ FAULTS = [
     ("source", {"git": "x"}, "RA051", "source: found no 'revision'; expected one"),
     ("environment.image", "python:3.11", "RA059", "expected an image by its digest, NAME@sha256:"),
     ("environment", {"image": f"x@sha256:{'a' * 64}", "python": "3.11"}, "RA059", "state it alone"),
+    ("environment.python", 3.10, "RA059", 'found 3.1; expected text in quotes, such as "3.10"'),
     ("environment.python", "2.7", "RA059", 'expected a version of Python, such as "3.11"'),
 ]  # fmt: skip
 
@@ -95,6 +96,31 @@ def test_several_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> Non
     wanted = {next(i for i, line in enumerate(lines, 1) if text in line)
               for text in ("timeout:", "revision:", "- /x")}  # fmt: skip
     assert {line for _, line in found} == wanted
+
+
+def test_what_leaves_open_what_is_installed_is_named_before_anything_is_fetched(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        "numpy==2.0.1  # pinned",
+        "numpy>=1.24",
+        "six=1.16.0=py39_0",
+        "comm @ file:///tmp/work",
+    ]
+    text = "\n".join(lines)
+    outsider(
+        tmp_path,
+        {"requirements.txt": text, "log.py": ""},
+        environment={"requirements": "requirements.txt"},
+    )
+    (fault,) = check_run_file(tmp_path / "audits" / "soudry2018.run.yaml")
+    assert (fault.rule, fault.path) == ("RA089", "environment.requirements")
+    for said in (
+        "requirements.txt:2: found 'numpy>=1.24'; expected 'name==version'",
+        "requirements.txt:3: found 'six=1.16.0=py39_0', conda's form; expected 'six==1.16.0'",
+        "requirements.txt:4: found 'comm @ file:///tmp/work'; expected 'name==version', not",
+    ):
+        assert said in fault.message
 
 
 def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:

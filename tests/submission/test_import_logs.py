@@ -319,7 +319,7 @@ def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
         csv_run(logs, seed, {"loss": falling(seed), "accuracy": [(100, 1.0)]}, {"seed": seed})
     out = run_import(tmp_path, [logs])
     assert all("loss" not in one.measurements.names for one in records(out).values())
-    (line,) = (one for one in protocol(out)["lines"] if one.startswith("Left out, not whole"))
+    (line,) = (one for one in protocol(out)["lines"] if one.startswith("Left out"))
     assert said in line
     assert line in submitted(out).remarks
 
@@ -536,7 +536,7 @@ def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
     assert "cannot be unpacked" in refused(tmp_path, tmp_path / "logs.zip")
 
 
-@pytest.mark.parametrize("name", ["logs.tar.gz", "logs.tar", "log.csv.gz"])
+@pytest.mark.parametrize("name", ["logs.tar.gz", "logs.tar", "events.out.tfevents.1.gz"])
 def test_what_is_packed_otherwise_is_passed_over_and_named(tmp_path: Path, name: str) -> None:
     logs = write(tmp_path / "logs")
     (logs / name).write_bytes(b"")
@@ -565,7 +565,6 @@ def test_what_is_left_out_is_printed_with_the_reason(
     assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [one for one in lines if one.startswith("Left out")] == [
-        f"Left out, not whole: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 "
-        "of 20000."
+        f"Left out: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 of 20000."
         for name in ("cosine", "norm")
     ]

@@ -17,7 +17,7 @@ from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
-from reproaudit.report.terminal import report_lines
+from reproaudit.report.terminal import judged_lines, report_lines
 from reproaudit.submission.reading import read_submission
 from reproaudit.verdict import Scorecard
 
@@ -84,6 +84,18 @@ def test_the_origin_is_on_every_page(tmp_path: Path) -> None:
     card = judged(write(tmp_path, *EVERY))
     for page in (markdown(card), html(card), "\n".join(report_lines(card))):
         assert "Ben Sample" in page.replace("\n", " ")
+
+
+def test_the_terminal_begins_with_the_answers_and_ends_with_what_was_not_used(
+    tmp_path: Path,
+) -> None:
+    noted = [f"Among the logs were not read: a{n}.txt." for n in range(9)]
+    card = judged(write(tmp_path, *EVERY, noted=noted))
+    lines = list(judged_lines(card))
+    assert lines[1].split()[:3] == ["✓", "supported", "supported"]
+    assert noted[0] in lines
+    assert lines[-1].startswith("… and ")
+    assert len(lines) <= 25
 
 
 def test_what_was_not_stated_and_not_submitted_is_named(tmp_path: Path) -> None:

@@ -116,8 +116,8 @@ def test_what_json_lines_can_hold_is_told_in_a_short_line(
     [
         ("1,1\n2,1\n3,1\n4,1", "found numbers at other coordinates than the declared ones"),
         ("1,1\n2,1", "at layer 3', though others are there"),
-        ("1,1\n2,1\n3,1\n3,2", "found 2 numbers and no column of steps"),
-        ("1,1\n2,x\n3,1", "holds 'x', no number"),
+        ("1,1\n2,1\n3,1\n3,2", "found 2 numbers (lines 4 and 5) with no step"),
+        ("1,1\n2,x\n3,1", "found 'x', no number, in a.csv:3"),
     ],
 )
 def test_a_table_has_the_declared_coordinates_each_once(

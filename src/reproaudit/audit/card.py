@@ -16,6 +16,9 @@ LaTeX file that NeurIPS papers include since 2023. Each question is an item of o
         \item[] Answer: \answerYes{}
         \item[] Justification: …
 
+Read are also ``[Yes]``, colours, Markdown, the text of a PDF, and the form of 2021, where an answer
+such as ``\answerYes{…}`` follows each question. The list begins at its heading.
+
 What cannot be read is left open and named in `Card.remarks`, never guessed. Nothing of a file is
 executed, and no text makes it raise anything but a `CardError`.
 """
@@ -193,6 +196,35 @@ MOST_TITLE = 200
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 """From a per cent sign that no backslash escapes to the end of its line."""
 _TITLE = re.compile(r"\\item\s*(?:\{\s*\\(?:bf|bfseries)\b|\\textbf\s*\{)([^{}]*)\}")
+_COMMENTED = re.compile(r"(?m)^[ \t]*%(.*)")
+_HEADING = re.compile(
+    r"(?im)^[ \t]*(?:\\(?:sub)?section\*?\s*\{|#+)?[ \t\d.*]{0,9}(?:(?:neurips|automl|paper|"
+    r"reproducibility|submission|conference)[ -]){0,4}checklist[ \t}*:]*$"
+)
+_END_OF_CHECKLIST = re.compile(r"\\(?:section|appendix|bibliography)\b|\\end\{document\}")
+_COLOUR = re.compile(r"\\(?:textcolor|colorbox)\s*\{[^{}]{0,40}\}\s*\{([^{}]{0,200})\}")
+_BRACKETS = re.compile(r"(?i)(Answer\**:?\**\s{0,9})\[\s?(yes|no|n/?a)\s?\]")
+_FIELD = re.compile(
+    r"(?m)^[ \t]*(?:\d+\.|[-*])?[ \t]*\**(Question|Answer|Justification|Guidelines)\**:\**"
+)
+_NUMBERED = re.compile(
+    r"(?m)^[ \t]*(\d{1,3})\.[ \t]+(?:\{\\bf )?\**([A-Z][^\n{}*]{2,150}?)\.?[*}]*[ \t]*$"
+)
+_OLD_ANSWER = re.compile(
+    r"\\item\s+([^\\]{1,600}?)\s*\\answer(Yes|No|NA)\b(?:\{((?:[^{}]|\{[^{}]{0,200}\}){0,2000})\})?"
+)
+_OLD_QUESTIONS = (
+    (
+        re.compile(r"(?i)\bcode\b.*\bdata"),
+        (VariableName.OPEN_SOURCE_CODE, VariableName.OPEN_DATASETS),
+    ),
+    (
+        re.compile(r"(?i)training details|hyperparameters"),
+        (VariableName.DATASET_SPLITS, VariableName.EXPERIMENT_SETUP),
+    ),
+    (re.compile(r"(?i)\bcompute\b|type of resources"), (VariableName.HARDWARE_SPECIFICATION,)),
+)
+"""Of the form of 2021: what a question asks, and the variables of it."""
 _ANSWER = re.compile(r"\\answer(Yes|No|NA)\b")
 _JUSTIFICATION = re.compile(
     r"\\item\s*\[\s*\]\s*Justification:?(.*?)(?=\\item\b|\\end\s*\{|\Z)", re.DOTALL
@@ -211,20 +243,26 @@ def with_checklist(card: Card, path: Path) -> Card:
         CardError: if the file cannot be read, is no text, or has no question, a question twice, or
             a question with two answers.
     """
-    text = _COMMENT.sub(r"\1", readable_text(path))
+    written = readable_text(path)
+    text, line = _checklist_part(_COMMENT.sub(r"\1", written))
+    numbers = [int(one[1]) for one in _NUMBERED.finditer(text)]
+    text = _as_latex(text)
     answers: dict[VariableName, list[Mapping[str, str]]] = {}
     remarks: list[str] = []
     seen = set[str]()
     missing = dict.fromkeys(CHECKLIST_QUESTIONS)
     titles = [one for one in _TITLE.finditer(text) if 0 < len(one[1].strip()) <= MOST_TITLE]
-    line = 1
+    if not titles and (old := _old_answers(text)):
+        return _with_old_answers(card, old)
     counted = 0
-    for number, match in enumerate(titles, start=1):
+    is_numbered = len(numbers) == len(titles) and numbers == sorted(set(numbers))
+    for index, match in enumerate(titles):
+        number = numbers[index] if is_numbered else index + 1
         line += text.count("\n", counted, match.start())
         counted = match.start()
-        title = " ".join(match[1].split())
+        title = " ".join(match[1].split()).rstrip(".:")
         about = f"question {number} ({title})"
-        end = titles[number].start() if number < len(titles) else len(text)
+        end = titles[index + 1].start() if index + 1 < len(titles) else len(text)
         body = _GUIDELINES.split(text[match.end() : end], maxsplit=1)[0]
         words = _JUSTIFICATION.search(body)
         given = _ANSWER.findall(body[: words.start()] if words is not None else body)
@@ -245,6 +283,11 @@ def with_checklist(card: Card, path: Path) -> Card:
             answer = {"answer": given[0], "justification": said} if said else {"answer": given[0]}
             locator = f"NeurIPS paper checklist, {about}"
             answers.setdefault(name, []).append({**answer, "locator": locator})
+    if not seen and any(_TITLE.search(one) for one in _COMMENTED.findall(written)):
+        raise CardError(
+            f"{path}: found a checklist that is commented out; expected one that the paper shows. "
+            "If it is the authors' answer, remove the per cent signs."
+        )
     if not seen:
         raise CardError(
             f"{path}: found no question such as '\\item {{\\bf Claims}}'; expected the LaTeX file "
@@ -253,6 +296,52 @@ def with_checklist(card: Card, path: Path) -> Card:
     remarks += [f"found no question '{one}'" for one in missing]
     remarks = [*card.remarks, *(f"checklist: {one}" for one in remarks)]
     return replace(card, answers=answers, remarks=tuple(remarks))
+
+
+def _checklist_part(text: str) -> tuple[str, int]:
+    """Return the part of a text below the checklist's heading, and its first line's number."""
+    heading = next(iter(_HEADING.finditer(text)), None)
+    if heading is None:
+        return text, 1
+    rest = text[heading.end() :]
+    end = _END_OF_CHECKLIST.search(rest)
+    return rest[: end.start() if end else len(rest)], 1 + text.count("\n", 0, heading.end())
+
+
+def _as_latex(text: str) -> str:
+    """Return a checklist of another form as the LaTeX that is read, each line in its place."""
+    text = _COLOUR.sub(r"\1", text)
+    text = _BRACKETS.sub(lambda found: f"{found[1]}\\answer{_bracketed(found[2])}{{}}", text)
+    if "\\item" in text:
+        return text
+    lines = _FIELD.sub(r"\\item[] \1:", text)
+    return _NUMBERED.sub(r"\\item {\\bf \2}", lines)
+
+
+def _bracketed(answer: str) -> str:
+    plain = answer.replace("/", "").capitalize()
+    return "NA" if plain == "Na" else plain
+
+
+def _old_answers(text: str) -> Sequence[re.Match[str]]:
+    """Return the answers of the form of 2021; none if no question asks about a variable."""
+    found = list(_OLD_ANSWER.finditer(text))
+    known = any(form.search(one[1]) for one in found for form, _ in _OLD_QUESTIONS)
+    return found if known else ()
+
+
+def _with_old_answers(card: Card, found: Sequence[re.Match[str]]) -> Card:
+    """Return a card with the answers of the form of 2021, told by what each question asks."""
+    answers: dict[VariableName, list[Mapping[str, str]]] = {}
+    for number, match in enumerate(found, start=1):
+        question = " ".join(match[1].split())
+        asked = next((names for form, names in _OLD_QUESTIONS if form.search(question)), ())
+        said = _plain(match[3] or "")
+        answer = {"answer": match[2], "justification": said} if said else {"answer": match[2]}
+        locator = f"NeurIPS paper checklist of 2021, question {number} ({question[:MOST_TITLE]})"
+        for name in asked:
+            answers.setdefault(name, []).append({**answer, "locator": locator})
+    return replace(card, answers=answers)
 
 
 def _plain(text: str) -> str:

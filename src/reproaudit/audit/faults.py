@@ -1,7 +1,7 @@
 """Faults of an audit's files, and the rules that they break, each with a permanent id and remedy.
 
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
-a log of results, RA050 to RA059 about what the models refuse, RA081 to RA088 about run files;
+a log of results, RA050 to RA059 about what the models refuse, RA081 to RA089 about run files;
 `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
 given again: a new rule's id is RA234.
 """
@@ -78,6 +78,7 @@ RA085 Name a measurement of this experiment.
 RA086 Write it as docs/import.md describes it: arithmetic that can be read and never runs.
 RA087 Keep the module or the run file, and remove the other.
 RA088 Put SLUG.run.yaml beside SLUG.yaml, which must be without errors.
+RA089 Mend the file, and pin the commit that has it.
 RA104 Write one of these coordinates; what decides is measured at each tier.
 RA106 Read a series, which has a beginning and a course, or choose another kind of check.
 RA107 Fix a coordinate of either, or declare the same coordinates for both, which pair them.

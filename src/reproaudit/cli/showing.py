@@ -142,7 +142,7 @@ def judge_measurements(
     from reproaudit.report.export.junit import junit_xml
     from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import refresh_register
-    from reproaudit.report.terminal import report_lines
+    from reproaudit.report.terminal import judged_lines
     from reproaudit.running.files import write_whole
 
     card = scorecard_of_submission(submission, claims, entry.reviews())
@@ -151,7 +151,7 @@ def judge_measurements(
         written += [*write_report(card, out), *refresh_register(out, card.tier)]
     if junit is not None:
         written.append(write_whole(junit, junit_xml(card)))
-    present(json_data(card), report_lines(card), as_json, written=written)
+    present(json_data(card), judged_lines(card), as_json, written=written)
     return exit_code([card], fail_on)
 
 
@@ -208,7 +208,8 @@ def import_runs(
         terminal().print(table)
         say(f"wrote {out}")
         found_in = "" if audits is None else f" --audits {audits}"
-        say(f"next: reproaudit judge {slug}{found_in} --measurements {out}")
+        only = "".join(f" --claim {one}" for one in claims or ())
+        say(f"next: reproaudit judge {slug}{found_in} --measurements {out}{only}")
     return 0
 
 
@@ -225,6 +226,10 @@ def export(
     ] = None,
     orcids: Annotated[
         list[str] | None, Option("--orcid", help="The codechecker's ORCID iD.")
+    ] = None,
+    author_orcids: Annotated[
+        list[str] | None,
+        Option("--author-orcid", help="The ORCID iD of each author, in the paper's order."),
     ] = None,
     certificate: Annotated[str | None, Option(help="The CODECHECK's number, as 2026-001.")] = None,
     report_url: Annotated[str | None, Option(help="The address of the CODECHECK's report.")] = None,
@@ -253,8 +258,12 @@ def export(
             say(f"{slug}: {said}", stderr=True, style="yellow")
         return found
 
-    signed = (tuple(codecheckers or ()), tuple(orcids or ()), certificate, report_url, license_url)
+    people = (tuple(codecheckers or ()), tuple(orcids or ()))
+    signed = (*people, certificate, report_url, license_url, tuple(author_orcids or ()))
     request = ExportRequest(card, entry.audit_file, store, *signed)
     written, data, code = export_files(form, request, slug, out)
+    if missing := data.get("missing"):
+        needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."
+        say(needs, stderr=True, style="yellow")
     present(data, (), as_json, written=() if as_json else written)
     return code

@@ -1,10 +1,11 @@
 """Others' logs become measurements.
 
-`finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `tables`: with Lightning,
-Hugging Face and W&B's exports) takes a `LogSource` and returns `LoggedRun`s. From there on the
-source makes no difference: `mapping` is the file that says which tag is which measurement, `roles`
-finds what a run was started with, settles its seed and its role (an experiment or a control) and
-holds its settings against the audit's, and `measuring` makes declared measurements from curves.
+`finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `tables`, `documents` for
+JSON) takes a `LogSource` and returns `LoggedRun`s, which `joining` puts together. Of tables, `rows`
+reads the dialects and `columns` gives each column its role. From there on the source makes no
+difference: `mapping` is the file that says which tag is which measurement, `roles` finds what a run
+was started with, settles its seed and its role (an experiment or a control) and holds its settings
+against the audit's, and `measuring` makes declared measurements from curves.
 
 Everything here is untrusted: sizes are checked before content, and nothing is executed: no pickle,
 no YAML tag, no formula. What cannot be used raises a `LogError`: one line that says where, what was

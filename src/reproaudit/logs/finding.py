@@ -7,47 +7,86 @@ unpacked into a folder of our own.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import stat
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from difflib import SequenceMatcher
+from pathlib import Path, PurePath, PurePosixPath
 
-from reproaudit.logs import mlflow, tables, tensorboard
-from reproaudit.logs.logged import LogError, LoggedRun, LogSource, open_log
-from reproaudit.logs.roles import Stated, configured
+from reproaudit.errors import LONGEST_COMPARED
+from reproaudit.logs import mlflow, tensorboard
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.documents import read_json, read_trainer_state
+from reproaudit.logs.joining import join_parts
+from reproaudit.logs.logged import (
+    LogError,
+    LoggedRun,
+    LogSource,
+    open_log,
+    raise_all,
+    read_log_text,
+)
+from reproaudit.logs.roles import CONFIG_FILES, Stated, configured, some
+from reproaudit.logs.rows import csv_table, is_table, json_lines
+from reproaudit.logs.tables import read_table, table_runs
 
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
+_TEXTS = (".txt", ".log", ".dat", ".out")
 MAX_UNPACKED_BYTES = 2**31
 _STATE = "trainer_state.json"
 LOG_KINDS = (
-    "event files, MLflow's folders or database, metrics.csv, trainer_state.json, CSV, TSV, "
-    "JSON lines, or a zip archive of these"
+    "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
+    "it, or a zip archive of these"
 )
+_MOST_COMPARED = 50
+"""Names on either side of which the most alike are looked for."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
 
 
 def find_runs(
-    logs: Sequence[Path], axes: frozenset[str], step: str | None, scratch: Path
-) -> tuple[list[LoggedRun], list[str]]:
-    """Return every run below the paths, and what was passed over, with the reason in brackets."""
+    logs: Sequence[Path], asked: Asked, scratch: Path
+) -> tuple[list[LoggedRun], list[tuple[str, str]]]:
+    """Return every run below the paths, and what was passed over, each with the reason.
+
+    Raises:
+        AuditError: listing every file that cannot be used; one cause once.
+    """
     found: list[LoggedRun] = []
-    skipped: list[str] = []
+    skipped: list[tuple[str, str]] = []
     for path in dict.fromkeys(logs):
-        finder = _Finder(path, LogSource(path, str(path), axes=axes, step=step), scratch)
+        finder = _Finder(path, LogSource(path, str(path), asked=asked), scratch)
         read: dict[Path, Stated] = {}
-        runs = [configured(run, finder.folder, read) for run in finder.runs()]
+        runs = [configured(run, finder.folder, read) for run in finder.all_runs()]
         left_out = finder.left_out(runs)
         if not runs:
-            words = f" Passed over: {', '.join(left_out[:5])}." if left_out else ""
+            words = f" Passed over: {'; '.join(by_reason(left_out))}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
         found += runs
         skipped += left_out
     return found, skipped
+
+
+def nearest(wanted: Iterable[str], tags: Iterable[str]) -> tuple[str, str]:
+    """Return the wanted name and the tag that are most alike."""
+    few = {tag[-LONGEST_COMPARED:]: tag for tag in itertools.islice(tags, _MOST_COMPARED)}
+    pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
+    name, end = max(pairs, key=lambda two: SequenceMatcher(None, *two).ratio())
+    return name, few[end]
+
+
+def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
+    """Return what was passed over in words: each reason once, with its files."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in skipped:
+        reasons.setdefault(why, []).append("/".join(PurePath(name).parts[-2:]))
+    return [f"{some(names)} ({why})" for why, names in reasons.items()]
 
 
 class _Finder:
@@ -55,6 +94,8 @@ class _Finder:
 
     def __init__(self, path: Path, asked: LogSource, scratch: Path) -> None:
         self._asked = asked
+        self._faults: list[LogError] = []
+        self._guessed: dict[Path, list[LoggedRun] | LogError] = {}
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
         self._last = path.resolve().name
@@ -67,19 +108,59 @@ class _Finder:
             for name in _unpack(path, asked.name, root):
                 self._skip(self._root / name, "a link")
 
-    def left_out(self, runs: Sequence[LoggedRun]) -> list[str]:
+    def left_out(self, runs: Sequence[LoggedRun]) -> list[tuple[str, str]]:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
         used = {file for run in runs for file in (*run.files, *run.configurations)}
         paths = {one for path in used for one in (path, *path.parents)}
         names = {self._name(one) for one in paths if one.is_relative_to(self.folder)}
         left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
         left.sort(key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
-        return [f"{name} ({why})" for name, why in left]
+        return left
 
     def _skip(self, path: Path, why: str) -> None:
         self._asked.skipped[self._name(path)] = why
 
-    def runs(self) -> Iterator[LoggedRun]:
+    def all_runs(self) -> list[LoggedRun]:
+        """Return every run. A file that is no log by its name counts if it has a wanted tag.
+
+        So do the files of other runs that are called alike: a run that lacks it must be seen.
+        """
+        certain = list(self._runs())
+        wants = self._asked.asked.wants
+        known = {
+            _pattern(path)
+            for path, runs in self._guessed.items()
+            if isinstance(runs, list) and any(wants(tag) for run in runs for tag in run.curves)
+        }
+        if not (certain or known or self._faults):
+            self._refuse_unwanted()
+        for path, runs in self._guessed.items():
+            if _pattern(path) not in known:
+                self._skip(path, _reason(runs))
+            elif isinstance(runs, LogError):
+                self._faults.append(runs)
+            else:
+                certain += runs
+        raise_all(self._faults)
+        return join_parts(certain, self.folder)
+
+    def _refuse_unwanted(self) -> None:
+        """Refuse files that may be logs, and hold nothing under a wanted name."""
+        files = {path: runs for path, runs in self._guessed.items() if isinstance(runs, list)}
+        tags = {tag: path for path, runs in files.items() for one in runs for tag in one.curves}
+        raise_all([one for one in self._guessed.values() if isinstance(one, LogError)][:1]
+                  if not tags else [])  # fmt: skip
+        wanted = sorted(self._asked.asked.wanted)
+        if not tags or not wanted:
+            return
+        name, tag = nearest(wanted, tags)
+        raise LogError(
+            self._name(tags[tag]),
+            f"found {some(list(tags))}; expected {some(wanted)}. Say in a mapping which is which: "
+            f'`mapping: {{{name}: "{tag}"}}`.',
+        )
+
+    def _runs(self) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""
         if not self._root.is_dir():
             yield from self._file(self._root)
@@ -105,48 +186,77 @@ class _Finder:
                 else:
                     self._skip(path, "no regular file")
             if mlflow.is_store_run(folder):
-                yield from mlflow.read_store_run(self._source(folder))
+                yield from self._read(lambda: mlflow.read_store_run(self._source(folder)))  # noqa: B023
             else:
                 yield from self._folder(folder, files)
                 waiting += reversed(below)
+
+    def _read(self, reader: Callable[[], Iterable[LoggedRun]]) -> list[LoggedRun]:
+        """Return what a reader reads; a fault is noted."""
+        try:
+            return list(reader())
+        except LogError as error:
+            self._faults.append(error)
+            return []
 
     def _folder(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""
         events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
-            yield from tensorboard.read_event_files(self._source(folder), events)
+            yield from self._read(
+                lambda: tensorboard.read_event_files(self._source(folder), events)
+            )
         state = folder / _STATE if folder / _STATE in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
-            yield self._trainer_state(state, folder)
+            yield from self._read(lambda: [self._trainer_state(state, folder)])
         for file in files:
             if file not in events and file.name != _STATE:
                 yield from self._file(file)
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
         source = self._source(file)
-        suffix = file.suffix.lower()
-        if tensorboard.is_event_file(file.name):
+        name = file.name.lower()
+        suffix = (
+            file.with_suffix("").suffix.lower() if name.endswith(".gz") else file.suffix.lower()
+        )
+        if suffix in _PACKED or (suffix == "" and name.endswith(_PACKED)):
+            self._skip(file, "packed; unpack it")
+        elif tensorboard.is_event_file(file.name):
             shown = source.name.rpartition("/")[0] or source.name
-            yield from tensorboard.read_event_files(replace(source, name=shown), [file])
+            named = replace(source, name=shown)
+            yield from self._read(lambda: tensorboard.read_event_files(named, [file]))
         elif suffix == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         elif file.name == _STATE:
-            yield self._trainer_state(file, file.parent)
+            yield from self._read(lambda: [self._trainer_state(file, file.parent)])
         elif suffix in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
         ):
-            yield from mlflow.read_database(source)
+            yield from self._read(lambda: mlflow.read_database(source))
+        elif name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
+            self._skip(file, "the last numbers of what DVCLive keeps beside it")
         elif suffix in (".csv", ".tsv", ".jsonl"):
-            yield from tables.read_table(source)
-        elif suffix in _PACKED:
-            self._skip(file, "packed; unpack it")
+            yield from self._read(lambda: read_table(source))
+        elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
+            self._guess(file, source, suffix)
         else:
-            self._skip(file, _OTHER)
+            self._skip(file, "packed; unpack it" if name.endswith(_PACKED) else _OTHER)
+
+    def _guess(self, file: Path, source: LogSource, suffix: str) -> None:
+        """Read a file whose name does not say whether it is a log."""
+        try:
+            runs = read_json(source) if suffix == ".json" else _read_text(source)
+            self._guessed[file] = runs
+            if not runs:
+                del self._guessed[file]
+                self._skip(file, _OTHER if suffix == ".json" else _PROSE)
+        except LogError as error:
+            self._guessed[file] = error
 
     def _trainer_state(self, file: Path, home: Path) -> LoggedRun:
-        return tables.read_trainer_state(replace(self._source(home), path=file), self._name(file))
+        return read_trainer_state(replace(self._source(home), path=file), self._name(file))
 
     def _source(self, path: Path) -> LogSource:
         below = path.relative_to(self.folder).parts if path != self._root else ()
@@ -160,6 +270,31 @@ class _Finder:
             return shown
         below = path.relative_to(self.folder).as_posix()
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
+
+
+_PROSE = (
+    "text without a table; to import it, make one: a row for each step, a column for each quantity"
+)
+
+
+def _read_text(source: LogSource) -> list[LoggedRun]:
+    """Return the runs of a text that holds JSON lines or a table; none of any other text."""
+    text = read_log_text(source.path, source.name)
+    if text.lstrip().startswith("{"):
+        return table_runs(source, json_lines(text, source.name))
+    return table_runs(source, csv_table(text, source.name, "\t")) if is_table(text) else []
+
+
+def _pattern(path: Path) -> str:
+    """Return what files are called alike by: their name without its numbers."""
+    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "#", path.name.lower())
+
+
+def _reason(found: list[LoggedRun] | LogError) -> str:
+    if isinstance(found, LogError):
+        return f"no log: {found.text}"
+    tags = sorted({tag for run in found for tag in run.curves})
+    return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 
 
 def _last_checkpoint(folder: Path) -> Path | None:

@@ -8,6 +8,7 @@ series), computed here; nothing in it is executed.
 from __future__ import annotations
 
 import ast
+import re
 import unicodedata
 import warnings
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from reproaudit.audit.model import Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError
+from reproaudit.logs.asked import Columns
 from reproaudit.logs.logged import Curve
 
 MAX_NODES = 400
@@ -32,8 +34,15 @@ FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], np.float64]] = {
     "first": lambda values: values[0],
     "last": lambda values: values[-1],
     "mean": lambda values: values.mean(),
+    "max": lambda values: values.max(),
+    "min": lambda values: values.min(),
 }
 """Functions that make one number of a series."""
+RUNNING: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "cummax": np.maximum.accumulate,
+    "cummin": np.minimum.accumulate,
+}
+"""Functions that make of a series its largest or smallest number so far, at each step."""
 _OPERATORS: dict[type[ast.AST], np.ufunc] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -67,6 +76,13 @@ class LoggedQuantity(StrictModel):
         if (self.tag is None) == (self.expression is None):
             raise ValueError("state a tag or an expression, one of the two")
         return self
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The tags that it is made of, with ``*`` in the place of coordinates."""
+        names = [self.tag] if self.tag else re.findall(r"[^\W\d]\w*", self.expression or "")
+        tags = {self.let.get(one, one) for one in names if one not in {*FUNCTIONS, *RUNNING}}
+        return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", one) for one in tags)
 
     @property
     def words(self) -> str:
@@ -107,8 +123,12 @@ class MappingFile(StrictModel):
     """The scale that they were made at."""
     proxy: Text | None = None
     """The stand-in for the paper's data or method, if there was one."""
-    step: Text | None = None
-    """The column or tag that counts the steps, where it is not the usual one."""
+    columns: Columns = Columns()
+    """The roles of columns."""
+    number: tuple[Literal["seeds", "steps"], ...] = ()
+    """What the logs leave out and is counted from 0, in the order of names, rows or time."""
+    overlap: Literal["earlier", "later"] | None = None
+    """Which points hold where a curve goes back to an earlier step, as after a restart."""
     mapping: dict[Name, LoggedQuantity] = Field(default_factory=dict)
     """Measurement -> where it comes from; a tag alone may be written as plain text."""
     configuration: dict[Name, Text | None] = Field(default_factory=dict)
@@ -175,7 +195,8 @@ def check_expression(formula: str) -> None:
 
 
 def _refused(found: str) -> ExpressionError:
-    allowed = f"numbers below 1e308, names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
+    functions = ", ".join([*FUNCTIONS, *RUNNING])
+    allowed = f"numbers below 1e308, names, + - * / ** and {functions} of one series"
     return ExpressionError(f"{found} in a formula; allowed are {allowed}")
 
 
@@ -193,6 +214,11 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             one = _value(series, lookup)
             picked = one.values if one.steps is None else FUNCTIONS[name](one.values)
             return Curve("", None, np.asarray(picked))
+        case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in RUNNING:
+            one = _value(series, lookup)
+            return Curve(
+                "", one.steps, RUNNING[name](one.values) if one.steps is not None else one.values
+            )
         case ast.Call(func=ast.Name(id=name)):
             raise _refused(f"the function '{name}'")
         case _:

@@ -18,6 +18,7 @@ from reproaudit.logs.logged import (
     LogError,
     LoggedCoordinates,
     LoggedRun,
+    MisfitError,
     coordinates_of,
     number_of,
 )
@@ -91,7 +92,7 @@ def measure(
             dict.fromkeys(
                 f"'{tag}': {gap}"
                 for (tag, _), curve in reader.read.items()
-                for gap in _gaps_in(curve, run.config)
+                for gap in _gaps_in(curve, {} if run.early else run.config)
             )
         ),
     )
@@ -104,6 +105,7 @@ class _CurveReader:
         self._run = run
         self.read: dict[tuple[str, LoggedCoordinates], Curve] = {}
         self.axes: set[str] = set()
+        self._tags: dict[str, dict[LoggedCoordinates, str]] = {}
 
     def value(self, quantity: LoggedQuantity, at: Mapping[str, Coordinate], place: str) -> Curve:
         if quantity.expression is None:
@@ -116,9 +118,32 @@ class _CurveReader:
             text = f"found {error}; expected a formula as docs/import.md describes it."
             raise LogError(f"{place}, expression", text) from None
 
+    def _tag(
+        self, template: str, at: Mapping[str, Coordinate]
+    ) -> tuple[str, dict[str, Coordinate]]:
+        """Return the tag with these coordinates, and those that it has no place for.
+
+        Numbers in a tag are compared as numbers: ``sv/1`` is at 1.0.
+        """
+        filled, rest = _filled(template, at)
+        if filled == template or filled in self._run.curves:
+            return filled, rest
+        if template not in self._tags:
+            names = _PLACEHOLDER.findall(template)
+            parts = [re.escape(one) for one in _PLACEHOLDER.split(template)[::2]]
+            form = re.compile("(.+?)".join(parts))
+            matches = {tag: form.fullmatch(tag) for tag in self._run.curves}
+            self._tags[template] = {
+                coordinates_of(dict(zip(names, one.groups(), strict=True))): tag
+                for tag, one in matches.items()
+                if one is not None
+            }
+        own = coordinates_of({axis: one for axis, one in at.items() if axis not in rest})
+        return self._tags[template].get(own, filled), rest
+
     def _logged(self, template: str, at: Mapping[str, Coordinate]) -> Curve:
         """Return the curve under a tag at these coordinates, looked through for faults."""
-        tag, rest = _filled(template, at)
+        tag, rest = self._tag(template, at)
         curves = self._run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
         if axes - set(rest):
@@ -152,38 +177,16 @@ def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str,
 
 
 def _refuse_unusable(curve: Curve, place: str) -> None:
-    """Refuse what is no number, and steps that are lacking or out of order."""
+    """Refuse what is no number, and steps that are lacking, below 0 or out of order."""
     if curve.fault is not None:
-        raise LogError(place, f"found that {curve.fault}; expected numbers with their steps.")
+        raise LogError(place, f"{curve.fault}.")
     steps = curve.steps
-    if steps is None:
-        if len(curve.values) > 1:
-            raise LogError(
-                place,
-                f"found {len(curve.values)} numbers and no column of steps; expected steps. Name "
-                "the column under 'step' in the mapping.",
-            )
-        return
-    if len(steps) and steps[0] < 0:
+    if steps is not None and len(steps) and steps[0] < 0:
         raise LogError(place, f"found the step {steps[0]}; expected none below 0.")
-    wrong = np.flatnonzero(np.diff(steps) <= 0)
-    if not wrong.size:
-        return
-    before = steps[wrong[0]]
-    after = steps[wrong[0] + 1]
-    text = f"found step {after} after {before}; expected steps that increase."
-    if before == after:
-        text = f"found step {after} a second time; expected it once."
-        if after == 0 and not steps.any():
-            text += " All points have step 0, as if they were logged without one: log 'step'."
-    raise LogError(
-        place,
-        f"{text} If the run was restarted, leave out the log of the part that was thrown away.",
-    )
 
 
 def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
-    """Tell in words why a curve may not be whole: a gap, or an end before the configured one.
+    """Tell in words why a curve may not be whole: a late begin, a gap, an end that is too early.
 
     Steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
     """
@@ -195,7 +198,10 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     found, counts = np.unique(distances, return_counts=True)
     usual = int(found[counts.argmax()])
     wide = np.flatnonzero(distances > 1.5 * usual)
-    if len(steps) >= 5 and counts.max() >= REGULAR * len(distances) and wide.size:
+    regular = len(steps) >= 5 and counts.max() >= REGULAR * len(distances)
+    if regular and steps[0] >= 2 * usual:
+        reasons.append(f"it begins at step {steps[0]}, and its steps are {usual} apart")
+    if regular and wide.size:
         first = int(wide[0])
         missing = int(sum(round(int(distances[one]) / usual) - 1 for one in wide))
         reasons.append(
@@ -220,16 +226,20 @@ def _stacked(
     if declaration.kind is not MeasurementKind.SERIES:
         longest = max(one.values.size for one in curves)
         if longest > 1:
-            raise LogError(
+            raise MisfitError(
                 place,
                 f"found {longest} steps; expected one number, as it is no series. Say which with "
-                "an expression: last(…), first(…) or mean(…).",
+                "an expression: last(…), first(…), mean(…), max(…) or min(…).",
             )
         values = np.concatenate([one.values.ravel() for one in curves])
         return Curve(place, None, values.reshape(shape))
     steps = curves[0].steps
     if steps is None:
-        raise LogError(place, "found a single number without a step; expected a series over steps.")
+        raise MisfitError(
+            place,
+            "found a single number without a step; expected a series over steps. The best so far "
+            "at each step is cummax(…) or cummin(…).",
+        )
     for other in curves[1:]:
         if other.steps is None or not np.array_equal(steps, other.steps):
             odd = np.setxor1d(steps, [] if other.steps is None else other.steps)

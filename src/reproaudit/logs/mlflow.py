@@ -10,6 +10,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,7 +31,7 @@ from reproaudit.logs.logged import (
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _INFINITE = 1.7976931348623157e308
 """The number that MLflow's database writes for an infinite value."""
-_LINE = re.compile(r"-?\d+ (\S+)(?: (-?\d{1,19})(?: .*)?)?")
+_LINE = re.compile(r"(-?\d+) (\S+)(?: (-?\d{1,19})(?: .*)?)?")
 """A line of a metric's file: time, value and step."""
 
 
@@ -43,11 +44,13 @@ def _run(
 ) -> LoggedRun:
     """Return a run of either store; `meta` holds what MLflow keeps of it, the status in words."""
     status = meta["status"]
+    curves = builder.curves()
     return source.run(
         "MLflow",
-        builder.curves(),
+        curves,
         files=tuple(files),
         config=config,
+        told=tuple(builder.told),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
     )
 
@@ -84,7 +87,7 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
     meta["status"] = _STATUS.get(meta.get("status", 0), "unknown")
     if _is_deleted(source, meta):
         return
-    builder = CurveBuilder(name)
+    builder = source.builder()
     for tag, file in _entries(source.path / "metrics"):
         files.append(file)
         _metric(tag, file, f"{name}/metrics/{tag}", builder)
@@ -93,7 +96,7 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         for key, file in _entries(source.path / "params")
     }
     title = [str(meta["run_name"])] if meta.get("run_name") else []
-    named = LogSource(source.path, name, (*source.parts, *title))
+    named = replace(source, parts=(*source.parts, *title))
     yield _run(named, files, builder, config, meta)
 
 
@@ -110,10 +113,11 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
         raise LogError(place, "found the last line cut off; expected whole lines. Copy it again.")
     for number, line in enumerate(text.splitlines(), start=1):
         matched = _LINE.fullmatch(line)
-        value = number_of(matched.group(1)) if matched else None
+        value = number_of(matched.group(2)) if matched else None
         if matched is None or value is None:
             raise LogError(f"{place}:{number}", "found no line 'time value step'; expected one.")
-        builder.add(tag, int(matched.group(2) or 0), value)
+        when, _, step = matched.groups(default="0")
+        builder.add(tag, int(step), value, when=float(when))
 
 
 # --- the database ---------------------------------------------------------------------------------
@@ -164,23 +168,24 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
         title = str(meta["name"] or run_id)
         name = f"{source.name}/{title}"
         name = f"{name} ({str(run_id)[:12]})" if name in found else name
-        named = LogSource(source.path, name, (*source.parts[:-1], title), skipped=source.skipped)
+        named = replace(source, name=name, parts=(*source.parts[:-1], title))
         if _is_deleted(named, meta):
             continue
-        builder = CurveBuilder(f"{source.name}, run {run_id}")
+        builder = source.builder(f"{source.name}, run {run_id}")
         points = database.execute(
-            "SELECT key, value, step, is_nan FROM metrics WHERE run_uuid = ? "
+            "SELECT key, value, step, is_nan, timestamp FROM metrics WHERE run_uuid = ? "
             "ORDER BY key, step, timestamp",
             (run_id,),
         )
-        for key, value, step, is_nan in points:
+        for key, value, step, is_nan, when in points:
             if not isinstance(step, int) or not isinstance(value, int | float):
                 raise LogError(
                     source.name, f"found the metric '{key}' of {value!r} at step {step!r}."
                 )
             infinite = float("inf") if value >= _INFINITE else float("-inf")
             number = float(value) if abs(value) < _INFINITE else infinite
-            builder.add(str(key), step, float("nan") if is_nan else number)
+            number = float("nan") if is_nan else number
+            builder.add(str(key), step, number, when=number_of(when) or 0.0)
         params = database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run_id,))
         found[name] = _run(named, [source.path], builder, dict(params), meta)
     return list(found.values())

@@ -35,6 +35,7 @@ from reproaudit.logs.logged import (
     number_of,
     parse_json,
     parse_yaml,
+    raise_all,
     read_log_text,
 )
 from reproaudit.logs.mapping import MappingFile, RunRule
@@ -51,8 +52,9 @@ CONFIG_FILES = (
     "arguments.json",
     "training_args.json",
     "params.json",
+    "params.yaml",
 )
-"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments."""
+"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, DVC's."""
 SEED_NAMES = (
     "seed",
     "random_seed",
@@ -62,7 +64,7 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
-_SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
+SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 
 MOST_LISTED = 8
 """Of several names those that a sentence says."""
@@ -131,7 +133,7 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRu
     Where the folder has none, the nearest one above it that has, up to the root, is read. What the
     files hold is kept in `read`, for further runs.
     """
-    config = {name: _plain(value) for name, value in flat("", run.config, run.name)}
+    config = {name: plain_value(value) for name, value in flat("", run.config, run.name)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
     files = _nearest(run.folder, root)
     for file in files:
@@ -148,7 +150,18 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRu
                     f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}; expected "
                     "one value. Take the file away that does not belong to this run.",
                 )
-    return replace(run, config=config, configurations=files)
+    whole = _settled_end(run, config)
+    return replace(whole, config=config, configurations=files)
+
+
+def _settled_end(run: LoggedRun, config: Config) -> LoggedRun:
+    """Return a run as whole if it is known to have been stopped early on purpose."""
+    early = run.early
+    for name, value in config.items():
+        waited = number_of(value)
+        if run.patience is not None and waited and "patience" in name and run.patience >= waited:
+            early = early or f"early stopping: {run.patience} evaluations after the best"
+    return run if early is None else replace(run, early=early, stopped=None)
 
 
 def _configuration(file: Path, place: str) -> Stated:
@@ -160,7 +173,7 @@ def _configuration(file: Path, place: str) -> Stated:
         return ()
     if not isinstance(tree, dict):
         raise LogError(place, "found no names with values; expected a configuration.")
-    return tuple((name, _plain(value)) for name, value in flat("", _unwrapped(tree), place))
+    return tuple((name, plain_value(value)) for name, value in flat("", _unwrapped(tree), place))
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
@@ -182,7 +195,8 @@ def _unwrapped(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Return a value as configurations hold it: a scalar, None, or a tuple of scalars."""
     if isinstance(value, list | tuple):
         nested = any(isinstance(one, dict | list | tuple) for one in value)
         return json.dumps(value, default=str) if nested else tuple(value)
@@ -208,9 +222,15 @@ def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
+def has_seed(run: LoggedRun) -> bool:
+    """Return True if a column, the configuration or the name of a run says a seed."""
+    named = any(SEED_IN_NAME.search(part) for part in run.parts)
+    return run.seed is not None or named or any(True for _ in seeds_in(run.config))
+
+
 def seed_of(run: LoggedRun) -> int:
     """Return a run's seed: a column of its table, its configuration, or its name."""
-    remedy = f'Say in a mapping file `runs: [{{match: "{run.name}", seed: NUMBER}}]`.'
+    remedy = f'Say in a mapping file `runs: [{{match: "{run.name}", seed: 0}}]`.'
     found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
     for name, value in seeds_in(run.config):
         text = str(value).strip()
@@ -222,16 +242,31 @@ def seed_of(run: LoggedRun) -> int:
             )
         found.setdefault(int(text), f"its configuration ({name})")
     for part in run.parts:
-        for matched in _SEED_IN_NAME.finditer(part):
+        for matched in SEED_IN_NAME.finditer(part):
             found.setdefault(int(matched.group(1)), f"its name ('{part}')")
     if len(found) == 1:
         return next(iter(found))
     if not found:
         raise LogError(
-            run.name, f"found no seed in its configuration or its name; expected one. {remedy}"
+            run.name,
+            "found no seed in its columns, its configuration or its name; expected one. Name it, "
+            f"or number the runs in their order, in the mapping: {_unseeded(run)}."
+            f"{_columns_of(run)}",
         )
     listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
     raise LogError(run.name, f"found different seeds: {listed}; expected one. {remedy}")
+
+
+def _columns_of(run: LoggedRun) -> str:
+    return f" Its columns: {run.columns}." if run.columns else ""
+
+
+def _unseeded(run: LoggedRun) -> str:
+    """Return the ways on for a run without a seed."""
+    form = r"([\w.]*(?:seed|trial|fold|repeat|replicate)[\w.]*) \("
+    like = re.search(form, run.columns)
+    column = f"`columns: {{seed: {like.group(1)}}}`, " if like else ""
+    return f'{column}`runs: [{{match: "{run.name}", seed: 0}}]`, or `number: [seeds]`'
 
 
 # --- what a run is --------------------------------------------------------------------------------
@@ -247,7 +282,7 @@ class PlacedRun:
     """
 
     run: LoggedRun
-    seed: int
+    seed: int | None
     diverged: bool
     stated: Mapping[str, SettingValue]
     names: frozenset[str]
@@ -258,37 +293,111 @@ Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 
 
 def place_runs(
-    audit: Audit, scope: Scope, runs: Sequence[LoggedRun], mapping: MappingFile
+    audit: Audit,
+    scope: Scope,
+    runs: Sequence[LoggedRun],
+    mapping: MappingFile,
+    faults: Sequence[LogError] = (),
 ) -> Roles:
-    """Give every run that is not ignored its role and seed."""
+    """Give every run that is not ignored its role and seed.
+
+    Raises:
+        AuditError: listing every run that has none, and the faults that were found before.
+    """
     _refuse_unmatched(audit, runs, mapping)
+    faults = list(faults)
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in scope.batches}
+    unseeded: list[tuple[Batch, PlacedRun]] = []
     for run in runs:
         rule = mapping.rule(run.name) or RunRule(match="*")
         if rule.ignore:
             continue
-        experiment = _experiment(scope, run, rule)
-        batches = [batch for batch in scope.batches if batch.experiment == experiment]
-        stated, names = _stated(audit, experiment, run, mapping)
-        if rule.settings is None:
-            batch = _of_stated(audit, stated, batches, run)
-        else:
-            batch = _of_settings(rule.settings, batches, run)
-        seed = seed_of(run) if rule.seed is None else rule.seed
-        one = PlacedRun(run, seed, rule.status == "diverged", stated, names)
-        role = roles[batch]
-        if seed in role:
+        try:
+            batch, one = _placed(audit, scope, run, rule, mapping)
+            if one.seed is None:
+                unseeded.append((batch, one))
+            else:
+                _take(roles, one, batch, mapping)
+        except LogError as error:
+            faults.append(error)
+    for batch, one in unseeded:
+        free = next(n for n in range(len(runs)) if n not in roles[batch])
+        try:
+            _take(roles, replace(one, seed=free), batch, mapping)
+        except LogError as error:
+            faults.append(error)
+    raise_all(faults)
+    return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
+
+
+def _placed(
+    audit: Audit, scope: Scope, run: LoggedRun, rule: RunRule, mapping: MappingFile
+) -> tuple[Batch, PlacedRun]:
+    """Return a run's role, and the run with its seed; None where seeds are to be numbered."""
+    experiment = _experiment(scope, run, rule)
+    batches = [batch for batch in scope.batches if batch.experiment == experiment]
+    stated, names = _stated(audit, experiment, run, mapping)
+    if rule.settings is None:
+        batch = _of_stated(audit, stated, batches, run)
+    else:
+        batch = _of_settings(rule.settings, batches, run)
+        _refuse_contradicted(stated, rule, run)
+    seed = rule.seed
+    if seed is None and not ("seeds" in mapping.number and not has_seed(run)):
+        seed = seed_of(run)
+    return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
+
+
+def _take(
+    roles: dict[Batch, dict[int, PlacedRun]],
+    one: PlacedRun,
+    batch: Batch,
+    mapping: MappingFile,
+) -> None:
+    """Take a run into its role; a seed twice is refused, and what differs in more than it."""
+    run = one.run
+    role = roles[batch]
+    seed = one.seed or 0
+    if seed in role:
+        others = [each for each in roles if each != batch and each.experiment == batch.experiment]
+        raise LogError(
+            run.name,
+            f"found seed {seed} of {role_words(batch)} a second time, after "
+            f"'{role[seed].run.name}'; expected it once. Say in a mapping file what it is: "
+            f"{_twice(run, role[seed].run, others)}.{_columns_of(run)}",
+        )
+    if role:
+        _refuse_differing(next(iter(role.values())), one, role_words(batch), mapping)
+    role[seed] = one
+
+
+def _twice(run: LoggedRun, other: LoggedRun, arms: Sequence[Batch]) -> str:
+    """Return the ways on for two runs of one role with one seed: a rule by what differs."""
+    pairs = zip(other.parts, run.parts, strict=False)
+    part = next((own for others, own in pairs if others != own), run.name)
+    word = re.sub(r"[-_. ]*(seed)?[-_=. ]*\d+(\.\w+)?$", "", part)
+    is_clear = word and word not in other.name
+    pattern = f"*{word if is_clear else part}*" if part in run.name else run.name
+    rule = f'match: "{pattern}"'
+    settings = [_as_yaml(dict(arm.overrides)) for arm in arms if arm.overrides]
+    ways = [f"`runs: [{{{rule}, settings: {one}}}]`" for one in settings[:3]]
+    return ", ".join([*ways, f"`runs: [{{{rule}, ignore: true}}]`"]) + ", or give it a `seed`"
+
+
+def _as_yaml(settings: Mapping[str, SettingValue]) -> str:
+    return "{" + ", ".join(f"{name}: {shown(value)}" for name, value in settings.items()) + "}"
+
+
+def _refuse_contradicted(stated: Mapping[str, SettingValue], rule: RunRule, run: LoggedRun) -> None:
+    """Refuse a rule that gives a run other settings than its own configuration states."""
+    for name, value in (rule.settings or {}).items():
+        if name in stated and not same(stated[name], value):
             raise LogError(
                 run.name,
-                f"found seed {seed} of {role_words(batch)} a second time, after "
-                f"'{role[seed].run.name}'; expected it once. Say in a mapping file which runs are "
-                f'which, such as `runs: [{{match: "{run.name}", settings: {{…}}}}]` with the '
-                "settings of a control, or with `ignore: true` in their place.",
+                f"found {name} = {shown(stated[name])} in its configuration, and the mapping's "
+                f"'runs' says {shown(value)}; expected one value. Mend the rule, or write "
+                f"`configuration: {{{name}: null}}`.",
             )
-        if role:
-            _refuse_differing(next(iter(role.values())), one, role_words(batch), mapping)
-        role[seed] = one
-    return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
 
 def _refuse_unmatched(audit: Audit, runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
@@ -481,10 +590,15 @@ _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
     r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
     r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
-    r"created_at|host|hostname|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
+    r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
     r"($|[._])|^(name|id|uuid)$"
 )
 """Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
+
+
+def is_own(name: str) -> bool:
+    """Return True if a name is called as what is each run's own affair."""
+    return _OWN.search(normal(name)) is not None
 
 
 def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: MappingFile) -> None:
@@ -494,15 +608,15 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: Mapp
     for key in sorted({*a, *b}):
         left = a.get(key, "nothing")
         right = b.get(key, "nothing")
-        own = key not in one.names | other.names and _OWN.search(normal(key))
+        own = key not in one.names | other.names and is_own(key)
         varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
         if not (own or varies or alike(left, right)):
             raise LogError(
                 other.run.name,
                 f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same "
                 f"{role}, has {repr(left)[:60]}; expected runs that differ in "
-                "their seed alone. Say in the mapping's 'runs' what they are, or list the name "
-                "under 'vary'.",
+                "their seed alone. Say in the mapping's 'runs' what they are, or let it differ: "
+                f"`vary: [{key}]`.",
             )
     stems = {re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in (one, other)}
     if not (a or b) and len(stems) > 1 and mapping.rule(other.run.name) is None:

@@ -1,276 +1,247 @@
-"""Tables: CSV in wide or long form, JSON lines, exports, and what trainers write as such.
+"""Tables: each column gets one role, and each run its rows.
 
-A wide table has one column for each quantity. A long one has a column of names (`name`, `metric`,
-`tag` …) and a column `value`. Either may have columns of steps and seeds, and one for each
-axis that the audit declares. Lightning's `metrics.csv` is a table; Hugging Face's
-`trainer_state.json` holds a list of rows. Submitted tables are read here, too.
+A wide table has a column for each quantity. A long one has a column of names (`name`, `metric`,
+`tag` …) and a column `value`. A chart has a column `RUN - metric` for each run. All may have
+columns of steps, seeds, runs, settings, and axes. The mapping states roles under `columns`; the
+rest follows from names, and from what is in the columns.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from reproaudit.logs.columns import STEP_NAMES, TableForm, chart_parts, form_of, seed_ways
 from reproaudit.logs.logged import (
     CurveBuilder,
-    Curves,
     LogError,
     LoggedRun,
     LogSource,
     coordinates_of,
-    flat,
     number_of,
-    parse_json,
     read_log_text,
 )
+from reproaudit.logs.roles import is_own, plain_value
+from reproaudit.logs.rows import Table, TableRow, csv_table, is_observed, is_said, json_lines
+from reproaudit.logs.samples import aggregated, sampled
 
-STEP_NAMES = (
-    "step",
-    "global_step",
-    "_step",
-    "trainer/global_step",
-    "iteration",
-    "iter",
-    "train_step",
-    "epoch",
-)
-"""Columns that count steps, the likelier first; capital letters make no difference."""
-_TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
-_SEED_COLUMNS = ("seed", "random_seed")
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
-WANDB_SAMPLES = 500
-"""The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
-RESERVOIR = 1000
-"""The points of a series that TensorBoard keeps unless it is told otherwise."""
-
-_Rows = Iterator[tuple[int, Mapping[str, Any]]]
-"""Line number and row."""
-
-
-@dataclass(frozen=True)
-class TableForm:
-    """The role of each column of a table.
-
-    Attributes:
-        step: the column of steps; None if there is none.
-        seed: the column of seeds; None if there is none.
-        axes: columns that hold coordinates.
-        long: of a long table the columns of tags and of values.
-        only_value: of a table with a single column of values: that column.
-    """
-
-    step: str | None
-    seed: str | None = None
-    axes: frozenset[str] = frozenset()
-    long: tuple[str, str] | None = None
-    only_value: str | None = None
-
-    @classmethod
-    def of(cls, columns: list[str], axes: frozenset[str], step: str | None) -> TableForm:
-        """Tell the form from the names of the columns."""
-        lower = {column.lower(): column for column in columns}
-
-        def first(names: tuple[str, ...]) -> str | None:
-            return next((lower[n] for n in names if n in lower and lower[n] not in axes), None)
-
-        value = lower.get("value")
-        tag = first(_TAG_COLUMNS)
-        usual = next((lower[name] for name in STEP_NAMES if name in lower), None)
-        given = step if step in columns else None
-        return cls(
-            step=usual if step is None else given,
-            seed=first(_SEED_COLUMNS),
-            axes=axes & set(columns),
-            long=(tag, value) if tag is not None and value is not None else None,
-            only_value=value if tag is None else None,
-        )
+_PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
+"""A series that was downloaded from TensorBoard's page."""
+_ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeeded", "done", "ok"})
 
 
 def read_table(source: LogSource) -> list[LoggedRun]:
-    """Read CSV, TSV or JSON lines: a run, or one for each seed that a column tells."""
-    file = source.path
-    name = source.name
-    text = read_log_text(file, name)
-    if file.suffix.lower() == ".jsonl":
-        columns, rows = _json_lines(text, name)
-    else:
-        columns, rows = _csv_rows(text, name, "\t" if file.suffix.lower() == ".tsv" else ",")
-    form = TableForm.of(columns, source.axes, source.step)
-    groups = _group_rows(rows, name, file.stem, form)
-    is_wandb = "_step" in columns or any(column.endswith("__MIN") for column in columns)
-    not_whole = _sampled(columns, groups.values())
+    """Read CSV, TSV or JSON lines: a run, or one for each that its columns tell apart."""
+    text = read_log_text(source.path, source.name)
+    name = source.path.name.lower().removesuffix(".gz")
+    if name.endswith(".jsonl"):
+        return table_runs(source, json_lines(text, source.name))
+    usual = "," if name.endswith(".csv") else "\t"
+    return table_runs(source, csv_table(text, source.name, usual))
+
+
+def table_runs(source: LogSource, table: Table) -> list[LoggedRun]:
+    """Return the runs of a table."""
+    if not table.rows:
+        source.skipped[source.name] = "a table without rows"
+        return []
+    if not source.asked.plain and (chart := chart_parts(table)):
+        return [one for title, part in chart.items() for one in _of_chart(source, title, part)]
+    form = form_of(source, table)
+    if not source.asked.plain and (why := aggregated(table, form.seed or form.run or form.step)):
+        raise LogError(source.name, f"{why} Columns: {form.roles(table.columns)}.")
+    groups = _groups(source, table, form)
+    varied = _varied(list(groups))
+    not_whole = sampled(table.columns, [one.builder for one in groups.values()])
+    is_wandb = "_step" in table.columns
     runs = []
-    logger = "W&B export" if is_wandb else "table"
-    for seed, curves in groups.items():
-        named = source if seed is None else replace(source, name=f"{name} (seed {seed})")
-        runs.append(named.run(logger, curves, seed=seed, not_whole=not_whole, step=form.step))
-    if not runs:
-        source.skipped[name] = "a table without rows"
+    for key, group in groups.items():
+        details = [text for text in varied[key] if text]
+        named = source
+        if details:
+            named = replace(source, name=f"{source.name} ({', '.join(details)})")
+            named = replace(named, parts=(*source.parts, *([key.run] if key.run else [])))
+        curves = group.builder.curves()
+        runs.append(
+            named.run(
+                "W&B export" if is_wandb else "table",
+                curves,
+                seed=key.seed,
+                config=dict(key.settings),
+                not_whole=(*not_whole, *group.unfinished),
+                step=form.step,
+                columns=form.roles(table.columns),
+                told=(*table.told, *group.builder.told),
+            )
+        )
     return runs
 
 
-def _group_rows(rows: _Rows, name: str, stem: str, form: TableForm) -> dict[int | None, Curves]:
-    """Return the curves of a table by seed."""
-    builders: dict[int | None, CurveBuilder] = {}
-    for line, row in rows:
-        place = f"{name}:{line}"
-        seed = None if form.seed is None else _whole(place, row.get(form.seed), form.seed)
-        if form.seed is not None and (seed is None or not 0 <= seed < 2**32):
-            raise LogError(place, f"found the {form.seed} {seed}; expected one from 0 to 2^32 - 1.")
-        if seed not in builders:
-            builders[seed] = CurveBuilder(name)
+# --- charts ---------------------------------------------------------------------------------------
+
+
+def _of_chart(source: LogSource, title: str, table: Table) -> Iterator[LoggedRun]:
+    named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
+    form = TableForm(next(one for one in table.columns if one.lower() in STEP_NAMES))
+    (group,) = _groups(named, table, form).values()
+    yield named.run(
+        "W&B chart",
+        group.builder.curves(),
+        not_whole=sampled(table.columns, [group.builder], table.rows),
+        step=form.step,
+        columns=form.roles(table.columns),
+        told=tuple(table.told),
+    )
+
+
+# --- the rows of each run -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What tells the runs of a table apart."""
+
+    run: str
+    seed: int | None
+    settings: tuple[tuple[str, Any], ...]
+    repeat: int = 0
+
+
+@dataclass
+class _Group:
+    builder: CurveBuilder
+    unfinished: tuple[str, ...] = ()
+
+
+def _groups(source: LogSource, table: Table, form: TableForm) -> dict[_Key, _Group]:
+    """Return the curves of each run of a table."""
+    numbered = "seeds" in source.asked.numbered and form.seed is form.run is form.step is None
+    groups: dict[_Key, _Group] = {}
+    seen: dict[tuple[_Key, Any], int] = {}
+    same = {
+        name: next((row[one] for _, row in table.rows if is_said(row.get(one))), None)
+        for name, one in form.settings.items()
+    }
+    apart = "expected one" if source.asked.plain else _apart(form, table.columns)
+    for line, row in table.rows:
+        place = f"{source.name}:{line}"
+        key = _Key(
+            str(row.get(form.run) or "").strip() if form.run else "",
+            _seed(place, row, form.seed),
+            tuple(
+                (name, plain_value(row[one] if is_said(row.get(one)) else same[name]))
+                for name, one in form.settings.items()
+            ),
+        )
+        at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
+        if numbered:
+            repeat = seen.get((key, at), 0)
+            seen[key, at] = repeat + 1
+            key = replace(key, seed=repeat, repeat=repeat)
+        if key not in groups:
+            groups[key] = _Group(source.builder())
+            of_seed = "" if key.seed is None else f" for seed {key.seed}"
+            groups[key].builder.unstepped = f"no step{of_seed}; {apart}"
+        state = str(row.get(form.status) or "").strip() if form.status else ""
+        if state.lower() not in _ENDED:
+            groups[key].unfinished = (f"its column '{form.status}' says {state}",)
         if form.only_value is not None:
-            row = {stem if n == form.only_value else n: cell for n, cell in row.items()}
-        take_row(builders[seed], form, place, row)
-    return {seed: builder.curves() for seed, builder in builders.items()}
+            row = {_stem(source) if n == form.only_value else n: c for n, c in row.items()}
+        take_row(groups[key].builder, form, place, row, line)
+    return groups
 
 
-def take_row(builder: CurveBuilder, form: TableForm, place: str, row: Mapping[str, Any]) -> None:
+def _apart(form: TableForm, columns: Sequence[str]) -> str:
+    """Say what to do about several rows without steps that nothing tells apart."""
+    ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
+    if form.seed is None and form.run is None:
+        ways = [*seed_ways(columns), *ways]
+    else:
+        ways.append("or leave a row out")
+    return (
+        "expected a column that tells them apart. Say in the mapping which does: "
+        f"{', '.join(ways)}. Its columns: {form.roles(columns)}"
+    )
+
+
+def _stem(source: LogSource) -> str:
+    """Return what a lone column of values is called: as its file."""
+    stem = source.path.name.removesuffix(".gz").rpartition(".")[0]
+    matched = _PAGE_FILE.fullmatch(stem)
+    return matched.group(2) if matched else stem
+
+
+def _varied(keys: Sequence[_Key]) -> dict[_Key, list[str]]:
+    """Return, of each run of a table, what tells it from the others, in words."""
+    first = dict(keys[0].settings) if keys else {}
+    unlike = {name for key in keys for name, value in key.settings if value != first[name]}
+    varied = {name for name in unlike if not is_own(name)}
+    return {
+        key: [
+            key.run,
+            *(f"{name} {value}" for name, value in key.settings if name in varied),
+            "" if key.seed is None else f"seed {key.seed}",
+        ]
+        for key in keys
+    }
+
+
+def _seed(place: str, row: TableRow, column: str | None) -> int | None:
+    if column is None:
+        return None
+    value = row.get(column)
+    if isinstance(value, str):
+        value = re.sub(r"(?i)^\s*seed[\s_=-]*(?=\d)", "", value)
+    seed = _whole(place, value, column)
+    if seed is None or not 0 <= seed < 2**32:
+        raise LogError(place, f"found the {column} {seed}; expected one from 0 to 2^32 - 1.")
+    return seed
+
+
+def take_row(
+    builder: CurveBuilder, form: TableForm, place: str, row: TableRow, line: int = 0
+) -> None:
     """Take the numbers of one row. An empty cell was not observed."""
     step = None if form.step is None else _whole(place, row.get(form.step), form.step)
-    at = coordinates_of({axis: row[axis] for axis in form.axes & row.keys()})
-    for tag, value in _cells(row, form, place):
-        if value is None or (isinstance(value, str) and not value.strip()):
+    at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
+    for tag, value in _cells(row, form):
+        if not is_observed(value):
             continue
         number = number_of(value)
         if form.step is not None and step is None:
-            builder.spoil(tag, f"{place} has no '{form.step}' that counts its step", at)
+            text = f"found no '{form.step}' that counts its step in {place}; expected one"
+            builder.spoil(tag, text, at)
         elif number is None:
-            builder.spoil(tag, f"{place} holds {str(value)[:40]!r}, no number", at)
+            text = f"found {str(value)[:40]!r}, no number, in {place}; expected one"
+            builder.spoil(tag, text, at)
         else:
-            builder.add(tag, step, number, at)
+            builder.add(tag, step, number, at, line)
 
 
 def _whole(place: str, value: Any, column: str) -> int | None:
-    if value is None or value == "":
+    if not is_observed(value):
         return None
     number = number_of(value)
     if number is None or not number.is_integer():
-        raise LogError(place, f"found the {column} {str(value)[:40]!r}; expected a whole number.")
+        raise LogError(
+            place,
+            f"found the {column} {str(value)[:40]!r}; expected a whole number. If the column is "
+            "something else, say under `columns` in the mapping which is which.",
+        )
     return int(number)
 
 
-def _cells(row: Mapping[str, Any], form: TableForm, place: str) -> Iterator[tuple[str, Any]]:
+def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
     if form.long is not None:
         tag, value = form.long
         if str(row.get(tag, "")).strip():
             yield str(row[tag]).strip(), row.get(value)
         return
-    skipped = {form.step, form.seed, *form.axes, *_NO_TAGS}
+    skipped = {form.step, form.seed, form.run, form.status, *form.axes.values(), *form.own}
+    skipped |= {*form.settings.values(), *_NO_TAGS}
     for name, value in row.items():
         if name not in skipped:
-            yield from flat(name, value, place)
-
-
-def _csv_rows(text: str, name: str, delimiter: str) -> tuple[list[str], _Rows]:
-    """Return a table's header, and each row by column with its line; empty rows are left out."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-
-    def rows() -> Iterator[list[str]]:
-        try:
-            yield from reader
-        except csv.Error as error:
-            place = f"{name}:{max(1, reader.line_num)}"
-            raise LogError(place, f"found no CSV row ({error}); expected one.") from None
-
-    cells = rows()
-    header = [cell.strip() for cell in next(cells, [])]
-    if not header:
-        raise LogError(f"{name}:1", "found 0 columns; expected a header.")
-    counts = Counter(header)
-    if twice := next((one for one in header if one and counts[one] > 1), None):
-        raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
-
-    def by_column() -> _Rows:
-        for row in cells:
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(row) != len(header):
-                raise LogError(
-                    f"{name}:{reader.line_num}",
-                    f"found {len(row)} cells; expected {len(header)}, as in the header. The "
-                    "file may be cut off: copy it again.",
-                )
-            yield reader.line_num, dict(zip(header, row, strict=True))
-
-    return header, by_column()
-
-
-def _json_lines(text: str, name: str) -> tuple[list[str], _Rows]:
-    rows: list[tuple[int, Mapping[str, Any]]] = []
-    columns: dict[str, None] = {}
-    for line, written in enumerate(text.split("\n"), start=1):
-        if not written.strip():
-            continue
-        row = parse_json(written, f"{name}:{line}")
-        if not isinstance(row, dict):
-            raise LogError(f"{name}:{line}", "found no JSON object; expected one on each line.")
-        rows.append((line, row))
-        columns.update(dict.fromkeys(row))
-    if not rows:
-        raise LogError(name, "found no row; expected one JSON object on each line.")
-    return list(columns), iter(rows)
-
-
-def _sampled(columns: list[str], groups: Iterable[Curves]) -> tuple[str, ...]:
-    """Tell why the rows of an export are not all that was logged."""
-    if any(column.endswith(("__MIN", "__MAX")) for column in columns):
-        return (
-            "exported from W&B's page, which sums several steps up in one row (columns __MIN, "
-            "__MAX): export run.scan_history()",
-        )
-    if "Wall time" not in columns and "_step" not in columns:
-        return ()
-    longest = max(map(_steps, groups), key=len, default=np.array([], dtype=np.int64))
-    if "Wall time" in columns and len(longest) >= RESERVOIR:
-        return (
-            f"exported from TensorBoard's page, which keeps a random {RESERVOIR} points of "
-            "a series (its reservoir): import the event files themselves",
-        )
-    gaps = np.unique(np.diff(longest)).tolist()
-    if "_step" in columns and (len(gaps) > 1 or (len(longest) == WANDB_SAMPLES and gaps != [1])):
-        return (
-            f"its {len(longest)} rows up to step {max(longest)} have gaps in _step, as the "
-            "sample has that W&B's run.history() draws: export run.scan_history()",
-        )
-    return ()
-
-
-def _steps(curves: Curves) -> NDArray[np.int64]:
-    """Return every step of a run that any of its curves has, in order."""
-    each = [c.steps for at in curves.values() for c in at.values() if c.steps is not None]
-    return np.unique(np.concatenate(each)) if each else np.array([], dtype=np.int64)
-
-
-def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
-    """Read the run of Hugging Face's `trainer_state.json`.
-
-    Args:
-        source: the state, named as its run; it may lie in a checkpoint below the run's folder.
-        place: what messages call the file.
-    """
-    state = parse_json(read_log_text(source.path, place), place)
-    history = state.get("log_history") if isinstance(state, dict) else None
-    if not isinstance(history, list):
-        raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")
-    builder = CurveBuilder(place)
-    form = TableForm(source.step or "step")
-    for index, row in enumerate(history):
-        if not isinstance(row, dict):
-            raise LogError(f"{place}: log_history[{index}]", "found no object; expected one.")
-        take_row(builder, form, f"{place}: log_history[{index}]", row)
-    reached = state.get("global_step")
-    most = state.get("max_steps")
-    cut = isinstance(reached, int) and isinstance(most, int) and reached < most
-    return source.run(
-        "Hugging Face",
-        builder.curves(),
-        not_whole=(f"its Trainer stopped at step {reached} of {most}",) if cut else (),
-    )
+            yield name.removeprefix("metrics."), value

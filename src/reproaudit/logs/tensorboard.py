@@ -26,6 +26,8 @@ from reproaudit.logs.logged import (
 _MAX_RECORD_BYTES = 2**28
 MAX_SCALAR_BYTES = 2**16
 """An event beyond this size holds a picture, a graph or a histogram, and is passed over."""
+_START = 1
+"""The status of a session that begins at its event's step."""
 _VARINT = 0
 _BYTES = 2
 _FIXED = {1: 8, 5: 4}
@@ -130,7 +132,7 @@ _FORMS = {1: ("<f4", 5), 2: ("<f8", 6)}
 
 def is_event_file(name: str) -> bool:
     """Return True if a file is named as TensorBoard's writers name theirs."""
-    return ".tfevents." in name and not name.endswith(".profile-empty")
+    return ".tfevents." in name and not name.endswith((".profile-empty", ".gz"))
 
 
 def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[LoggedRun]:
@@ -139,9 +141,10 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
     PyTorch's ``add_hparams`` writes hyperparameters, with single numbers, to a folder of their own.
     """
     in_order = tuple(sorted(files))  # their names hold the second in which each was begun
-    reader = _EventReader(source.name)
+    reader = _EventReader(source.builder())
     for file in in_order:
         place = f"{source.name}/{file.name}"
+        reader.builder.file = file.name
         for at, record in _tf_records(file, place):
             try:
                 reader.take(_Message(record))
@@ -153,7 +156,8 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
     if reader.has_hyperparameters and single:
         source.skipped[source.name] = "hyperparameters of add_hparams; log them in a config.json"
     else:
-        yield source.run("TensorBoard", curves, files=in_order)
+        told = tuple(reader.builder.told)
+        yield source.run("TensorBoard", curves, files=in_order, told=told)
 
 
 def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
@@ -198,17 +202,24 @@ def crc32c(data: bytes) -> int:
 class _EventReader:
     """Takes numbers out of events."""
 
-    def __init__(self, place: str) -> None:
-        self.builder = CurveBuilder(place)
+    def __init__(self, builder: CurveBuilder) -> None:
+        self.builder = builder
         self.has_hyperparameters = False
 
     def take(self, event: _Message) -> None:
-        """Take one Event: step 2, summary 5 with values 1."""
+        """Take one Event: time 1, step 2, summary 5 with values 1, session 7 with its status 1.
+
+        A session that starts anew replaces what was logged from its step on, as in TensorBoard.
+        """
+        if event.message(7).whole(1) == _START:
+            self.builder.purge(event.whole(2))
+        when = event.raw(1)
+        time = struct.unpack("<d", when)[0] if isinstance(when, bytes) and len(when) == 8 else 0.0
         for summary in event.messages(5):
             for value in summary.messages(1):
-                self._value(value, event.whole(2))
+                self._value(value, event.whole(2), time)
 
-    def _value(self, value: _Message, step: int) -> None:
+    def _value(self, value: _Message, step: int, time: float) -> None:
         """Take one Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9.
 
         The metadata has plugin_data 1, with plugin_name 1.
@@ -217,11 +228,11 @@ class _EventReader:
         plugin = value.message(9).message(1).text(1)
         self.has_hyperparameters |= plugin == "hparams"
         if value.raw(2) is not None:
-            self.builder.add(tag, step, value.real(2))
+            self.builder.add(tag, step, value.real(2), when=time)
         elif plugin in ("scalars", ""):
             number = _scalar_tensor(value.message(8))
             if number is not None:
-                self.builder.add(tag, step, number)
+                self.builder.add(tag, step, number, when=time)
 
 
 def _scalar_tensor(tensor: _Message) -> float | None:

@@ -35,6 +35,9 @@ MOST_LINES = 50
 
 MOST_RUN_LINES = 25
 """Of a run; the claims that do not fit are counted."""
+MOST_JUDGED = 10
+MOST_REMARKS = 5
+"""Of `judge`, which prints at most 25 lines: of its claims, of the paragraph, of its remarks."""
 
 
 def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
@@ -86,6 +89,29 @@ def _rows(claims: Sequence[ClaimText], width: int) -> Iterator[str]:
         asked = ", ours" if claim.claim.ours else ""
         said = f"{outcome:<16} {claim.answer.level or '':<8} {runs}{asked}"
         yield _cut(f"  {look(outcome).mark} {claim.name:<{names}}  {said}", width)
+
+
+def judged_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
+    """Yield the lines of `judge`: the verdict, a line a claim, and what was not used."""
+    yield from _head(card, f"{card.paper.title}. {byline(card)} · {about_runs(card)}", width)
+    yield ""
+    claims = [*ordered_claims(card), *questions_of(card)]
+    names = max((len(one.name) for one in claims), default=0)
+    shown = claims if len(claims) <= MOST_JUDGED else claims[: MOST_JUDGED - 1]
+    for claim in shown:
+        reasons = claim.answer.reasons
+        why = claim.why(reasons[0]) if reasons and claim.answer.level is None else claim.effect
+        said = f"{claim.answer.outcome:<16} {of(claim.base.yes, claim.base.n):<8}  {why}"
+        yield _cut(f"  {look(claim.answer.outcome).mark} {claim.name:<{names}}  {said}", width)
+    if claims[len(shown) :]:
+        yield f"  … and {len(claims) - len(shown)} more"
+    remarks = card.made.remarks
+    if remarks:
+        yield ""
+    yield from (_cut(one, width) for one in remarks[:MOST_REMARKS])
+    if remarks[MOST_REMARKS:]:
+        more = len(remarks) - MOST_REMARKS
+        yield f"… and {more} more remarks on the measurements: --out writes the page."
 
 
 def run_lines(card: Scorecard) -> Iterator[str]:

@@ -22,6 +22,7 @@ from filelock import FileLock
 from reproaudit.cell import THREAD_VARIABLES
 from reproaudit.logs.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
+from reproaudit.repositories.requirements import NO_WHEEL, has_pins, unpinned
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
 
 CACHE_VARIABLE = "REPROAUDIT_CACHE"
@@ -37,20 +38,6 @@ NETWORK = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
 """Environment variables that installing is given, too."""
-NO_WHEEL = (
-    " Pin a version that has a wheel, or let packages build themselves, by code of theirs: "
-    "'builds: true' under 'environment' in the run file."
-)
-
-_PINNED = re.compile(
-    r"\w[\w.-]*(\[[^]]*\])? ?== ?\w[\w.!+]*( ?;[^#]*|( --hash=sha256:\w+)*)", re.ASCII
-)
-"""Of a line whose blanks are single ones."""
-_NO_PACKAGE = re.compile(
-    r"(--hash=sha256:\w+\s*)*|--require-hashes"
-    r"|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =]\s*[^\s$]+"
-)
-"""Without '$': uv would put the value of a variable of the environment into an address."""
 
 
 def _cache_of(kind: str, of: str) -> Path:
@@ -180,7 +167,10 @@ def _environment(
         except OSError as error:
             why = f"found no such file in the source ({error.strerror})."
             raise CommandError(f"{name}: {why}") from None
-    pins = source / str(name) if _has_pins(str(name), text, wanted.builds) else None
+    if faults := list(unpinned(str(name), text, wanted.builds)):
+        more = f" And {len(faults) - 1} more lines." if len(faults) > 1 else ""
+        raise CommandError(faults[0] + more)
+    pins = source / str(name) if has_pins(text) else None
     parts = [platform.python_version(), sys.platform, wanted.python, wanted.builds, text]
     made = _cache_of("environments", json.dumps(parts))
     with FileLock(f"{made}.lock"):
@@ -231,22 +221,3 @@ def _making(
         else:
             yield (*install, "--only-binary", ":all:"), trusted
         yield (uv, "pip", "check", *at), few
-
-
-def _has_pins(name: str, text: str, builds: bool) -> bool:
-    """Whether a file asks for anything; a line that leaves open what it installs is refused."""
-    pins = False
-    for number, line in enumerate(text.splitlines(), start=1):
-        plain = " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
-        if plain.startswith("--no-binary") and not builds:  # uv heeds it before --only-binary
-            found = f"{name}:{number}: found '{plain[:60]}'; expected wheels alone."
-            raise CommandError(found + NO_WHEEL)
-        if _NO_PACKAGE.fullmatch(plain):
-            continue
-        if not _PINNED.fullmatch(plain):
-            raise CommandError(
-                f"{name}:{number}: found '{plain[:60]}'; expected 'name==version'. The file has to "
-                "pin all that is installed, as pip freeze writes it."
-            )
-        pins = True
-    return pins

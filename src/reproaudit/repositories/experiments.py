@@ -12,8 +12,15 @@ from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.folders import scratch_folder
 from reproaudit.lab.experiment import Experiment, Session
+from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
+from reproaudit.logs.logged import (
+    Curve,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    number_of,
+)
 from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import measure, measurements_of
 from reproaudit.logs.roles import seeds_in, stated_length
@@ -144,7 +151,14 @@ class _Command:
         Numbers that are not finite are left as they are. Curves without steps have the last step 0.
         """
         axes = frozenset(axis.name for one in self.declared.values() for axis in one.axes)
-        runs, _ = find_runs(logs, axes, self.said.step, place)
+        tags_named = [one.tags for one in self.said.mapping.values()]
+        asked = Asked(
+            axes=axes,
+            wanted=frozenset(self.declared).union(*tags_named),
+            columns=Columns(step=self.said.step),
+            plain=True,
+        )
+        runs, _ = find_runs(logs, asked, place)
         run = _joined(runs, values[SEED])
         found: dict[str, Curve] = {}
         tags: set[str] = set()
@@ -156,7 +170,9 @@ class _Command:
                 hint = did_you_mean(wanted, sorted(run.curves))
                 text = f"found no logged '{wanted}'; expected it. {hint}"
                 raise LogError(f"measurement '{name}'", text)
-            if reasons := run.not_whole or (() if self.said.complete else measured.gaps):
+            stopped = (run.stopped,) if run.stopped else ()
+            gaps = () if self.said.complete else stopped or measured.gaps
+            if reasons := run.not_whole or gaps:
                 raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
             found[name] = measured.curve
             tags |= measured.tags

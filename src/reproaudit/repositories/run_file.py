@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reproaudit import logs
 from reproaudit.audit import RUN_FILE
@@ -23,7 +23,10 @@ from reproaudit.cell import SettingValue, same
 from reproaudit.declarations import Declaration, Name, OneComplaint, StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, check_expression
+from reproaudit.repositories.requirements import text_at_hand, unpinned
 
+_MOST_LINES = 6
+"""Lines of a file of requirements that one fault names."""
 SEED = "seed"
 """The placeholder that stands for the seed."""
 
@@ -89,6 +92,15 @@ def _of_form(pattern: str, words: str) -> AfterValidator:
     return AfterValidator(hold)
 
 
+def _quoted(value: object) -> object:
+    """Refuses a version that YAML has read as a number: 3.10 is 3.1 to it."""
+    if isinstance(value, float):
+        raise ValueError(
+            'expected text in quotes, such as "3.10": as a number it loses its last zero'
+        )
+    return value
+
+
 _Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placeholders)]
 _Path = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
 _Address = Annotated[str, _of_form("(?!-)((?!::).){1,2000}", "an address or a path")]
@@ -97,7 +109,11 @@ _Commit = Annotated[
 ]
 _IMAGE = r"[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}"
 _Image = Annotated[str, _of_form(_IMAGE, "an image by its digest, NAME@sha256:…")]
-_Version = Annotated[str, _of_form(r"3\.\d{1,2}", 'a version of Python, such as "3.11"')]
+_Version = Annotated[
+    str,
+    _of_form(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'),
+    BeforeValidator(_quoted),
+]
 _Variable = Annotated[str, _of_form("[A-Z][A-Z0-9_]*", "a name in capitals")]
 
 
@@ -243,9 +259,24 @@ def _read(path: Path) -> tuple[RunFile | None, Audit | None, list[Fault]]:
                 yield Violation("RA087", (), message)
         for name, experiment in run_file.experiments.items():
             yield from _faults(name, experiment, audit)
+        yield from _faults_of_requirements(run_file, path.parent)
 
     run_file, _, faults = read_as(RunFile, path, "a run file", rules)
     return run_file, audit, faults
+
+
+def _faults_of_requirements(run_file: RunFile, beside: Path) -> Iterator[Violation]:
+    """Yield what leaves open what is installed, if the source lies on this machine."""
+    environment = run_file.environment
+    if environment.requirements is None:
+        return
+    folder = beside / Path(run_file.source.git).expanduser()
+    text = text_at_hand(folder, run_file.source.revision, environment.requirements)
+    faults = list(unpinned(environment.requirements, text or "", environment.builds))
+    if faults:
+        more = f" And {len(faults) - _MOST_LINES} more lines" if len(faults) > _MOST_LINES else ""
+        message = " ".join(faults[:_MOST_LINES]).rstrip(".") + more
+        yield Violation("RA089", ("environment", "requirements"), message)
 
 
 def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[Violation]:

@@ -17,12 +17,20 @@ from rich.text import Text
 
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
-from reproaudit.audit.plan import Batch, Scope, scope_of
+from reproaudit.audit.plan import Batch, Role, Scope, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
-from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import Curve, LogError, LoggedRun, on_one_line
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.finding import by_reason, find_runs, nearest
+from reproaudit.logs.logged import (
+    Curve,
+    LogError,
+    LoggedRun,
+    MisfitError,
+    on_one_line,
+    raise_all,
+)
 from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
 from reproaudit.logs.measuring import Measured, measure
 from reproaudit.logs.roles import (
@@ -70,8 +78,8 @@ def import_logs(
     scope = scope_of(audit, tier, claims)
     remedy = "Name another with --out, or remove it."
     with new_folder(out, remedy) as folder, scratch_folder() as scratch:
-        found, skipped = find_runs(logs, axes_of(audit), mapping.step, scratch)
-        placed = place_runs(audit, scope, found, mapping)
+        found, skipped = find_runs(logs, _asked(audit, scope, mapping), scratch)
+        placed = place_runs(audit, scope, found, mapping, _unlogged(found, mapping, scope))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
@@ -79,7 +87,7 @@ def import_logs(
             _role(audit, scope, batch, of_batch, stated[batch.experiment], mapping)
             for batch, of_batch in placed.items()
         ]
-        _refuse_unlogged(audit, roles, mapping)
+        _refuse_unlogged(roles, mapping)
         runs = [one.run for role in placed.values() for one in role.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
@@ -89,16 +97,36 @@ def import_logs(
         write_submission(folder, audit, [_measured(role) for role in roles if role.measured], head)
     lines = [
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
-        for line in _lines(scope, mapping, roles)
+        for line in _lines(audit, scope, mapping, roles)
     ]
     data = {
         "folder": str(out),
         "ignored_runs": ignored,
-        "skipped": skipped,
+        "skipped": [f"{name} ({why})" for name, why in skipped],
         "settings": compared,
         "lines": [*lines, *notes],
     }
     return data, [*lines, *notes], _settings_table(compared)
+
+
+def _asked(audit: Audit, scope: Scope, mapping: MappingFile) -> Asked:
+    """Return what the audit and the mapping ask of the logs."""
+    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    if unknown := next((name for name in mapping.mapping if name not in known), None):
+        hint = did_you_mean(unknown, known)
+        raise LogError(f"mapping: {unknown}", f"found an unknown measurement. {hint}")
+    names = [name for each in scope.measurements.values() for name in each]
+    sources = [_source(mapping, name) for name in names]
+    settings = {name for one in audit.experiments for name in audit.settings_of(one)}
+    called = {one for one in mapping.configuration.values() if one}
+    return Asked(
+        axes=axes_of(audit),
+        settings=frozenset(settings - mapping.configuration.keys() | called),
+        wanted=frozenset[str]().union(*(one.tags for one in sources)),
+        columns=mapping.columns,
+        numbered=frozenset(mapping.number),
+        overlap=mapping.overlap,
+    )
 
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
@@ -164,18 +192,33 @@ def _role(
     measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
     unused = {tag for one in runs.values() for tag in one.run.curves}
+    faults: list[LogError] = []
+    misfits: dict[str, list[str]] = {}
     for name in wanted:
-        quantity = mapping.mapping.get(name) or LoggedQuantity(tag=name)
-        found = {
-            seed: made
-            for seed, one in runs.items()
-            if (made := measure(one.run, settings, name, declared[name], quantity)) is not None
-        }
+        quantity = _source(mapping, name)
+        found: dict[int, Measured] = {}
+        for seed, one in runs.items():
+            try:
+                made = measure(one.run, settings, name, declared[name], quantity)
+            except MisfitError as error:
+                if name in mapping.mapping:
+                    faults.append(error)
+                misfits.setdefault(name, []).append(error.text.rstrip("."))
+                continue
+            except LogError as error:
+                faults.append(error)
+                continue
+            if made is not None:
+                found[seed] = made
         unused -= {tag for one in found.values() for tag in one.tags}
-        if found and (reasons := _reasons(found, runs, mapping.complete is not None)):
+        if name in misfits:
+            unused.discard(name)
+            withheld[name] = tuple(dict.fromkeys(misfits[name]))
+        elif found and (reasons := _reasons(found, runs, mapping.complete is not None)):
             withheld[name] = reasons
         elif found:
             measured[name] = {seed: one.curve for seed, one in found.items()}
+    raise_all(faults)
     return _Role(
         batch=batch,
         runs=runs,
@@ -194,7 +237,9 @@ def _reasons(
     seeds: dict[str, list[str]] = {}
     for seed, one in ended.items():
         gaps = (*(() if attested else one.gaps), *_not_finite(one.curve))
-        for reason in runs[seed].run.not_whole or gaps:  # a run that was cut ends its curves early
+        run = runs[seed].run
+        stopped = (run.stopped,) if run.stopped and not attested else ()
+        for reason in run.not_whole or stopped or gaps:  # a run that was cut ends its curves early
             seeds.setdefault(reason, []).append(str(seed))
     reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
     without = [str(seed) for seed in runs if seed not in found]
@@ -205,12 +250,15 @@ def _reasons(
     series = {seed: one.curve.steps for seed, one in ended.items()}
     steps = {seed: set(one.tolist()) for seed, one in series.items() if one is not None}
     every = set[int]().union(*steps.values())
-    return tuple(
-        f"seed {seed} lacks {len(every - own)} of the {len(every)} steps that the seeds have "
-        f"together, the first {min(every - own)}"
-        for seed, own in steps.items()
-        if every - own
-    )[:1]
+    for seed, own in steps.items():
+        end = max(own, default=0) if runs[seed].run.early else max(every, default=0)
+        lacking = {step for step in every - own if step <= end}
+        if lacking:
+            return (
+                f"seed {seed} lacks {len(lacking)} of the {len(every)} steps that the seeds have "
+                f"together, the first {min(lacking)}",
+            )
+    return ()
 
 
 def _not_finite(curve: Curve) -> Iterator[str]:
@@ -218,58 +266,83 @@ def _not_finite(curve: Curve) -> Iterator[str]:
     if len(wrong):
         where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
         found = curve.values[tuple(wrong[0])]
-        yield f"found {found}{where}; of a run that diverged say so under 'runs'"
+        yield (
+            f"found {found}{where}; if the run diverged, say `status: diverged` under 'runs'; if "
+            "it was not measured, leave the cell empty"
+        )
 
 
-def _refuse_unlogged(audit: Audit, roles: Sequence[_Role], mapping: MappingFile) -> None:
+def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> Sequence[LogError]:
+    """Return the fault of logs in which nothing of what is wanted has a name that is known."""
+    asked = {name for each in scope.measurements.values() for name in each}
+    wants = Asked(wanted=frozenset().union(*(_source(mapping, one).tags for one in asked))).wants
+    tags = sorted({tag for run in runs for tag in run.curves})
+    if any(map(wants, tags)) or asked & mapping.mapping.keys():
+        return ()
+    first, tag = nearest(asked, tags) if tags else (min(asked), "TAG")
+    return [
+        LogError(
+            runs[0].name,
+            f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(asked))}. Say in a "
+            f'mapping which is which: `mapping: {{{first}: "{tag}"}}`.',
+        )
+    ]
+
+
+def _source(mapping: MappingFile, name: str) -> LoggedQuantity:
+    return mapping.mapping.get(name) or LoggedQuantity(tag=name)
+
+
+def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     """Refuse a mapping to tags that no run has, and logs of which nothing was wanted."""
-    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     for name, said in mapping.mapping.items():
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise LogError(f"mapping: {name}", f"found an unknown measurement. {hint}")
         if name in absent:
             raise LogError(
                 f"mapping: {name}",
                 f"found no logged '{said.tag or said.expression}' in any run; expected it. "
                 f"{did_you_mean(said.tag or '', ignored)}",
             )
-    if not there:
-        raise LogError(
-            f"runs of {role_words(roles[0].batch)}",
-            f"found the tags {', '.join(ignored[:12]) or 'nothing'}; expected "
-            f"{', '.join(absent[:12])}. Say under 'mapping' in a mapping file which tag is which "
-            "measurement.",
-        )
     if not any(role.measured for role in roles):
         name, reasons = next(one for role in roles for one in role.withheld.items())
         raise LogError(
             f"runs of {role_words(roles[0].batch)}",
-            f"found nothing whole: {name}: {reasons[0]}; expected whole curves.",
+            f"found nothing whole: {name}: {reasons[0]}; expected whole curves. If nothing is "
+            "missing, say in the mapping how that is known: `complete: …`.",
         )
 
 
 # --- what became of the logs ----------------------------------------------------------------------
 
 
+Skipped = Sequence[tuple[str, str]]
+"""Files that were passed over, with the reason."""
+
+
 def _notes(
-    mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Sequence[str]
+    mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Skipped
 ) -> Iterator[str]:
     for role in roles:
         for name, reasons in role.withheld.items():
             which = role_words(role.batch)
-            yield f"Left out, not whole: '{name}' of {which}: {'; '.join(reasons)}."
+            yield f"Left out: '{name}' of {which}: {'; '.join(reasons)}."
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
     if skipped:
-        yield f"Among the logs were not read: {some(list(map(_within, skipped)))}."
+        yield f"Among the logs were not read: {'; '.join(by_reason(skipped))}."
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
-    if mapping.step is not None:
-        yield f"Steps were counted by '{mapping.step}'."
+    for role in roles:
+        told: dict[str, list[str]] = {}
+        for one in role.runs.values():
+            for sentence in (*one.run.told, *filter(None, [one.run.early])):
+                told.setdefault(sentence, []).append(str(one.seed))
+        for sentence, seeds in told.items():
+            yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
+    if mapping.columns.step is not None:
+        yield f"Steps were counted by '{mapping.columns.step}'."
     for name, quantity in mapping.mapping.items():
         if quantity.words != name:
             yield f"'{name}' was taken from the logs as {quantity.words}."
@@ -283,7 +356,9 @@ def _within(run: str) -> str:
 # --- the terminal ---------------------------------------------------------------------------------
 
 
-def _lines(scope: Scope, mapping: MappingFile, roles: Sequence[_Role]) -> Iterator[str]:
+def _lines(
+    audit: Audit, scope: Scope, mapping: MappingFile, roles: Sequence[_Role]
+) -> Iterator[str]:
     for role in roles:
         which = role_words(role.batch)
         runs = [one.run for one in role.runs.values()]
@@ -302,9 +377,19 @@ def _lines(scope: Scope, mapping: MappingFile, roles: Sequence[_Role]) -> Iterat
             yield f"not logged by {which}: {', '.join(role.absent)}"
     for batch in scope.batches:
         if batch not in {role.batch for role in roles}:
-            yield f"no run of {role_words(batch)}; claims that need it will be not tested"
+            yield f"no run of {role_words(batch)}{_lack(audit, scope, batch)}"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         yield f"ignored tags: {some(ignored)}"
+
+
+def _lack(audit: Audit, scope: Scope, batch: Batch) -> str:
+    """Say what it means that an arm was not logged: to how many claims it is what."""
+    roles: dict[Role, list[str]] = {}
+    for claim in scope.claims:
+        for role, one in claim_batches(audit, claim, batch.tier):
+            if one.settings(audit) == batch.settings(audit) and one.experiment == batch.experiment:
+                roles.setdefault(role, []).append(claim.id.rpartition(".")[2])
+    return "".join(f"; {role} of {some(names)}" for role, names in roles.items())
 
 
 def _settings_table(compared: Sequence[Mapping[str, Any]]) -> Table:

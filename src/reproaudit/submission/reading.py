@@ -30,6 +30,7 @@ from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of
 from reproaudit.declarations import Declaration, misfit
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.judge import Records, SeedRecords
+from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.logged import Curve, LogError, LoggedRun, LogSource, on_one_line
 from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import measure, measurements_of
@@ -385,7 +386,8 @@ class _Reader:
         if path.suffix.lower() not in TABLES:
             raise LogError(place, f"found '{path.suffix}'; expected one of {', '.join(TABLES)}.")
         if path not in self._tables:  # which is read once however many seeds it holds
-            source = LogSource(path, place, axes=axes_of(self.audit), step="step")
+            asked = Asked(axes_of(self.audit), columns=Columns(step="step"), plain=True)
+            source = LogSource(path, place, asked=asked)
             self._tables[path] = {run.seed: run for run in read_table(source)}
         by_seed = self._tables[path]
         if not alone and None in by_seed:

@@ -1,12 +1,16 @@
 """A scorecard as the configuration file of a CODECHECK, `codecheck.yml`.
 
-The format is version 1.0 of https://codecheck.org.uk/spec/config/1.0/. A CODECHECK is signed by a
-person who ran the work and looked at the outcome: that person's name is asked for, never made up.
+The format is version 2.0 of https://codecheck.org.uk/spec/config/2.0/: what its rules of the
+severity "error" ask of the file (`rules-2.0.yml` in the repository codecheckers/register). Where
+something that these need is not said, the file is of version 1.0, and what is missing is named. A
+CODECHECK is signed by a person who ran the work and looked at the outcome: that person's name is
+asked for, never made up.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
@@ -19,7 +23,7 @@ from reproaudit.report.printable import clean
 from reproaudit.report.screen import closing, verdict
 from reproaudit.verdict import Scorecard
 
-CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
+CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 
 
 def codecheck_export(request: ExportRequest) -> Exported:
@@ -31,9 +35,44 @@ def codecheck_export(request: ExportRequest) -> Exported:
     people = _people(request)
     card = request.scorecard()
     files = {f"codecheck/{one.file}": one.render(card).encode() for one in PAGES.values()}
-    said = _configuration(card, request, people)
+    authors = _authors(card, request)
+    said = _configuration(card, request, people, authors)
+    missing = _missing(said, request)
+    said["version"] = CODECHECK_SPECIFICATION.format("1.0" if missing else "2.0")
     text = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, explicit_start=True, width=100)
-    return Exported({**files, "codecheck.yml": text.encode()}, card.tier)
+    made = {**files, "codecheck.yml": text.encode()}
+    return Exported(made, card.tier, missing=tuple(missing))
+
+
+def _authors(card: Scorecard, signed: ExportRequest) -> list[dict[str, str]]:
+    """Return the paper's authors, with the ORCID iDs that were said."""
+    given = signed.author_orcids
+    names = card.paper.authors
+    if len(given) > len(names):
+        raise UsageError(
+            f"--author-orcid: found {len(given)} for {len(names)} authors; expected one for each, "
+            "in their order; '' for an author without."
+        )
+    return [
+        {"name": clean(name), "ORCID": _orcid_id(orcid, "--author-orcid")} if orcid
+        else {"name": clean(name)}
+        for name, orcid in zip_longest(names, given)
+    ]  # fmt: skip
+
+
+def _missing(said: Mapping[str, Any], signed: ExportRequest) -> list[str]:
+    """Return what version 2.0 requires and nobody has said, with the way to say it."""
+    without = [one["name"] for one in said["paper"]["authors"] if "ORCID" not in one]
+    missing = []
+    if signed.certificate is None:
+        missing.append("the register's number (--certificate 2026-001)")
+    if signed.report is None:
+        missing.append("the address of the published report (--report-url)")
+    if "reference" not in said["paper"]:
+        missing.append("a reference to the paper (its DOI or arXiv number in the audit)")
+    if without:
+        missing.append(f"ORCID iDs of {', '.join(without)} (--author-orcid, in the authors' order)")
+    return missing
 
 
 def _people(signed: ExportRequest) -> list[dict[str, str]]:
@@ -67,37 +106,40 @@ def _people(signed: ExportRequest) -> list[dict[str, str]]:
     ]
 
 
-def _orcid_id(text: str) -> str:
+def _orcid_id(text: str, option: str = "--orcid") -> str:
     """An ORCID iD without its address; its last character checks the others (ISO 7064 MOD 11-2)."""
     digits = re.fullmatch(
         r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", text.strip(), re.ASCII
     )
     if digits is None:
         raise UsageError(
-            f"--orcid: found '{text}'; expected four groups of four, such as 0000-0002-1825-0097."
+            f"{option}: found '{text}'; expected four groups of four, such as 0000-0002-1825-0097."
         )
     plain = digits[1].replace("-", "")
     total = 0
     for digit in plain[:-1]:
         total = (total + int(digit)) * 2
     if "0123456789X"[(12 - total % 11) % 11] != plain[-1]:
-        raise UsageError(f"--orcid: found '{text}', whose last character does not fit the others.")
+        raise UsageError(f"{option}: found '{text}', whose last character does not fit the others.")
     return digits[1]
 
 
 def _configuration(
-    card: Scorecard, signed: ExportRequest, people: list[dict[str, str]]
+    card: Scorecard,
+    signed: ExportRequest,
+    people: list[dict[str, str]],
+    authors: list[dict[str, str]],
 ) -> dict[str, Any]:
     """What the file says; its first file is the report until one is published."""
     files = {f"codecheck/{one.file}": one.about for one in PAGES.values()}
     paper: dict[str, Any] = {
         "title": clean(card.paper.title),
-        "authors": [{"name": clean(name)} for name in card.paper.authors],
+        "authors": authors,
     }
     if known := identifiers(card.paper):
         paper["reference"] = known[0].url
     data: dict[str, Any] = {
-        "version": CODECHECK_SPECIFICATION,
+        "version": "",
         "paper": paper,
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": people,

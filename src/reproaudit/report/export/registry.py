@@ -32,6 +32,7 @@ class ExportRequest:
         certificate: the CODECHECK register's number.
         report: the address of the published report.
         license_url: the licence under which a crate is shared.
+        author_orcids: the ORCID iDs of the paper's authors, in their order.
     """
 
     scorecard: Callable[[], Scorecard]
@@ -42,6 +43,7 @@ class ExportRequest:
     certificate: str | None = None
     report: str | None = None
     license_url: str | None = None
+    author_orcids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,13 @@ class Exported:
         files: relative name to content.
         tier: of the scorecard; None if the export is not of one.
         code: the command's exit code.
+        missing: what a later version of the format needs and nobody has said.
     """
 
     files: Mapping[str, bytes]
     tier: str | None
     code: int = 0
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ EXPORTS: Mapping[str, ExportFormat] = {
         is_folder=True,
         options={
             "codecheckers": "--codechecker",
+            "author_orcids": "--author-orcid",
             "orcids": "--orcid",
             "certificate": "--certificate",
             "report": "--report-url",
@@ -142,7 +147,9 @@ def export_files(
         written.append(write_whole(path, data))
         digest = hashlib.sha256(data).hexdigest()
         files.append({"path": str(path), "size": len(data), "sha256": digest})
-    said = {"paper": slug, "tier": made.tier, "format": name, "files": files}
+    said: dict[str, Any] = {"paper": slug, "tier": made.tier, "format": name, "files": files}
+    if made.missing:
+        said["missing"] = list(made.missing)
     return written, said, made.code
 
 

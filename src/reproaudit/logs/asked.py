@@ -1,0 +1,68 @@
+"""What an audit and a mapping ask of logs, wherever these lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from reproaudit.audit.model import Text
+from reproaudit.declarations import StrictModel
+
+
+class Columns(StrictModel):
+    """The roles of a table's columns, where their names do not say them."""
+
+    seed: Text | None = None
+    """The column of seeds, such as ``fold``."""
+    step: Text | None = None
+    """The column or tag that counts the steps, where it is not the usual one."""
+    run: Text | None = None
+    """The column that names the run of each row."""
+    settings: dict[Text, Text] = Field(default_factory=dict)
+    """Columns of what runs were started with: a list of them, or setting -> column."""
+    axes: dict[Text, Text] = Field(default_factory=dict)
+    """Columns of coordinates: a list of them, or axis -> column."""
+
+    @field_validator("settings", "axes", mode="before")
+    @classmethod
+    def _own_names(cls, value: Any) -> Any:
+        return {str(one): one for one in value} if isinstance(value, list) else value
+
+    def stated(self) -> list[tuple[str, str]]:
+        """Return each stated role with its column."""
+        named = [("seed", self.seed), ("step", self.step), ("run", self.run)]
+        named += [("setting", one) for one in self.settings.values()]
+        named += [("axis", one) for one in self.axes.values()]
+        return [(role, one) for role, one in named if one is not None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an audit and a mapping ask of logs, wherever these lie.
+
+    Attributes:
+        axes: the axes of the audit's measurements.
+        settings: what the audit's settings are called in logs.
+        wanted: the tags that measurements are made of; ``*`` stands for a coordinate.
+        columns: the roles of columns that the mapping states.
+        numbered: what logs leave out and is counted from 0: "seeds", "steps".
+        overlap: which points hold where a curve goes back to an earlier step.
+        plain: True of measurements that were handed in: no column is taken for a setting.
+    """
+
+    axes: frozenset[str] = frozenset()
+    settings: frozenset[str] = frozenset()
+    wanted: frozenset[str] = frozenset()
+    columns: Columns = field(default_factory=Columns)
+    numbered: frozenset[str] = frozenset()
+    overlap: Literal["earlier", "later"] | None = None
+    plain: bool = False
+
+    def wants(self, tag: str) -> bool:
+        """Return True if a measurement is made of this tag."""
+        return tag in self.wanted or any(
+            "*" in one and fnmatchcase(tag, one) for one in self.wanted
+        )

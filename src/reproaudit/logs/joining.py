@@ -1,0 +1,118 @@
+"""One run in several files: what lies in subfolders or side by side is joined by folder and tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
+from reproaudit.logs.roles import CONFIG_FILES, SEED_IN_NAME
+
+_PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
+"""Folders in which Keras and others keep a part of one run's curves."""
+_PLOTS = ("plots", "metrics")
+"""Below these DVCLive keeps a table for each metric, in folders of its own."""
+
+
+def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
+    """Return the runs, those joined that are parts of one; none leads out of `root`."""
+    homes = {run.folder for run in runs if run.source == "TensorBoard"}
+    groups: dict[tuple[object, ...], list[LoggedRun]] = {}
+    for index, run in enumerate(runs):
+        home = None if run.folder == root else _home(run, homes, root)
+        if home is None:
+            key: tuple[object, ...] = (run.source, run.folder)
+            if run.source != "TensorBoard" and not _is_piece(run):
+                key = (index,)
+        else:
+            run = _moved(run, home)
+            key = (run.source, home)
+        groups.setdefault(key, []).append(run)
+    return [one for group in groups.values() for one in _joined(group)]
+
+
+def _home(run: LoggedRun, homes: set[Path], root: Path) -> Path | None:
+    """Return the folder of the run that a run's folder is a part of; None if it is its own.
+
+    TensorBoard's `add_scalars` writes each curve to a folder that is called after its tag.
+    """
+    below = run.folder.relative_to(root).parts if run.folder.is_relative_to(root) else ()
+    if below[-3:-1] == _PLOTS or below[-2:] == _PLOTS:
+        return run.folder.parents[2 if below[-3:-1] == _PLOTS else 1]
+    if run.source != "TensorBoard" or not run.curves:
+        return None
+    for depth in (1, 2):
+        home = run.folder.parents[depth - 1]
+        name = "_".join(below[-depth:])
+        tags = [tag.replace("/", "_") for tag in run.curves]
+        if home in homes and len(below) >= depth and all(name.startswith(f"{t}_") for t in tags):
+            return home
+    is_part = bool(below) and below[-1].lower() in _PARTS
+    return run.folder.parent if is_part else None
+
+
+def _moved(run: LoggedRun, home: Path) -> LoggedRun:
+    """Return a part as if it lay in its run's folder; its tags begin with its own."""
+    below = run.folder.relative_to(home).as_posix()
+    depth = len(run.folder.relative_to(home).parts)
+    is_file = run.source != "TensorBoard"
+    within = below.removeprefix("/".join(_PLOTS)).lstrip("/")
+    name = run.name.split("/")[: -depth - is_file] or [run.name]
+    return replace(
+        run,
+        name="/".join(name),
+        folder=home,
+        parts=run.parts[: -depth - is_file] or run.parts,
+        curves={f"{within}/{tag}" if within else tag: at for tag, at in run.curves.items()},
+    )
+
+
+def _is_piece(run: LoggedRun) -> bool:
+    """Return True if a file may hold a part of a run: one metric, or numbers of its end."""
+    curves = [one for at in run.curves.values() for one in at.values()]
+    few = len(run.curves) == 1 or all(one.steps is None for one in curves)
+    numbered = any(one.isdecimal() for one in run.parts[-1])
+    return few and not (run.source != "table" or run.seed is not None or run.config or numbered)
+
+
+def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
+    """Yield one run of the parts of a group; parts with the same tag stay apart."""
+    whole = group[0]
+    if len(group) > 1:
+        whole = replace(whole, curves=dict(whole.curves))
+    for run in group[1:]:
+        curves = {tag: dict(at) for tag, at in whole.curves.items()}
+        again = [(at, curves[tag]) for tag, at in run.curves.items() if tag in curves]
+        if any(_differ(*both) for both in again) or (again and not _is_run(run.folder)):
+            yield run
+            continue
+        for tag, at in run.curves.items():
+            curves.setdefault(tag, {}).update(at)
+        whole = replace(
+            whole,
+            name=whole.name if run.source == "TensorBoard" else whole.name.rpartition("/")[0],
+            curves=curves,
+            files=(*whole.files, *run.files),
+            not_whole=tuple(dict.fromkeys((*whole.not_whole, *run.not_whole))),
+            told=tuple(dict.fromkeys((*whole.told, *run.told))),
+        )
+    yield whole
+
+
+def _is_run(folder: Path) -> bool:
+    """Return True if a folder is one run's: it is called after a seed, or has a configuration."""
+    return bool(SEED_IN_NAME.search(folder.name)) or any(
+        (folder / name).is_file() for name in CONFIG_FILES
+    )
+
+
+def _differ(
+    one: Mapping[LoggedCoordinates, Curve], other: Mapping[LoggedCoordinates, Curve]
+) -> bool:
+    return any(
+        not np.array_equal(one[at].values, other[at].values, equal_nan=True)
+        for at in one.keys() & other.keys()
+    )

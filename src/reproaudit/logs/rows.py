@@ -1,0 +1,226 @@
+"""A text becomes rows with named cells: CSV in its dialects, JSON lines, JSON documents.
+
+What is read otherwise than it is written (a repeated header, decimal commas, comments) is told.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reproaudit.logs.logged import LogError, flat, number_of, parse_json
+
+_COMMA_NUMBER = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
+_POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
+_NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
+_DELIMITERS = (",", ";", "\t")
+
+TableRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of named cells.
+
+    Attributes:
+        columns: the names, in order.
+        rows: line and cells of each row.
+        told: what was read otherwise than it is written.
+        alone: True of a JSON object: its numbers are of the end of a run.
+    """
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[int, TableRow]]
+    told: tuple[str, ...] = ()
+    alone: bool = False
+
+
+def is_said(cell: Any) -> bool:
+    """Return False for an empty cell."""
+    return cell is not None and not (isinstance(cell, str) and not cell.strip())
+
+
+def is_observed(cell: Any) -> bool:
+    """Return False for a cell that says that nothing was observed: an empty one, N/A, null."""
+    return cell is not None and not (
+        isinstance(cell, str) and cell.strip().lower() in _NOT_OBSERVED
+    )
+
+
+# --- CSV ------------------------------------------------------------------------------------------
+
+
+def is_table(text: str) -> bool:
+    """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
+    lines = [one for one in text[:20_000].splitlines()[:20] if one.strip()]
+    plain = [one for one in lines if not one.lstrip().startswith("#")]
+    bare = bool(plain) and all(number_of(one) is not None for one in re.split(r"[\s,;]+", plain[0]))
+    if bare and lines[0] != plain[0]:  # the header is a comment
+        plain = [lines[lines.index(plain[0]) - 1].lstrip("# "), *plain]
+    if len(plain) < 2:
+        return False
+    delimiter = _delimiter(plain[-2:], "\t")
+    header, *rows = (line.split(delimiter) for line in plain[:-1] or plain)
+    rows = rows or [plain[1].split(delimiter)]
+    named = len(header) > 1 and not any(number_of(cell) is not None for cell in header)
+    return named and all(
+        len(row) == len(header) and any(number_of(cell) is not None for cell in row) for row in rows
+    )
+
+
+def _delimiter(lines: Sequence[str], usual: str) -> str:
+    """Return the delimiter that cuts the header and the first row into as many cells."""
+    for one in (usual, *_DELIMITERS):
+        try:
+            counts = {len(row) for row in csv.reader(lines[:2], delimiter=one)}
+        except csv.Error:
+            continue
+        if len(counts) == 1 and counts != {1}:
+            return one
+    return usual
+
+
+def csv_table(text: str, name: str, usual: str) -> Table:
+    """Read a table with a header; `usual` stands between its cells unless another fits better.
+
+    Raises:
+        LogError: if it is no table, with the line.
+    """
+    lines = text[:100_000].splitlines()
+    first = [one for one in lines if one.strip() and not one.lstrip().startswith("#")]
+    delimiter = _delimiter(first, usual)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    found = list(_csv_rows(reader, name))
+    comments = [cells for _, cells in found if cells[0].lstrip().startswith("#")]
+    plain = [one for one in found if not one[1][0].lstrip().startswith("#")]
+    header = _header(comments, plain, name)
+    told = [f"{len(comments)} lines of comments were passed over"] if comments else []
+    rows: list[tuple[int, list[str]]] = []
+    for line, cells in plain:
+        if [cell.strip() for cell in cells] == header:
+            if rows:
+                told.append(f"line {line} repeats the header and was passed over")
+            continue
+        if len(cells) != len(header):
+            cut = "The file may be cut off: copy it again."
+            quote = f"Quote a cell that holds '{delimiter}'."
+            raise LogError(
+                f"{name}:{line}",
+                f"found {len(cells)} cells; expected {len(header)}, as in the header. "
+                f"{cut if line == plain[-1][0] else quote}",
+            )
+        rows.append((line, cells))
+    if delimiter != "," and (example := _point_decimals(rows, name)):
+        told.append(f"numbers have decimal commas, such as {example}")
+    named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
+    return Table(tuple(header), named, tuple(told))
+
+
+def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        place = f"{name}:{max(1, reader.line_num)}"
+        raise LogError(place, f"found no CSV row ({error}); expected one.") from None
+
+
+def _header(
+    comments: Sequence[list[str]], plain: Sequence[tuple[int, list[str]]], name: str
+) -> list[str]:
+    """Return the names of the columns: of the first row, or of a comment above bare numbers."""
+    if not plain:
+        raise LogError(f"{name}:1", "found 0 columns; expected a header.")
+    header = [cell.strip() for cell in plain[0][1]]
+    if all(number_of(cell) is not None for cell in header):
+        if not comments or len(comments[-1]) != len(header):
+            raise LogError(
+                f"{name}:{plain[0][0]}",
+                f"found numbers ({', '.join(header[:4])}) in the first row; expected the names of "
+                "the columns. Write them above.",
+            )
+        header = [cell.strip().lstrip("#").strip() for cell in comments[-1]]
+    counts = Counter(header)
+    if twice := next((one for one in header if one and counts[one] > 1), None):
+        raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
+    return header
+
+
+def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | None:
+    """Write decimal commas as points, in place; return the first number that had a comma."""
+    commas = ((line, i) for line, row in rows for i, one in enumerate(row) if "," in one)
+    cells = dict(rows)
+    places = [(line, i) for line, i in commas if _COMMA_NUMBER.fullmatch(cells[line][i])]
+    if not places:
+        return None
+    for line, row in rows:
+        for cell in row:
+            if _POINT_NUMBER.fullmatch(cell):
+                raise LogError(
+                    f"{name}:{line}",
+                    f"found '{cell}' in a table whose other numbers have decimal commas; expected "
+                    "one decimal mark. Write all numbers with a point.",
+                )
+    example = cells[places[0][0]][places[0][1]].strip()
+    for line, i in places:
+        cells[line][i] = cells[line][i].replace(",", ".")
+    return example
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def json_lines(text: str, name: str) -> Table:
+    """Read a JSON object on each line; nested names are joined with dots."""
+    rows = []
+    for line, written in enumerate(text.split("\n"), start=1):
+        if written.strip():
+            rows.append((line, _object(parse_json(written, f"{name}:{line}"), f"{name}:{line}")))
+    if not rows:
+        raise LogError(name, "found no row; expected one JSON object on each line.")
+    return _of_rows(rows)
+
+
+def json_rows(tree: Sequence[Any], name: str) -> Table:
+    """Return the rows of a list of JSON objects."""
+    return _of_rows([(i, _object(one, f"{name}[{i}]")) for i, one in enumerate(tree)])
+
+
+def json_columns(tree: Mapping[str, Sequence[Any]], name: str) -> Table:
+    """Return the rows of a JSON object that holds a list of cells for each column."""
+    length = max(map(len, tree.values()))
+    short = next((key for key, one in tree.items() if len(one) != length), None)
+    if short is not None:
+        text = f"found {len(tree[short])} values of '{short}' and {length} of others"
+        raise LogError(name, f"{text}; expected as many of each.")
+    return _of_rows([(i + 1, {key: one[i] for key, one in tree.items()}) for i in range(length)])
+
+
+def json_object(tree: Mapping[str, Any], name: str) -> Table:
+    """Return the one row of a JSON object: numbers of the end of a run, by dotted path."""
+    row = _object(tree, name)
+    return Table(tuple(row), [(1, row)], alone=True)
+
+
+def _of_rows(rows: Sequence[tuple[int, TableRow]]) -> Table:
+    columns: dict[str, None] = {}
+    for _, row in rows:
+        columns.update(dict.fromkeys(row))
+    return Table(tuple(columns), rows)
+
+
+def _object(tree: Any, place: str) -> TableRow:
+    if not isinstance(tree, dict):
+        raise LogError(place, "found no JSON object; expected one on each line.")
+    row: dict[str, Any] = {}
+    for name, value in flat("", tree, place):
+        if name in row:
+            raise LogError(place, f"found the name '{name[:80]}' twice in it; expected it once.")
+        row[name] = value
+    return row

@@ -1,0 +1,81 @@
+"""The file that pins a command's packages: what in it leaves open what is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+NO_WHEEL = (
+    " Pin a version that has a wheel, or let packages build themselves, by code of theirs: "
+    "'builds: true' under 'environment' in the run file."
+)
+_READING_SECONDS = 10.0
+_PINNED = re.compile(
+    r"\w[\w.-]*(\[[^]]*\])? ?== ?\w[\w.!+]*( ?;[^#]*|( --hash=sha256:\w+)*)", re.ASCII
+)
+"""Of a line whose blanks are single ones."""
+_NO_PACKAGE = re.compile(
+    r"(--hash=sha256:\w+\s*)*|--require-hashes"
+    r"|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =]\s*[^\s$]+"
+)
+"""Without '$': uv would put the value of a variable of the environment into an address."""
+_OF_CONDA = re.compile(r"([\w.-]+)=([\w.!+]+)(=\w+)?", re.ASCII)
+_OF_A_PATH = re.compile(r"([\w.-]+) ?@ ?file:", re.ASCII)
+
+
+def has_pins(text: str) -> bool:
+    """Return True if a file asks for a package."""
+    return any(_PINNED.fullmatch(line) for _, line in _lines(text))
+
+
+def unpinned(name: str, text: str, builds: bool) -> Iterator[str]:
+    """Yield a line of words for each line that leaves open what it installs: place, what to do."""
+    for number, line in _lines(text):
+        place = f"{name}:{number}: found '{line[:60]}'"
+        conda = _OF_CONDA.fullmatch(line)
+        path = _OF_A_PATH.match(line)
+        if line.startswith("--no-binary") and not builds:  # uv heeds it before --only-binary
+            yield f"{place}; expected wheels alone.{NO_WHEEL}"
+        elif _NO_PACKAGE.fullmatch(line) or _PINNED.fullmatch(line):
+            continue
+        elif path is not None:
+            yield (
+                f"{place}; expected 'name==version', not a file of the machine where conda packed "
+                "it. Write the list with 'pip list --format=freeze'."
+            )
+        elif conda is not None:
+            yield f"{place}, conda's form; expected '{conda[1]}=={conda[2]}'."
+        else:
+            yield (
+                f"{place}; expected 'name==version'. The file has to pin all that is installed, as "
+                "pip freeze writes it."
+            )
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines without comments, with single blanks, by number."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        yield number, " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
+
+
+def text_at_hand(folder: Path, revision: str, name: str) -> str | None:
+    """Return a file of a repository that lies on this machine; None if nothing can be read."""
+    if not folder.is_dir():
+        return None
+    variables = {"PATH": os.environ.get("PATH", os.defpath), "GIT_TERMINAL_PROMPT": "0"}
+    safe = ("-c", "core.fsmonitor=false", "-c", f"safe.directory={folder}")
+    shown = ("cat-file", "blob", f"{revision}:{name}")
+    try:
+        found = subprocess.run(
+            ["git", *safe, "-C", str(folder), *shown],
+            capture_output=True,
+            env=variables,
+            timeout=_READING_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.decode(errors="replace") if found.returncode == 0 else None
