@@ -127,5 +127,6 @@ def test_pages_of_the_shipped_papers_keep_within_their_bounds(slug: str) -> None
     assert len(text.splitlines()) <= 200
     assert len(text.split()) <= 3000
     bullets = [f"{one.title} {one.text}" for part in sections(card) for one in part.bullets]
-    first_screen = [*verdict(card), *bullets, *questions(card), ours(card), card.audit.about or ""]
+    asked = [one.text for one in questions(card)]
+    first_screen = [*verdict(card), *bullets, *asked, ours(card), card.audit.about or ""]
     assert len(re.findall(r"\S*\w\S*", " ".join(first_screen))) <= 400

@@ -43,28 +43,11 @@ from reproaudit.verdict import (
 )
 
 _LEGEND = (
-    (
-        "Certainty",
-        "It starts at high and loses a step for each named reason. A *reading* is what "
-        "text or code says where they differ; a *guess* is what neither says.",
-    ),
-    (
-        "Runs",
-        "How many say yes; in brackets the share of all runs that would, a 90 % interval.",
-    ),
-    (
-        "Effect",
-        "The median and the worst run against the bound, or the mean with its 90 % interval.",
-    ),
-    (
-        "Control",
-        "The same training with nothing to learn, or held against a wrong reference. It must fail.",
-    ),
-    (
-        "Without X",
-        "The same training without one part. It tells whether that part brings the effect, and "
-        "changes no outcome.",
-    ),
+    ("Certainty", "It starts at high and loses a step for each named reason."),
+    ("Runs", "How many say yes, and the share of all runs that would, a 90 % interval."),
+    ("Effect", "The median and the worst run, or the mean with its 90 % interval."),
+    ("Control", "Nothing to learn, or a wrong reference. It must fail."),
+    ("Without X", "The same training without one part. It changes no outcome."),
 )
 
 
