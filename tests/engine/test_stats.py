@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
-from reproaudit.stats.growth import RESOLVED, Law, Misfit, best_decay, misfit, misfits
+from reproaudit.stats.growth import RESOLVED, Law, Misfit, best_decay, misfit_of, misfits
 from reproaudit.stats.means import decide_mean, mean_interval, quantile_t
 from reproaudit.stats.onsets import crossing, excursions, final_value, has_ended, noise
 from reproaudit.stats.powers import offset_power_fit, power_fit, surely_bends
@@ -202,12 +202,12 @@ def test_a_misfit_is_the_root_mean_square_of_what_is_left_over() -> None:
 
 def test_a_law_fits_surely_better_by_independent_observations() -> None:
     alternating = np.resize([1.0, -1.0], 40)
-    assert misfit(alternating) == Misfit(1.0, 40)
-    alike = misfit(np.repeat([1.0, -1.0], 20))
+    assert misfit_of(alternating) == Misfit(1.0, 40)
+    alike = misfit_of(np.repeat([1.0, -1.0], 20))
     assert alike.independent == pytest.approx(40 * 3 / 77)  # 37 of 40 neighbours, less one, agree
-    assert misfit(alternating, 2.0) == Misfit(2.0, 40)
+    assert misfit_of(alternating, 2.0) == Misfit(2.0, 40)
     # 2 (40 - 3) ln x > 5.99
-    better = misfit(alternating)
+    better = misfit_of(alternating)
     assert not better.surely_below(Misfit(1.083, 40))
     assert better.surely_below(Misfit(1.085, 40))
     assert not better.surely_below(Misfit(0.5, 40))

@@ -179,7 +179,7 @@ LAG = 0.5
 LEAST_SHARE = 1e-4
 """A share of a change below this counts as this: observations lie no denser."""
 
-CERTAIN = 4.0
+_CERTAIN = 4.0
 """So many standard deviations of the noise are no move: noise makes more in less than 5 %."""
 
 
@@ -223,7 +223,7 @@ def _wait(early: _Change, late: _Change) -> tuple[float, float, float]:
     """By how much less than it might the later change has been made: least, found, and most."""
     start = late.steps[0]
     pace = LAG * late.at_onset * (late.steps - start) / (late.onset.step - start)
-    doubt = CERTAIN * late.noise
+    doubt = _CERTAIN * late.noise
     last = int(np.searchsorted(late.steps, late.onset.step))
     after = int(np.searchsorted(late.steps, early.onset.after))
     before = int(np.searchsorted(late.steps, early.onset.before, side="right")) - 1

@@ -83,7 +83,7 @@ _LIKELIHOOD = 5.99
 family of laws and the exponent or rate."""
 
 
-def misfit(left_over: FloatArray, least: float = 0.0) -> Misfit:
+def misfit_of(left_over: FloatArray, least: float = 0.0) -> Misfit:
     """Return the misfit of a law by what it leaves over, of shape (step,); not below the least."""
     squares = float(left_over @ left_over)
     alike = float(left_over[1:] @ left_over[:-1]) / squares if squares else 0.0
@@ -102,11 +102,11 @@ def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, M
     """
     centred = values - values.mean()
     least = RESOLVED * float(np.sqrt(np.mean(centred**2))) or math.ulp(0.0)
-    found = {"constant": misfit(centred, least)}
+    found = {"constant": misfit_of(centred, least)}
     for name, courses in _families(steps, law).items():
         growth = np.maximum(courses @ centred, 0.0)
         best = int(growth.argmax())
-        found[name] = misfit(centred - growth[best] * courses[best], least)
+        found[name] = misfit_of(centred - growth[best] * courses[best], least)
     return found
 
 
@@ -215,7 +215,7 @@ def best_decay(
             return found
         left_over = 1 - decays.courses[best] / values
         found = Decay(
-            misfit(left_over, RESOLVED), float(decays.now[best]), float(decays.later[best])
+            misfit_of(left_over, RESOLVED), float(decays.now[best]), float(decays.later[best])
         )
         near = np.linspace(-1, 1, _FINE)
         power = best < len(exponents)
