@@ -35,7 +35,7 @@ FEWEST_OF_SWINGS = 8
 SLOWEST = 0.1
 """The least exponent of a power that goes to zero: a slower one is not told from a level."""
 
-CERTAIN = 1.645
+_CERTAIN = 1.645
 """So many standard errors are nothing: the 95 % quantile of a normal law."""
 
 _FALLS = Number(
@@ -191,11 +191,11 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
         assert decay is not None, "there are always some"
         error = decay.misfit.size * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
         goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
-        goes_on = min(goes_on, AS_LONG_AGAIN * (change + CERTAIN * error))
+        goes_on = min(goes_on, AS_LONG_AGAIN * (change + _CERTAIN * error))
         found.append((decay.misfit, max(change, swing, goes_on), error))
     (better, number, error), (worse, other, _) = sorted(found, key=lambda one: one[0].size)
     met = limit.met_by(number)
-    by_noise = not met and limit.met_by(number - CERTAIN * error)
+    by_noise = not met and limit.met_by(number - _CERTAIN * error)
     disagree = met != limit.met_by(other) and not better.surely_below(worse)
     return np.nan if error > limit.at or by_noise or disagree else number
 
@@ -227,7 +227,7 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     if zero is None or (level is not None and level.misfit.surely_below(zero.misfit)):
         return np.inf
     spread = np.log(steps[late]).std() * np.sqrt(zero.misfit.independent)
-    return slope if slope < -CERTAIN * zero.misfit.size / spread else np.nan
+    return slope if slope < -_CERTAIN * zero.misfit.size / spread else np.nan
 
 
 def _exponential(decays: Decays) -> NDArray[np.bool_]:

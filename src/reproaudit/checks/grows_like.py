@@ -112,7 +112,8 @@ class GrowsLike(Kind, Sourced):
             )
         law = Law(self.exponent or 0.0, self.apart)
         found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)
-        best, rival = found["law"], min(found[one] for one in law.rivals)
+        best = found["law"]
+        rival = min((found[one] for one in law.rivals), key=lambda one: one.size)
         ratio = rival.size / best.size
         grows = best.size < found["constant"].size
         fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
