@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import ClaimText, questions_of, texts_of
 from reproaudit.report.documentation import by_whom, documentation_of
-from reproaudit.report.numbers import listed
+from reproaudit.report.numbers import listed, of
 from reproaudit.report.outline import (
     MOST_FACTS,
     QUESTIONS,
@@ -31,7 +31,6 @@ from reproaudit.report.outline import (
     read_words,
     records_words,
     reviewers_words,
-    runs_words,
     settings,
     source_words,
 )
@@ -148,7 +147,7 @@ def _row(one: ClaimText, said: Container[ReasonKind]) -> tuple[str, ...]:
         _Written(f"[{name}](#{name}): {plain(main_words(one) + one.claim.short)}"),
         _outcome(one),
         certainty_words(one, said),
-        runs_words(one),
+        of(one.base.yes, one.base.n),
     )
 
 
