@@ -17,6 +17,7 @@ from miniatures import aligns, claim
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
+from reproaudit.report.choices import grid_of
 from reproaudit.report.claims import texts_of
 from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import write_report
@@ -240,3 +241,11 @@ def test_a_smoke_run_that_failed_is_not_said_to_run() -> None:
     said = " ".join(verdict(card_of(audit, broken, "smoke")))
     assert said == "The smoke tier judges nothing; runs of 4 claims failed."
     assert "every experiment runs" in verdict(make_scorecard(tier="smoke"))[0]
+
+
+def test_a_grid_has_every_value_that_was_tried() -> None:
+    card = make_scorecard()
+    grid = grid_of(card)
+    assert grid.values == ("level 0.04", "level 0.3")
+    ((claim, own, said),) = grid.claims
+    assert (claim.name, own, said) == ("guessed", "✓ 6/6", ("✓ 5/5", "✗ 0/5"))

@@ -151,7 +151,8 @@ def strip(claim: ClaimText) -> Markup:
     ends = _ends(own)
     shown = [*(value for _, values in rows for value in values), *ends]
     log = min(shown) > 0 and max(shown) > 5 * min(shown)
-    x = _Axis(shown, log, EDGE, STRIP_WIDTH - EDGE)
+    better = (STRIP_WIDTH - EDGE, EDGE) if _is_upper(own) else (EDGE, STRIP_WIDTH - EDGE)
+    x = _Axis(shown, log, *better)  # what is better lies to the right, whatever the bound
     parts = _accepted(own, [x.place(one) for one in ends], height)
     parts += [
         _mark(kind, x.place(value), ROW * (line + 0.5) + 3)
@@ -172,13 +173,14 @@ def _ends(estimate: Estimate) -> tuple[float, ...]:
     return (limit.at,)
 
 
+def _is_upper(estimate: Estimate) -> bool:
+    return estimate.limit.side in (Side.AT_MOST, Side.BELOW)
+
+
 def _accepted(estimate: Estimate, at: Sequence[float], height: float) -> list[Markup]:
     """The accepted side as a shade, and each end of it as a line."""
     left = at[0]
-    right = at[-1]
-    if len(at) == 1:
-        upper = estimate.limit.side in (Side.AT_MOST, Side.BELOW)
-        left, right = (0.0, at[0]) if upper else (at[0], STRIP_WIDTH)
+    right = at[-1] if estimate.limit.side is Side.WITHIN else STRIP_WIDTH
     shade = Markup('<rect class="accept" x="{}" y="0" width="{}" height="{}"/>').format(
         *map(_n, (left, right - left, height))
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, Setting
@@ -64,6 +64,56 @@ def choices_of(card: Scorecard) -> tuple[Choice, ...]:
             )
         )
     return tuple(sorted(found, key=lambda one: (not one.changes, not one.reading, not one.answers)))
+
+
+MARKS: Mapping[Answer, str] = {
+    Answer.YES: "✓",
+    Answer.NEAR: "≈",
+    Answer.OPEN: "?",
+    Answer.MIXED: "◐",
+    Answer.NO: "✗",
+    Answer.BLIND: "○",
+    Answer.RULED_OUT: "⊘",
+    Answer.UNFINISHED: "–",
+}
+"""How a reading or an alternative answers, in a character."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What becomes of every claim under every value that was tried.
+
+    Attributes:
+        values: the values, one a column.
+        claims: the claims with what they answer as run, and under each value; '' where a value was
+            not tried.
+    """
+
+    values: tuple[str, ...]
+    claims: tuple[tuple[ClaimText, str, tuple[str, ...]], ...]
+
+
+def grid_of(card: Scorecard) -> Grid:
+    """Return the claims by the values that were tried, with the runs that say yes."""
+    columns: dict[str, None] = {}
+    found = []
+    for claim in texts_of(card):
+        arms = [one for one in (*claim.answer.readings, *claim.answer.alternatives) if one.n]
+        said = {claim.arm(one): f"{MARKS[one.answer]} {one.yes}/{one.n}" for one in arms}
+        columns |= dict.fromkeys(said)
+        if said:
+            found.append((claim, said, _as_run(claim)))
+    rows = (
+        (claim, own, tuple(said.get(value, "") for value in columns)) for claim, said, own in found
+    )
+    return Grid(tuple(columns), tuple(rows))
+
+
+def _as_run(claim: ClaimText) -> str:
+    """The claim's own answer, and its count at the scale of alternatives, if that is smaller."""
+    own = f"{MARKS[claim.base.answer]} {claim.base.yes}/{claim.base.n}"
+    small = [one for one in claim.answer.alternatives if claim.is_smaller(one)]
+    return f"{own}, small {small[0].own_yes}/{small[0].own_n}" if small else own
 
 
 def _open_settings(

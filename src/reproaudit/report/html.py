@@ -12,7 +12,7 @@ from markupsafe import Markup
 from reproaudit.declarations import StrictModel
 from reproaudit.report import outline, reviews, screen
 from reproaudit.report.chart import chart, legend, strip
-from reproaudit.report.choices import choices_of
+from reproaudit.report.choices import grid_of
 from reproaudit.report.claims import questions_of
 from reproaudit.report.documentation import by_whom, documentation_of, documented_words
 from reproaudit.report.words import DOTS, look
@@ -35,7 +35,7 @@ def _environment() -> Environment:
     found.globals["o"] = outline
     found.globals["s"] = screen
     found.globals["r"] = reviews
-    shown = (by_whom, chart, choices_of, documentation_of, documented_words, legend, look, strip)
+    shown = (by_whom, chart, grid_of, documentation_of, documented_words, legend, look, strip)
     found.globals.update({one.__name__: one for one in shown})
     found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
     found.globals["style"] = STYLE.read_text(encoding="utf-8")
