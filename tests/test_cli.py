@@ -624,14 +624,14 @@ def test_what_is_saved_while_a_report_is_made_is_in_the_next(
     at.store.symlink_to(behind)
     at.out.mkdir()
     os.mkfifo(at.out / ".unchanged.report.json")
-    judged = reporting.scorecard_of_paper
+    judged = reporting.scorecards_of_paper
 
     def save_meanwhile(*arguments: Any) -> Any:
         card = judged(*arguments)
         write_paper(at.audits, claims=audit_data()["claims"][:1])
         return card
 
-    monkeypatch.setattr(reporting, "scorecard_of_paper", save_meanwhile)
+    monkeypatch.setattr(reporting, "scorecards_of_paper", save_meanwhile)
     assert "contradicted" in at("report", "mini")[1]
     assert "contradicted" not in at("report", "mini")[1]
     assert "mini " in at("list")[1]

@@ -65,10 +65,19 @@ def test_bad_audit(name: str) -> None:
 def test_table_covers_every_rule() -> None:
     tested = {line[-6:-1] for one in BAD.values() for line in one["faults"]}
     by_hand = {"RA001", "RA005", "RA017"}  # below, and in test_limits
-    by_hand |= {f"RA08{number}" for number in range(1, 9)}  # in repositories/test_run_files
+    by_hand |= {f"RA08{number}" for number in range(1, 10)}  # in repositories/test_run_files
     by_hand |= {"RA173"}  # in test_reviews
     by_hand |= {"RA020", "RA021"}  # in test_module_fit and test_results
     assert set(REMEDIES) - tested == by_hand
+
+
+@pytest.mark.parametrize(
+    "upper", ["over: {model: mean}", "over: {model: least}, without: {model: [ours]}"]
+)
+def test_a_comparison_with_an_average_or_the_others_is_sound(upper: str) -> None:
+    text = TEXT.replace('upper: "errors[ridge]"', f"upper: {{measurement: errors, {upper}}}")
+    assert text != TEXT
+    assert faults_in(text) == []
 
 
 def test_every_fault_is_told_at_once_in_the_order_of_the_file() -> None:

@@ -388,11 +388,12 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
             reads.append(
                 _Read(place, tier, check, quantity, arm, name, declaration.kind, along, limits)
             )
+        wrong = []
         for one in reads:
             lacking = list(_unmeasured(one))
-            yield from lacking or _course(claim, one)
-        misplaced = list(_axes(reads))
-        yield from misplaced or _with_itself(reads)
+            wrong += lacking or list(_course(claim, one))
+        wrong += _axes(reads)
+        yield from wrong or _with_itself(reads)
         yield from _unpaired(claim, reads)
         yield from _uncounted(claim, reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)

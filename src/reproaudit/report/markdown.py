@@ -188,7 +188,7 @@ def _claims(card: Scorecard, most: int) -> Iterator[str]:
         said = [f"{plain(one.claim.says)} *{plain(source_words(one))}.*"]
         said += [
             f"**{fact.label}:** {plain(fact.text)}"
-            for fact in facts(one, min(most, FEWEST_FACTS) if one in folded else most)
+            for fact in facts(one, min(most - 1, FEWEST_FACTS) if one in folded else most)
         ]
         if one.answer.grades:
             rows = "; ".join(filter(None, (*map(_grade, grade_rows(one)), at_once(one))))
