@@ -14,7 +14,7 @@ from reproaudit.checks import Provenance, Side
 from reproaudit.report.choices import Choice, choices_of
 from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
 from reproaudit.report.numbers import at_words, counted, listed, number, of, several
-from reproaudit.report.words import bound_of, figure_of, look
+from reproaudit.report.words import RELAXED, bound_of, figure_of, look
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
     AlternativeAnswer,
@@ -256,10 +256,9 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
     if rest:
         more = "more" if len(rest) < len(claims) else "claim" if len(rest) == 1 else "claims"
         runs = ", in every run" if all(one.base.yes == one.base.n for one in rest) else ""
-        left_out = sum(bool(one.answer.left_out) for one in rest)
-        text = f"{left_out} of them with only some of the values that sources state."
+        names = [one.name.replace("-", " ") for one in rest]
         mark = look(rest[0].answer.outcome).mark
-        yield Bullet(mark, f"{len(rest)} {more}{runs}.", text if left_out else "")
+        yield Bullet(mark, f"{len(rest)} {more}{runs}:", f"{listed(names)}.")
 
 
 def _said(claim: ClaimText) -> Iterator[str]:
@@ -281,10 +280,12 @@ def _holds(claim: ClaimText) -> Iterator[str]:
 
 
 def _depends(claim: ClaimText) -> Iterator[str]:
-    read = [one for one in claim.answer.stated if one.n]
+    clear = (Answer.YES, Answer.NO)
+    others = [one for one in claim.answer.readings if one.answer in clear]
+    read = [claim.base, *(one for one in others if one.answer is not claim.base.answer)]
     for one in sorted(read, key=lambda one: one.answer is not Answer.YES):
         value = _value(claim, one) if len(read) > 1 else "as run"
-        numbers = f": {_numbers(claim)}" if one is claim.base else _figure(claim, one)
+        numbers = f": {_against_bound(claim)}" if one is claim.base else _figure(claim, one)
         yield f"{value}, {of(one.yes, one.n)}{numbers}"
     yield from _guesses(claim)
 
@@ -365,8 +366,14 @@ def _control(claim: ClaimText) -> str:
 
 
 def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
-    said = _figure_of_arm(claim, arm)
-    return f" ({said})" if said else ""
+    """An arm's typical number: of what it misses, which is named, else of what the row shows."""
+    missed = next((place for place, one in enumerate(arm.estimates) if not one.met), claim.place)
+    if missed is None or missed == claim.place:
+        said = _figure_of_arm(claim, arm)
+        return f" ({said})" if said else ""
+    one = arm.estimates[missed]
+    said = figure_of(one, claim.number_of(one))
+    return f" ({claim.noun_of(one)} {said})" if said else ""
 
 
 def _figure_of_arm(claim: ClaimText, arm: ArmAnswer) -> str:
@@ -387,7 +394,7 @@ def _parts(claim: ClaimText) -> str:
         elif one.specificity is Specificity.DIVERGES:
             said.append(f"diverges {without}")
         elif one.specificity is not Specificity.OPEN:
-            said.append(f"{without} in {of(one.yes, one.n)}")
+            said.append(f"holds {without} in {of(one.yes, one.n)}")
     return f"; {listed(said)}" if said else ""
 
 
@@ -435,11 +442,11 @@ def _readings(claim: ClaimText) -> Iterator[str]:
 
 
 def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
-    """The first bound of ours that is missed and would pass, relaxed."""
+    """What the first bound of ours that is missed would lead to, relaxed: 1.1 would pass."""
     for one in arm.estimates:
         relaxed = one.model_copy(update={"limit": one.limit.relaxed()})
         if not one.met and relaxed.limit != one.limit:
-            return f"; {bound_of(relaxed, claim.number_of(one))} would pass"
+            return f"; {bound_of(relaxed, claim.number_of(one))} {RELAXED[arm.relaxed]}"
     return ""
 
 

@@ -20,6 +20,7 @@ from reproaudit.report.numbers import (
     setting_value,
     stated,
 )
+from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
     Answer,
     ArmAnswer,
@@ -409,10 +410,19 @@ def _out_of_reach(reason: Reason, context: Context) -> str:
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
+RELAXED: Mapping[Decision, str] = {
+    Decision.MET: "would pass",
+    Decision.OPEN: "would leave it open",
+    Decision.MISSED: "would not pass",
+}
+"""What a relaxed bound leads to."""
+
+
 def _near(reason: Reason, context: Context) -> str:
     one = context.estimate_of(reason)
     bound = bound_of(one, context.number_of(one))
-    return f"near our bound: {stated(reason.bound)} would pass, and {bound} is asked"
+    leads = RELAXED[context.arm_of(reason).relaxed]
+    return f"near our bound: {stated(reason.bound)} {leads}, and {bound} is asked"
 
 
 _VOIDS: Mapping[Void, str] = {
