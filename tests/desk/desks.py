@@ -125,14 +125,14 @@ def running(
 
 
 def copied(folder: Path, slug: str = "wang2024") -> Path:
-    """The review file of a shipped audit in another folder, with the first reviewer alone."""
+    """The review file of a shipped audit in another folder: the first reviewer alone, no note."""
     for name in (f"{slug}.yaml", f"{slug}.review.yaml"):
         shutil.copy(ROOT / "audits" / name, folder)
     file = folder / f"{slug}.review.yaml"
 
     def first_alone(reviews: Reviews) -> Reviews:
         first = {name: entries[:1] for name, entries in reviews.variables.items()}
-        return reviews.model_copy(update={"variables": first})
+        return reviews.model_copy(update={"variables": first, "note": None})
 
     save(file, first_alone)
     return file

@@ -155,7 +155,7 @@ def test_more_than_half_or_a_share_of_all_runs_must_say_yes(
 
 
 def course(end: float, points: int = 10) -> Measurements:
-    values = [1.0] * (points - 1) + [end]
+    values = [1.0] * (points - 3) + [end] * 3
     return Measurements(series={"distance": Series(steps=tuple(range(points)), values=values)})
 
 
@@ -412,6 +412,28 @@ def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
     audit = one_claim(headline=headline, **BARE)
     found = told(audit, {"own": [run] * 15})
     assert words(found.reasons[0], Context(audit, audit.claims[0], found, "paper")) == says
+
+
+# --- the end of a course --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        ([1.0] * 10 + [0.02], Status.VOID),  # the last observation alone
+        ([1.0, 0.5] + [0.02] * 8 + [0.9], Status.VOID),
+        ([1.0] * 8 + [0.02] * 3, Status.YES),
+        ([1.0] * 9 + [0.02, 0.03], Status.YES),  # two of the last three
+        ([1.0, 0.5] + [0.02] * 9, Status.YES),
+        ([1.0] * 11, Status.NO),
+        ([1.0, 0.5, 0.4, 0.02], Status.YES),  # four observations have no end but their last
+    ],
+)
+def test_a_lone_last_observation_decides_nothing(values: list[float], status: Status) -> None:
+    steps = tuple(range(0, 10 * len(values), 10))
+    course = Measurements(series={"distance": Series(steps=steps, values=values)})
+    found = told(one_claim(), {"own": [course] * 6}).base
+    assert {one.status for one in found.runs} == {status}
 
 
 # --- levels ---------------------------------------------------------------------------------------

@@ -388,10 +388,7 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
             reads.append(
                 _Read(place, tier, check, quantity, arm, name, declaration.kind, along, limits)
             )
-        wrong = []
-        for one in reads:
-            lacking = list(_unmeasured(one))
-            wrong += lacking or list(_course(claim, one))
+        wrong = [fault for one in reads for fault in [*_unmeasured(one)] or _course(claim, one)]
         wrong += _axes(reads)
         yield from wrong or _with_itself(reads)
         yield from _unpaired(claim, reads)

@@ -56,6 +56,7 @@ class Void(StrEnum):
     EXCHANGED = "exchanged"
     NOT_ENDED = "not ended"
     HIDDEN = "hidden"
+    END_APART = "end apart"
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,16 @@ BEGINNING = 0.01
 """The part of training in which a log begins that shows its start."""
 
 
+LAST_TENTH = 0.1
+"""The part of training whose median an end is held against."""
+
+FEWEST_AT_END = 3
+"""The fewest observations of that median."""
+
+FEWEST_OF_COURSE = 5
+"""The fewest observations of a course that has an end other than its last."""
+
+
 class Censored(StrEnum):
     """What is known of a number of which a limit alone is known: on which side of it it lies."""
 
@@ -52,6 +62,7 @@ class Run:
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
         built: whether its solution was built by hand, and is there before training.
+        settled: whether the median over the end of a course is read in place of its last value.
         groups: of arms that are compared as a group, all runs, by the arm's name; None for one
             that diverged or crashed. What is read in such an arm is the median of its runs.
     """
@@ -64,6 +75,7 @@ class Run:
     at: Mapping[str, Coordinate] = field(default_factory=dict)
     others: Mapping[str, Run] = field(default_factory=dict)
     built: bool = False
+    settled: bool = False
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
 
     def placed(self, at: Mapping[str, Coordinate]) -> Run:
@@ -99,6 +111,8 @@ class Run:
             steps, course = run._course(quantity, name, declaration)
             if quantity.passes is not None:
                 return _passages(steps, course, quantity.passes.level)
+            if self.settled and quantity.step == "last":
+                return _median_at_end(steps, course), [None] * course.shape[-1]
             values = _observed(quantity, steps, course, run.seed)
         else:
             found = values_of(name, declaration, run.measurements)
@@ -325,6 +339,15 @@ def _observed(
         why = f"the record of seed {seed} has no observation of '{name}' at step {quantity.step}"
         raise MeasurementMissingError(why, name)
     return np.asarray(values[steps.index(quantity.step)])
+
+
+def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The median of a course over the last tenth of training; of a short course its last value."""
+    if len(steps) < FEWEST_OF_COURSE:
+        return np.asarray(values[-1])
+    since = steps[-1] - LAST_TENTH * (steps[-1] - steps[0])
+    count = max(FEWEST_AT_END, sum(one >= since for one in steps))
+    return np.asarray(np.median(values[-count:], axis=0))
 
 
 def _passages(

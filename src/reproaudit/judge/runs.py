@@ -226,12 +226,29 @@ def _said(
         conditions = [
             replace(one, check=place, limit=_within_range(one, run))
             for place, check in enumerate(checks)
-            for one in check.conditions(_view(check, run, groups))
+            for one in _conditions(check, _view(check, run, groups))
         ]
     except MeasurementMissingError as error:
         why = Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
         return Said(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
     return Said(run.seed, tuple(conditions))
+
+
+def _conditions(check: Kind, run: Run) -> list[Condition]:
+    """What a run meets; void where its last observation and the median at its end say otherwise.
+
+    A mean over runs levels single observations by itself, and what reads the whole course does.
+    """
+    found = list(check.conditions(run))
+    if check.whole_course or check.by_mean:
+        return found
+    settled = check.conditions(replace(run, settled=True))
+    return [
+        replace(one, value=None, says=None, void=Void.END_APART)
+        if {one.met, other.met} == {True, False}
+        else one
+        for one, other in zip(found, settled, strict=True)
+    ]
 
 
 def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -> Run:

@@ -437,6 +437,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.OUT_OF_RANGE: "{what} lies out of its range in {runs}: {found}{per_cent}",
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
     Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
+    Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
     Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
 }
 
