@@ -11,7 +11,12 @@ from reproaudit.report.numbers import listed, of
 from reproaudit.report.words import AT_REDUCED_SCALE, PLACES, SOURCES, Namer, value_words
 from reproaudit.verdict import AlternativeAnswer, Answer, ReadingAnswer, Scorecard
 
-SURE = (Answer.YES, Answer.NO)
+
+def says_otherwise(claim: ClaimText, one: AlternativeAnswer) -> bool:
+    """Tell whether a guess answers, and otherwise than the claim's own runs of its tier."""
+    silent = (Answer.UNFINISHED, claim.answer.own.answer)
+    same = (one.yes, one.n) == (one.own_yes, one.own_n)
+    return one.counts and one.answer not in silent and not same
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,7 @@ def _answers(arms: Sequence[tuple[ClaimText, ReadingAnswer]], setting: Setting) 
         turned += [
             f"{claim.name} {arm.answer}, {of(arm.yes, arm.n)}"
             for claim, arm in guesses
-            if arm.counts and arm.answer in (Answer.NEAR, Answer.OPEN) and claim.base.answer in SURE
+            if not claim.answer.changed_by(arm) and says_otherwise(claim, arm)
         ]
         if turned:
             yield f"{value}: {', '.join(turned)}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reproaudit.checks import Provenance, Side
-from reproaudit.report.choices import Choice, choices_of
+from reproaudit.report.choices import Choice, choices_of, says_otherwise
 from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
 from reproaudit.report.numbers import at_words, counted, listed, number, of, several
 from reproaudit.report.words import RELAXED, bound_of, figure_of, look
@@ -453,7 +453,8 @@ def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
 def _guesses(claim: ClaimText) -> Iterator[str]:
     """Yield what credible guesses say that say yes for no, or no for yes; else the open ones."""
     clear = (Answer.YES, Answer.NO)
-    other = [one for one in claim.answer.alternatives if _says_otherwise(claim, one)]
+    guesses = [one for one in claim.answer.alternatives if one.credible]
+    other = [one for one in guesses if says_otherwise(claim, one)]
     found = [one for one in other if one.answer in clear] or other
     alike: dict[tuple[str, str], list[AlternativeAnswer]] = {}
     for one in found:
@@ -464,13 +465,6 @@ def _guesses(claim: ClaimText) -> Iterator[str]:
         small = [one for one in ones if claim.is_smaller(one)]
         own = f" at reduced scale, {of(small[0].own_yes, small[0].own_n)} as run" if small else ""
         yield f"{said} {listed([claim.arm(one) for one in ones], 'or')}: {count}{each}{own}"
-
-
-def _says_otherwise(claim: ClaimText, one: AlternativeAnswer) -> bool:
-    """Whether a credible guess answers, and otherwise than the claim's own runs of its tier."""
-    silent = (Answer.UNFINISHED, claim.answer.own.answer)
-    same = (one.yes, one.n) == (one.own_yes, one.own_n)
-    return one.counts and one.credible and one.answer not in silent and not same
 
 
 # --- questions, and what is ours ------------------------------------------------------------------
