@@ -434,6 +434,7 @@ def test_a_lone_last_observation_decides_nothing(values: list[float], status: St
     course = Measurements(series={"distance": Series(steps=steps, values=values)})
     found = told(one_claim(), {"own": [course] * 6}).base
     assert {one.status for one in found.runs} == {status}
+    assert found.estimates[0].values == (values[-1],) * 6, "a void run keeps its number"
 
 
 # --- levels ---------------------------------------------------------------------------------------

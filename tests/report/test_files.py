@@ -120,6 +120,8 @@ def test_pages_of_the_shipped_papers_keep_within_their_bounds(slug: str) -> None
     entry = Catalog(None)[slug]
     archive = ROOT / "reports" / "paper" / slug / FILE_NAME
     card = scorecard_of_archive(entry, entry.audit(), "paper", archive)
+    assert card.reviews.note is not None
+    assert not card.note_is_stale, "compare the note with the page, and save it again"
     assert len(list(report_lines(card))) <= 50
     assert len(list(run_lines(card))) <= 25
     assert max(len(line) for line in (*report_lines(card), *run_lines(card))) <= 80

@@ -24,7 +24,7 @@ from reproaudit.report.files import write_report
 from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
 from reproaudit.report.register import entry, write_register
-from reproaudit.report.screen import verdict
+from reproaudit.report.screen import sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
 from reproaudit.verdict import Estimate
@@ -198,6 +198,28 @@ def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> N
     assert [one["id"] for one in register["papers"][0]["claims"]] == ["mini.one"]
     badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
     assert [one.stem for one in badges] == ["mini.one"]
+
+
+def test_failures_have_a_bullet_before_exceptions_of_what_holds() -> None:
+    """Nine claims hold but for a coordinate, and a tenth does not: it is not among the counted."""
+    size = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1]}
+    holds = {"headline": [ours(measurement="by_size")], "grade": size}
+    fails = {"headline": [ours(0.001, measurement="by_size")], "grade": size}
+    claims = [claim("mini", f"holds-{k}", **holds) for k in range(9)]
+    audit = one_claim().model_dump(mode="json", by_alias=True, exclude_unset=True)
+    del audit["claims"]
+    made = make_audit(**{**audit, "claims": [*claims, claim("mini", "fails", **fails)]})
+    runs = {"own": [(0.02, 0.5)] * 15, "stays": [(0.8, 0.8)] * 5, "built": [(0.0, 0.0)] * 5}
+    found = sections(card_of(made, records_of(made, runs)))
+    bullets = {one.claim for part in found for one in part.bullets}
+    assert "fails" in bullets
+    assert len(bullets - {""}) == 8
+
+
+def test_claims_that_were_not_run_are_not_in_every_run() -> None:
+    audit = make_audit(claims=[claim("mini", f"one-{k}") for k in range(9)])
+    (part,) = sections(card_of(audit, []))
+    assert part.bullets[-1].title == "1 more:"
 
 
 def test_what_levels_answer_is_said_by_coordinate() -> None:

@@ -233,6 +233,8 @@ class Condition:
     @property
     def met(self) -> bool | None:
         """Whether the run meets the bound; None where nobody can tell."""
+        if self.void is not None:
+            return None
         return self.says if self.value is None else self.limit.held(self.value, self.censored)
 
     @property

@@ -244,9 +244,7 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
         return found
     settled = check.conditions(replace(run, settled=True))
     return [
-        replace(one, value=None, says=None, void=Void.END_APART)
-        if {one.met, other.met} == {True, False}
-        else one
+        replace(one, void=Void.END_APART) if {one.met, other.met} == {True, False} else one
         for one, other in zip(found, settled, strict=True)
     ]
 

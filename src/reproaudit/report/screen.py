@@ -182,7 +182,8 @@ def sections(card: Scorecard) -> tuple[Section, ...]:
     Claims that hang on the same choice share a heading. Those without a bullet are counted.
     """
     ordered = ordered_claims(card)
-    named = not_plain(ordered)[:MOST_BULLETS]
+    weightiest = sorted(not_plain(ordered), key=_is_exception)
+    named = weightiest[:MOST_BULLETS]
     headed: dict[str, list[ClaimText]] = {}
     for one in ordered:
         headed.setdefault(_heading(one), []).append(one)
@@ -240,6 +241,11 @@ def _heading(claim: ClaimText) -> str:
     return f"Depends on {_choice(claim)}"
 
 
+def _is_exception(claim: ClaimText) -> bool:
+    """Whether a claim, not the main one, holds but for an exception."""
+    return claim.answer.outcome is Outcome.SUPPORTED and not claim.claim.main
+
+
 def finding(claim: ClaimText) -> str:
     """Return what was found of a claim, in one line: the loss falls: 15 of 15 runs."""
     runs = f": {of(claim.base.yes, claim.base.n)} runs" if claim.base.n else ""
@@ -254,11 +260,12 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
             yield Bullet(look(one.answer.outcome).mark, f"{words}.", text, one.name)
     rest = [one for one in claims if one not in named]
     if rest:
-        more = "more" if len(rest) < len(claims) else "claim" if len(rest) == 1 else "claims"
-        runs = ", in every run" if all(one.base.yes == one.base.n for one in rest) else ""
+        count = f"{len(rest)} more" if len(rest) < len(claims) else counted(len(rest), "claim")
+        outcome = rest[0].answer.outcome
+        whole = all(one.base.yes == one.base.n for one in rest)
+        runs = ", in every run" if whole and outcome is Outcome.SUPPORTED else ""
         names = [one.name.replace("-", " ") for one in rest]
-        mark = look(rest[0].answer.outcome).mark
-        yield Bullet(mark, f"{len(rest)} {more}{runs}:", f"{listed(names)}.")
+        yield Bullet(look(outcome).mark, f"{count}{runs}:", f"{listed(names)}.")
 
 
 def _said(claim: ClaimText) -> Iterator[str]:
