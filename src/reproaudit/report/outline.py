@@ -52,7 +52,7 @@ _LEGEND = (
 
 
 QUESTIONS = "Questions of ours, which the paper does not raise"
-"""The heading of what stands apart, in no count."""
+"""The heading of our questions, which are in no count."""
 
 
 def how_to_read(card: Scorecard) -> tuple[tuple[str, str], ...]:
