@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch
 
 from papers.ahn2023_checks import unpacked
 from reproaudit.audit.catalog import Catalog
+from reproaudit.audit.model import Audit
 from reproaudit.cell import RunForm
 from reproaudit.lab.settings import build_settings
 from reproaudit.papers.ahn2023 import constructed, fast, model, theorems, training
@@ -32,19 +34,26 @@ SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15,
 
 
 @pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """One thread for PyTorch: its products here are too small to share."""
+def _one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One thread for PyTorch, and a coarse law: what is computed here is too small to share."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
+    monkeypatch.setattr(training, "LAW_POINTS", 500)
+    training.best_scalars.cache_clear()
     yield
+    training.best_scalars.cache_clear()
     torch.set_num_threads(before)
 
 
+@cache
+def audit() -> Audit:
+    return Catalog()["ahn2023"].audit()
+
+
 def settings(experiment: str, **overrides: Any) -> Any:
-    audit = Catalog()["ahn2023"].audit()
-    known = audit.settings_of(experiment).keys()
+    known = audit().settings_of(experiment).keys()
     small = {name: value for name, value in SMALL.items() if name in known}
-    values = audit.values_of(experiment, "smoke", {**small, **overrides})
+    values = audit().values_of(experiment, "smoke", {**small, **overrides})
     return build_settings(EXPERIMENTS[experiment].settings, values)
 
 
