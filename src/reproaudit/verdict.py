@@ -497,10 +497,10 @@ class Lines(StrictModel):
 
 
 class Figure(StrictModel):
-    """A claim's figure."""
+    """A claim's figure, where its quantity has a course."""
 
-    measurement: str | None
-    """The measurement that is drawn; null for the training loss, where the row's has no course."""
+    measurement: str
+    """The measurement that is drawn."""
     graded: bool
     """Whether it is drawn over the coordinates of the claim's grade, and not over training."""
     lines: tuple[Lines, ...]

@@ -81,6 +81,21 @@ def test_a_figure_is_said_in_words_and_has_a_legend() -> None:
     assert chart_label(found) in str(chart(found)).replace("&#39;", "'")
 
 
-def test_a_claim_without_a_course_has_no_figure() -> None:
-    found = replace(shown(), figure=None)
-    assert (str(chart(found)), chart_label(found), legend(found)) == ("", "", [])
+def test_a_number_without_a_course_has_the_ends_of_all_runs_and_their_bound() -> None:
+    found = shown(kind="reaches", distance=None, value="final", zero=1.0)
+    assert found.figure is None
+    tree = ElementTree.fromstring(str(chart(found)))
+    ends = [float(one.get("cx", "0")) for one in tree.iter() if one.get("class") == "run"]
+    control = [float(one.get("x", "0")) for one in tree.iter() if one.get("class") == "null"]
+    (bound,) = [float(one.get("x1", "0")) for one in tree.iter() if one.get("class") == "bound"]
+    assert len(ends) == len(found.base.estimates[0].numbers)
+    assert len(control) == len(found.answer.nulls[0].estimates[0].numbers)
+    assert min(ends) > bound > max(control)
+    assert "control: " in "".join(tree.itertext())
+
+
+def test_a_claim_without_numbers_has_no_figure() -> None:
+    found = shown()
+    base = found.base.model_copy(update={"estimates": ()})
+    empty = replace(found, figure=None, answer=found.answer.model_copy(update={"base": base}))
+    assert (str(chart(empty)), chart_label(empty), legend(empty)) == ("", "", [])

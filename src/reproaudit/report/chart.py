@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
+from reproaudit.audit.plan import Role
 from reproaudit.checks import Side
 from reproaudit.report.claims import ClaimText
 from reproaudit.report.numbers import counted, number, with_power
@@ -25,6 +26,7 @@ FEW = 5
 
 STRIP_WIDTH = 170.0
 ROW = 11.0
+NAMED_ROW = 30.0
 EDGE = 5.0
 
 SAID: Mapping[LineRole, str] = {
@@ -38,14 +40,21 @@ SAID: Mapping[LineRole, str] = {
 """What a figure calls a kind of line."""
 
 
+Row = tuple[str, str, Sequence[float]]
+"""Of a strip: the mark, whose runs, and their numbers."""
+
+
 # --- the figure -----------------------------------------------------------------------------------
 
 
 def chart(claim: ClaimText) -> Markup:
-    """Return a claim's figure: axes, every run as a thin line, stages, bound; empty without one."""
+    """Return a claim's figure: axes, every run as a thin line, stages, bound.
+
+    Of a quantity without a course it has a mark for the end of each run. Empty without numbers.
+    """
     found = claim.figure
     if found is None:
-        return Markup()
+        return _ends_of_runs(claim)
     x = _Axis([v for one in found.lines for v in one.x], found.log_x, LEFT, WIDTH - RIGHT)
     heights = [v for one in _trained(found) for run in one.runs for v in run]
     if found.bound is not None:
@@ -54,7 +63,8 @@ def chart(claim: ClaimText) -> Markup:
     parts = [*_grid(x, y, found), *_stages(x, claim.stages)]
     order = list(SAID)
     for lines in sorted(found.lines, key=lambda one: -order.index(one.role)):
-        parts += [_curve(lines, run, x, y) for run in lines.runs if y.holds(run)]
+        kind = _kind(found, lines)
+        parts += [_curve(kind, lines.x, run, x, y) for run in lines.runs if y.holds(run)]
     if found.bound is not None:
         at = y.place(found.bound)
         parts.append(_segment("bound", LEFT, at, WIDTH - RIGHT, at))
@@ -72,7 +82,9 @@ def picture(claim: ClaimText) -> Markup:
     x = _Axis([v for one in trained for v in one.x], found.log_x, 2.0, SMALL[0] - 2)
     heights = [v for one in trained for run in one.runs for v in run]
     y = _Axis(heights, found.log_y, SMALL[1] - 2, 2.0)
-    lines = [_curve(one, run, x, y) for one in reversed(trained) for run in one.runs[:FEW]]
+    lines = [
+        _curve(one.role, one.x, run, x, y) for one in reversed(trained) for run in one.runs[:FEW]
+    ]
     return _svg("picture", *SMALL, chart_label(claim), lines)
 
 
@@ -102,8 +114,17 @@ def _said_of(claim: ClaimText, lines: Lines) -> str:
 
 def legend(claim: ClaimText) -> list[tuple[str, str]]:
     """Return the kinds of line in a claim's figure: class, and what it is."""
-    lines = claim.figure.lines if claim.figure is not None else ()
-    return list(dict.fromkeys((one.role, _said_of(claim, one)) for one in lines))
+    found = claim.figure
+    lines = found.lines if found is not None else ()
+    return list(dict.fromkeys((_kind(found, one), _said_of(claim, one)) for one in lines))
+
+
+def _kind(found: Figure | None, lines: Lines) -> str:
+    """The class of a line; of two controls the second has its own."""
+    if found is None or lines.role != "null":
+        return lines.role
+    first = next(one.arm for one in found.lines if one.role == "null")
+    return "null" if lines.arm == first else "null second"
 
 
 def _grid(x: _Axis, y: _Axis, found: Figure) -> list[Markup]:
@@ -134,32 +155,68 @@ def _stages(x: _Axis, stages: Sequence[tuple[float, str]]) -> list[Markup]:
 
 
 def strip(claim: ClaimText) -> Markup:
-    """Return a claim's leading condition: discs of its runs, squares of the null, the bound."""
-    headline = claim.base.estimates
-    with_numbers = [place for place, one in enumerate(headline) if one.numbers]
-    if not with_numbers:
+    """Return a claim's leading condition: discs of its runs, squares of the control, the bound."""
+    own = _leading(claim)
+    if own is None:
         return Markup()
-    place = claim.place if claim.place in with_numbers else with_numbers[0]
-    own = headline[place]
-    rows = [
-        ("run", own.numbers),
-        *(("null", _values(one, place)) for one in claim.answer.nulls[:2]),
-        *(("ring", _values(one, place)) for one in claim.answer.ablations[:1]),
-    ]
-    rows = [(kind, values) for kind, values in rows if values]
+    rows = _rows(claim, own, [*claim.answer.nulls[:2], *claim.answer.ablations[:1]])
     height = ROW * len(rows) + 6
-    ends = _ends(own)
-    shown = [*(value for _, values in rows for value in values), *ends]
-    log = min(shown) > 0 and max(shown) > 5 * min(shown)
-    better = (STRIP_WIDTH - EDGE, EDGE) if _is_upper(own) else (EDGE, STRIP_WIDTH - EDGE)
-    x = _Axis(shown, log, *better)  # what is better lies to the right, whatever the bound
-    parts = _accepted(own, [x.place(one) for one in ends], height)
+    x = _scale(own, rows, EDGE, STRIP_WIDTH - EDGE)
+    parts = _accepted(own, x, 0.0, STRIP_WIDTH, height)
     parts += [
         _mark(kind, x.place(value), ROW * (line + 0.5) + 3)
-        for line, (kind, values) in enumerate(rows)
+        for line, (kind, _, values) in enumerate(rows)
         for value in values
     ]
-    return _svg("strip", STRIP_WIDTH, height, _strip_label(claim, place), parts)
+    return _svg("strip", STRIP_WIDTH, height, _strip_label(claim, own, rows), parts)
+
+
+def _ends_of_runs(claim: ClaimText) -> Markup:
+    """The strip at a figure's size, its rows named: for a quantity that has no course."""
+    own = _leading(claim)
+    if own is None:
+        return Markup()
+    positive = claim.answer.constructed
+    rows = _rows(claim, own, [*claim.answer.nulls[:2], *([positive] if positive else [])])
+    floor = TOP + NAMED_ROW * len(rows)
+    x = _scale(own, rows, EDGE, WIDTH - RIGHT)
+    parts = _accepted(own, x, TOP, WIDTH - RIGHT + EDGE, floor)
+    for line, (kind, words, values) in enumerate(rows):
+        at = TOP + NAMED_ROW * line
+        parts.append(_text(EDGE, at + 13, words))
+        parts += [_mark(kind, x.place(value), at + 22) for value in values]
+    parts += [_text(x.place(one), floor + 15, _tick(one), "middle") for one in x.ticks()]
+    parts.append(_text(EDGE, 12.0, claim.noun_of(own)))
+    return _svg("chart", WIDTH, floor + 20, _strip_label(claim, own, rows), parts)
+
+
+def _leading(claim: ClaimText) -> Estimate | None:
+    """The condition that the row shows, or else the first that has numbers."""
+    shown = claim.shown
+    if shown is not None and shown.numbers:
+        return shown
+    return next((one for one in claim.base.estimates if one.numbers), None)
+
+
+def _rows(claim: ClaimText, own: Estimate, arms: Sequence[ArmAnswer]) -> list[Row]:
+    """Of the claim's runs and of each arm that has numbers: the mark, the words, the numbers."""
+    place = claim.base.estimates.index(own)
+    marks = {Role.ABLATION: "ring", Role.CONSTRUCTED: "built"}
+    rows: list[Row] = [("run", SAID["run"], own.numbers)]
+    for one in arms:
+        mark = marks.get(one.role, "null")
+        values = _values(one, place)
+        if values:
+            rows.append((mark, f"{one.role}: {claim.arm(one)}", values))
+    return rows
+
+
+def _scale(own: Estimate, rows: Sequence[Row], left: float, right: float) -> _Axis:
+    """The scale of all numbers and bounds; what is better lies to the right, whatever the bound."""
+    shown = [*(value for _, _, values in rows for value in values), *_ends(own)]
+    log = min(shown) > 0 and max(shown) > 5 * min(shown)
+    better = (right, left) if _is_upper(own) else (left, right)
+    return _Axis(shown, log, *better)
 
 
 def _values(arm: ArmAnswer, place: int) -> tuple[float, ...]:
@@ -177,14 +234,16 @@ def _is_upper(estimate: Estimate) -> bool:
     return estimate.limit.side in (Side.AT_MOST, Side.BELOW)
 
 
-def _accepted(estimate: Estimate, at: Sequence[float], height: float) -> list[Markup]:
+def _accepted(estimate: Estimate, x: _Axis, top: float, right: float, floor: float) -> list[Markup]:
     """The accepted side as a shade, and each end of it as a line."""
+    at = [x.place(one) for one in _ends(estimate)]
     left = at[0]
-    right = at[-1] if estimate.limit.side is Side.WITHIN else STRIP_WIDTH
-    shade = Markup('<rect class="accept" x="{}" y="0" width="{}" height="{}"/>').format(
-        *map(_n, (left, right - left, height))
+    if estimate.limit.side is Side.WITHIN:
+        right = at[-1]
+    shade = Markup('<rect class="accept" x="{}" y="{}" width="{}" height="{}"/>').format(
+        *map(_n, (left, top, right - left, floor - top))
     )
-    return [shade, *(_segment("bound", one, 0.0, one, height) for one in at)]
+    return [shade, *(_segment("bound", one, top, one, floor) for one in at)]
 
 
 def _mark(kind: str, x: float, y: float) -> Markup:
@@ -195,13 +254,10 @@ def _mark(kind: str, x: float, y: float) -> Markup:
     return Markup('<circle class="{}" cx="{}" cy="{}" r="2.4"/>').format(kind, _n(x), _n(y))
 
 
-def _strip_label(claim: ClaimText, place: int) -> str:
-    own = claim.base.estimates[place]
-    text = f"{claim.said(own)}; {len(own.numbers)} runs from {_span(own.numbers)}"
-    for one in claim.answer.nulls[:2]:
-        if values := _values(one, place):
-            text += f"; control {claim.arm(one)} from {_span(values)}"
-    return text
+def _strip_label(claim: ClaimText, own: Estimate, rows: Sequence[Row]) -> str:
+    parts = [f"{len(own.numbers)} runs from {_span(own.numbers)}"]
+    parts += [f"{words} from {_span(values)}" for _, words, values in rows[1:]]
+    return f"{claim.said(own)}; {'; '.join(parts)}"
 
 
 def _span(values: Sequence[float]) -> str:
@@ -262,10 +318,10 @@ def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     return line.format(name, *map(_n, (x1, y1, x2, y2)))
 
 
-def _curve(lines: Lines, run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
-    pairs = zip(lines.x, run, strict=True)
+def _curve(kind: str, places: Sequence[float], run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
+    pairs = zip(places, run, strict=True)
     points = " ".join(f"{_n(x.place(a))},{_n(y.place(b))}" for a, b in pairs)
-    return Markup('<polyline class="{}" points="{}"/>').format(lines.role, points)
+    return Markup('<polyline class="{}" points="{}"/>').format(kind, points)
 
 
 def _tick(value: float) -> str:

@@ -286,8 +286,6 @@ class ClaimText(Context):
             return ""
         if any(one.role in ("earlier", "later") for one in self.figure.lines):
             return "share of its change that each has made"
-        if self.figure.measurement is None:
-            return "training loss"
         return self.namer.noun(self.claim.experiment, self.figure.measurement)
 
     @property

@@ -1,7 +1,6 @@
 """What a claim's figure shows: every run's course, its null's and constructed solution's beside it.
 
-The course is that of the quantity that the claim's row shows: over training, over a graded axis,
-or, where the quantity is one number at the end, that of the training loss.
+The course is that of the quantity that the claim's row shows, over training or over a graded axis.
 """
 
 from __future__ import annotations
@@ -52,14 +51,12 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     shown_numbers = [one for line in lines for run in line.runs for one in run]
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
-    is_loss = quantity not in check.quantities()
     on_scale = number_asked(shown, check).drawn and quantity.passes is None
-    drawn = on_scale and not (is_loss or graded)
     return Figure(
-        measurement=None if is_loss else quantity.measurement,
+        measurement=quantity.measurement,
         graded=graded,
         lines=tuple(lines),
-        bound=shown.limit.level if drawn else None,
+        bound=shown.limit.level if on_scale and not graded else None,
         log_x=drawing.log_x,
         log_y=spread > 20,
         stages=() if graded else _stages(bundles, found, max(line.x[-1] for line in lines)),
@@ -67,16 +64,14 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
 
 
 def _quantity(bundles: Bundles, drawing: Drawing) -> Quantity | None:
-    """The quantity whose course is shown: the check's own, else the training loss."""
-    audit = bundles.audit
+    """The quantity that is drawn, if it has a course: over training, or over the graded axis."""
     claim = bundles.claim
     own = drawing.quantity
-    if own is not None:
-        declared = audit.measurements_of(claim.experiment).get(own.measurement)
-        if claim.grade is not None or (declared and declared.kind is MeasurementKind.SERIES):
-            return own
-    loss = audit.training_loss_of(claim.experiment)
-    return None if loss is None else Quantity(measurement=loss)
+    if own is None or claim.grade is not None:
+        return own
+    declared = bundles.audit.measurements_of(claim.experiment).get(own.measurement)
+    is_series = declared is not None and declared.kind is MeasurementKind.SERIES
+    return own if is_series else None
 
 
 def _arms(bundles: Bundles, found: ClaimAnswer) -> Iterator[tuple[PlannedArm, LineRole]]:
