@@ -328,7 +328,7 @@ def test_a_check_has_one_form(text: str, more: Any) -> None:
 
 
 AFTER = np.arange(101.0)
-LATE = AFTER[1:] / 100
+PARTS = AFTER[1:] / 100
 FLAT = {"flattens": {"at_most": 0.05, **OURS}}
 
 
@@ -348,16 +348,16 @@ def test_a_loss_falls_and_rests() -> None:
     assert values(one, run(HUNDRED, loss=loss - 1)) == [None] * 3
 
 
-@pytest.mark.parametrize("ratio", [1.118, 1.05, 1.15])
+@pytest.mark.parametrize("ratio", [1.118, 1.05, 1.12])
 def test_a_log_of_few_late_observations_shows_rest(ratio: float) -> None:
     """Observed on a logarithmic scale, with none in the twentieth before the last fifth."""
     one = check("converges loss=loss", **FLAT)
-    steps = np.unique((20000 / ratio ** np.arange(90)).round())
+    steps = np.unique((20000 / ratio ** np.arange(60)).round())
     for loss, rests in (
         (0.1 + 2.3 * np.exp(-20 * steps / 20000), True),
         (0.1 + 46 / steps, True),
         (steps**-0.5, False),
-        (1 + steps**-0.2, False),
+        (steps**-0.2, False),
     ):
         found = met(one, run(steps.astype(int).tolist(), loss=loss))
         assert found == [rests]
@@ -375,11 +375,11 @@ def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
 @pytest.mark.parametrize(
     ("loss", "number"),
     [
-        (1 + 0 * LATE, 0),
-        (1 + np.exp(-40 * LATE), 0),
-        (LATE**-0.2, math.log(2) * 0.2),  # after as long again, where the windows see 0.046
-        (0.5 + LATE**-0.1, math.log(1.5 / (0.5 + 2**-0.1))),
-        (1 + 0.2 * np.sin(2 * np.pi * 5 * LATE), 0.2023),  # the windows see nothing of it
+        (1 + 0 * PARTS, 0),
+        (1 + np.exp(-40 * PARTS), 0),
+        (PARTS**-0.2, math.log(2) * 0.2),  # after as long again, where the windows see 0.046
+        (0.5 + PARTS**-0.1, math.log(1.5 / (0.5 + 2**-0.1))),
+        (1 + 0.2 * np.sin(2 * np.pi * 5 * PARTS), 0.2023),  # the windows see nothing of it
     ],
 )
 def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> None:
@@ -391,13 +391,13 @@ def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> 
 @pytest.mark.parametrize(
     ("loss", "slope"),
     [
-        (1 / LATE, -1),
-        (np.exp(-9 * LATE), -6.5),
-        (1 + 0 * LATE, 0),
-        (LATE, 1),
-        (1 + np.exp(-9 * LATE), None),
-        (5 + 1 / LATE, None),
-        (0.5 + 1 / LATE, -0.733),
+        (1 / PARTS, -1),
+        (np.exp(-9 * PARTS), -6.5),
+        (1 + 0 * PARTS, 0),
+        (PARTS, 1),
+        (1 + np.exp(-9 * PARTS), None),
+        (5 + 1 / PARTS, None),
+        (0.5 + 1 / PARTS, -0.733),
     ],
 )
 def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any) -> None:
@@ -413,15 +413,15 @@ def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any
 @pytest.mark.parametrize(
     ("loss", "says"),
     [
-        (0.7 + 0.3 / LATE, None),  # a level of seven tenths, which the last half does not tell
-        (0.01 + 0.001 / LATE, False),
-        (LATE**-0.05, False),
-        (LATE**-0.5, True),
-        (0.1 / LATE, True),
+        (0.7 + 0.3 / PARTS, None),  # a level of seven tenths, which the last half does not tell
+        (0.01 + 1e-4 / PARTS, False),
+        (PARTS**-0.05, False),
+        (PARTS**-0.5, True),
+        (0.1 / PARTS, True),
     ],
 )
 def test_a_loss_goes_to_no_level(loss: Any, says: bool | None) -> None:
-    noise = np.exp(0.01 * np.random.default_rng(0).normal(size=len(LATE)))
+    noise = np.exp(0.01 * np.random.default_rng(0).normal(size=len(PARTS)))
     assert met(check("converges loss=loss to_zero=true"), run(HUNDRED[1:], loss=loss * noise)) == [
         says
     ]
@@ -442,14 +442,14 @@ def test_what_is_systematic_is_no_noise() -> None:
     ("course", "says"),
     [
         (np.log(np.minimum(AFTER[1:], 60)), False),
-        (np.log(AFTER[1:]) - 3 * np.maximum(LATE - 0.6, 0), False),
-        (5 * np.floor(8 * LATE) / 8, False),
+        (np.log(AFTER[1:]) - 3 * np.maximum(PARTS - 0.6, 0), False),
+        (5 * np.floor(8 * PARTS) / 8, False),
         (np.log(np.minimum(AFTER[1:], 10)), False),  # nothing is grown late in training
         (np.log(AFTER[1:]), True),
     ],
 )
 def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool) -> None:
-    noise = 0.01 * np.random.default_rng(0).normal(size=len(LATE))
+    noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
     one = check("grows_like series=a law=logarithm", **GROWTH)
     assert met(one, run(HUNDRED[1:], a=course + noise))[1] is says
 

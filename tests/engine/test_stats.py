@@ -268,7 +268,7 @@ def test_what_neighbours_do_not_share_is_noise() -> None:
     assert roughness(noise[:5]) == (math.inf, 0.0)
 
 
-@pytest.mark.parametrize("count", [40, 400])
+@pytest.mark.parametrize("count", [100, 400])
 def test_a_misfit_beyond_noise_is_systematic(count: int) -> None:
     noise = 0.1 * np.random.default_rng(0).normal(size=count)
     swings = np.sin(np.arange(count) * 10 / count)
