@@ -104,10 +104,11 @@ _FITTED = 3
 """The numbers that are fitted of a law: offset, scale, and an exponent or a rate."""
 
 _TOLD = 0.25
-"""Of the observations that err on their own, the share that a median of distances counts for."""
+"""Of the observations that err on their own, the share that their distances count for."""
 
-_MEDIAN_OF_NORMAL = 0.6745
-"""The median distance from the mean of a standard normal law."""
+_KEPT = 0.75
+_KEPT_VARIANCE = 0.3686
+"""The mean square of the smallest three quarters of a standard normal law."""
 
 _LIKELIHOOD = 5.99
 """The 95 % quantile of twice the logarithm of a likelihood ratio, with two degrees of freedom: a
@@ -133,21 +134,25 @@ def roughness(values: FloatArray) -> tuple[float, float]:
     Of each observation the distance from the middle of its neighbours is taken, and from the middle
     of the next but one: what is smooth leaves little of either, and of noise with a correlation r
     of neighbours, as in an autoregression of first order, they leave 3/2 - 2r + r²/2 of its
-    variance, and the same with r². Both are read by their median distance from 0. Infinite with
-    fewer than six observations.
+    variance, and the same with r². Both are read of the three quarters of the distances that are
+    smallest, so that a few jumps do not count. Infinite with fewer than six observations.
     """
     if len(values) < FEWEST_LATE:
         return math.inf, 0.0
     near, far = (
-        float(np.median(np.abs(values[k:-k] - (values[: -2 * k] + values[2 * k :]) / 2)))
-        / _MEDIAN_OF_NORMAL
-        for k in (1, 2)
+        _spread(values[k:-k] - (values[: -2 * k] + values[2 * k :]) / 2) for k in (1, 2)
     )
     r = np.linspace(0, 0.98, 99)
     left = 1.5 - 2 * r + r**2 / 2
     ratio = (far / near) ** 2 if near else 0.0
     place = int(np.abs((1.5 - 2 * r**2 + r**4 / 2) / left - ratio).argmin())
     return near / math.sqrt(left[place]), float(r[place])
+
+
+def _spread(distances: FloatArray) -> float:
+    """The standard deviation of a normal law, by the smallest three quarters of its numbers."""
+    squares = np.sort(distances**2)
+    return math.sqrt(float(squares[: math.ceil(_KEPT * len(squares))].mean()) / _KEPT_VARIANCE)
 
 
 def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, Misfit]:
