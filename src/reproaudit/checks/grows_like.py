@@ -136,7 +136,7 @@ class GrowsLike(Kind, Sourced):
         apart = made - made.mean()
         scale = float(apart @ course[-len(late) :]) / float(apart @ apart)
         error = best.noise / float(np.linalg.norm(apart))
-        return (scale + CERTAIN * error) * (ends - begins) >= asked
+        return bool((scale + CERTAIN * error) * (ends - begins) >= asked)
 
     def _at(self, steps: FloatArray) -> FloatArray:
         """The law at some steps."""
