@@ -416,6 +416,12 @@ def _swinging(swings: float, size: float, noise: float = 0.01) -> PlantedDraw:
     return draw
 
 
+def _touching(time: Array, rng: np.random.Generator) -> dict[str, Array]:
+    """One course touches a level by noise, and the other passes it later, for good."""
+    touches = 0.83 * rising(time, 0.1, 0.03) + 0.04 * rng.normal(size=len(time))
+    return {"a": touches, "b": noisy(rising(time, 0.5, 0.03), rng)}
+
+
 def _grown(course: Curve, noise: float) -> PlantedDraw:
     return lambda t, r: {"x": noisy(course(t), r, noise)}
 
@@ -432,6 +438,12 @@ FLATTENS = {"loss": "loss", "flattens": {"at_most": 0.05, **OURS}}
 TO_ZERO = {"loss": "loss", "ends": {"at_most": 0.2, **OURS}, "to_zero": True}
 AT_A_LEVEL = {**CHECKS["stages"], "later": {"series": "b", "crosses": 0.25}}
 ROOT = {**CHECKS["grows_like"], "law": "power", "exponent": 0.5}
+UNBENT = {name: one for name, one in CHECKS["scales_like"].items() if name != "bend"}
+SOONER = {
+    "lower": {"measurement": "a", "passes": {"level": 0.9}},
+    "upper": {"measurement": "b", "passes": {"level": 0.9}},
+    "from": "paper",
+}
 HALF = {**CHECKS["follows"], "quantile": {"share": 0.9, "at_most": 0.05, **OURS}}
 BEGINNING = {
     "series": "x",
@@ -472,6 +484,15 @@ PLANTED_NULLS: tuple[Planted, ...] = (
             _loss(lambda t: 0.1 + falling(t, 12)), TO_ZERO),
     Planted("converges", "a level behind a power",
             _loss(lambda t: 0.1 + 1 / steps_of(t)), TO_ZERO),
+    Planted("converges", "a small level that is reached early",
+            _loss(lambda t: 0.01 + steps_of(t) ** -1.5, 0.02), TO_ZERO),
+    Planted("converges", "a level of seven tenths of the last loss",
+            _loss(lambda t: 0.7 + 0.3 / np.maximum(t, 0.001)), {**TO_ZERO, "ends": {
+                "at_most": 2.0, **OURS}}),
+    Planted("converges", "a drop that comes near the end",
+            _loss(lambda t: 0.05 + 2 * falling(t, 30) + 0.2 * rising(0.95 - t, 0, 0.015))),
+    Planted("converges", "a jump near the end",
+            _loss(lambda t: 0.1 + 2 * falling(t, 25) + 0.15 * (t > 0.92))),
     Planted("follows", "a curve that is known for a tenth",
             _followed(lambda t: t, lambda t: t), BEGINNING),
     Planted("follows", "a quarter apart late",
@@ -486,11 +507,36 @@ PLANTED_NULLS: tuple[Planted, ...] = (
     Planted("grows_like", "a root under noise", _grown(lambda t: 0.1 * steps_of(t) ** 0.5, 0.1)),
     Planted("grows_like", "a logarithm taken for a root",
             _grown(lambda t: np.log(steps_of(t)), 0.05), ROOT),
+    Planted("grows_like", "a logarithm that stops",
+            _grown(lambda t: np.log(steps_of(np.minimum(t, 0.6))), 0.02)),
+    Planted("grows_like", "a logarithm that turns",
+            _grown(lambda t: np.log(steps_of(t)) - 3 * np.maximum(t - 0.6, 0), 0.02)),
+    Planted("grows_like", "stairs", _grown(lambda t: 5 * np.floor(8 * t) / 8, 0.02)),
+    Planted("grows_like", "a late jump",
+            _grown(lambda t: 1 + 2 * rising(t, 0.7, 0.03), 0.02)),
+    Planted("grows_like", "a burst, and nothing after it",
+            _grown(lambda t: 1 + 6 * (1 - falling(t, 25)), 0.02)),
     Planted("scales_like", "a power above a constant", _over_sizes(lambda s: 0.3 + s**-1.0, 1e-4)),
     Planted("scales_like", "a bend between the ends",
             _over_sizes(lambda s: s**-0.5 * np.exp(0.4 * np.log(s) * np.log(s / s[-1])), 0.01)),
     Planted("scales_like", "a neighbouring exponent under noise",
             _over_sizes(lambda s: s**-0.3, 0.03)),
+    Planted("scales_like", "two plateaus", _over_sizes(
+        lambda s: np.where(s**2 < s[-1], 1.0, s[-1] ** -0.33), 0.01), UNBENT),
+    Planted("scales_like", "a rise between two plateaus", _over_sizes(
+        lambda s: np.exp(-1.9 * rising(np.log(s), np.log(s[-1]) / 2, 0.5)),
+        0.01), UNBENT),
+    Planted("scales_like", "a power that begins halfway", _over_sizes(
+        lambda s: np.minimum(1, (s / s[-1] ** 0.5) ** -1.0), 0.01), UNBENT),
+    Planted("scales_like", "one size apart", _over_sizes(
+        lambda s: s**-0.5 * np.where(s == s[len(s) // 2], 2.0, 1.0), 0.01)),
+    Planted("beats", "a lone observation beyond a level", lambda t, r: {
+        "a": noisy(np.where(t == t[len(t) // 4], 0.95, 0.8 * rising(t, 0.1, 0.03)), r),
+        "b": noisy(rising(t, 0.6, 0.03), r)}, SOONER),
+    Planted("beats", "a level touched by noise", _touching, SOONER),
+    Planted("beats", "a lone last observation beyond a level", lambda t, r: {
+        "a": noisy(np.where(t == 1, 0.95, 0.8 * rising(t, 0.1, 0.03)), r),
+        "b": noisy(0.7 * rising(t, 0.6, 0.03), r)}, SOONER),
 )  # fmt: skip
 """Courses that look like a phenomenon and have none."""
 
@@ -504,6 +550,10 @@ PLANTED_TRUE: tuple[Planted, ...] = (
                  lambda t: 1 - falling(np.maximum(t - 0.25, 0), 6))),
     Planted("stages", "a change that goes on, at a level",
             _two(lambda t: rising(t, 0.1, 0.01), lambda t: np.maximum(t - 0.3, 0)), AT_A_LEVEL),
+    Planted("stages", "a stage that comes late in training",
+            _two(lambda t: rising(t, 0.5, 0.02), lambda t: rising(t, 0.85, 0.008), 0.005)),
+    Planted("stages", "a ramp that ends at nine tenths",
+            _two(lambda t: rising(t, 0.2, 0.01), lambda t: np.clip((t - 0.5) / 0.4, 0, 1), 0.005)),
     Planted("converges", "a fast decay to a level",
             _loss(lambda t: 0.01 + falling(t, 30), 0.005)),
     Planted("converges", "a decay to a level", _loss(lambda t: 0.02 + falling(t, 14), 0.005)),
@@ -530,6 +580,8 @@ PLANTED_TRUE: tuple[Planted, ...] = (
     Planted("scales_like", "the exponent itself", _over_sizes(lambda s: s**-0.5, 0.01)),
     Planted("scales_like", "the exponent above a constant",
             _over_sizes(lambda s: 1 + s**-0.5, 1e-4), OFFSET),
+    Planted("beats", "a level passed sooner", _two(
+        lambda t: rising(t, 0.2, 0.03), lambda t: rising(t, 0.6, 0.05)), SOONER),
     Planted("scales_like", "an exact power", _over_sizes(lambda s: s**-0.5, 0.0)),
 )  # fmt: skip
 """Courses that have their phenomenon."""

@@ -252,8 +252,8 @@ class Quantity(StrictModel):
     tenth."""
     passes: Passes | None = None
     """In place of what a series is, when: the training step at which it first passes a level,
-    straight between observations. Of a course that never does, only this is known: it takes at
-    least as long as the run."""
+    straight between observations, of running medians of five, so that no single observation passes.
+    Of a course that never does, only this is known: it takes at least as long as the run."""
     arm: Name | None = None
     """Another arm, by name, in whose run with the same seed the measurement is read."""
 

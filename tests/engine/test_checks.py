@@ -327,6 +327,11 @@ def test_a_check_has_one_form(text: str, more: Any) -> None:
 # --- over training and over sizes -----------------------------------------------------------------
 
 
+AFTER = np.arange(101.0)
+PARTS = AFTER[1:] / 100
+FLAT = {"flattens": {"at_most": 0.05, **OURS}}
+
+
 def test_a_loss_falls_and_rests() -> None:
     bounds = {"falls": {"at_least": 8, **OURS}, "ends": {"at_most": 0.5, **PAPER}}
     one = check("converges loss=loss", flattens={"at_most": 0.9, **PAPER}, **bounds)
@@ -338,9 +343,24 @@ def test_a_loss_falls_and_rests() -> None:
     assert [c.limit.zero for c in found] == [1, 0, 0]
     assert [c.unit for c in found] == ["factor", "share", "plain"]
     assert met(one, run(HUNDRED, loss=loss)) == [True, True, True]
-    with pytest.raises(MeasurementMissingError, match="no observation in a window of 5%"):
+    with pytest.raises(MeasurementMissingError, match="the 5% of training before the last fifth"):
         one.conditions(run((0, 50, 100), loss=[4.0, 2.0, 1.0]))
     assert values(one, run(HUNDRED, loss=loss - 1)) == [None] * 3
+
+
+@pytest.mark.parametrize("ratio", [1.118, 1.05, 1.12])
+def test_a_log_of_few_late_observations_shows_rest(ratio: float) -> None:
+    """Observed on a logarithmic scale, with none in the twentieth before the last fifth."""
+    one = check("converges loss=loss", **FLAT)
+    steps = np.unique((20000 / ratio ** np.arange(60)).round())
+    for loss, rests in (
+        (0.1 + 2.3 * np.exp(-20 * steps / 20000), True),
+        (0.1 + 46 / steps, True),
+        (steps**-0.5, False),
+        (steps**-0.2, False),
+    ):
+        found = met(one, run(steps.astype(int).tolist(), loss=loss))
+        assert found == [rests]
 
 
 def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
@@ -352,18 +372,14 @@ def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
     assert met(one, run(HUNDRED, loss=0 * loss)) == [None, True, True, True]
 
 
-LATE = np.array(HUNDRED)[1:] / 100
-FLAT = {"flattens": {"at_most": 0.05, **OURS}}
-
-
 @pytest.mark.parametrize(
     ("loss", "number"),
     [
-        (1 + 0 * LATE, 0),
-        (1 + np.exp(-40 * LATE), 0),
-        (LATE**-0.2, math.log(2) * 0.2),  # after as long again, where the windows see 0.046
-        (0.5 + LATE**-0.1, math.log(1.5 / (0.5 + 2**-0.1))),
-        (1 + 0.2 * np.sin(2 * np.pi * 5 * LATE), 0.2023),  # the windows see nothing of it
+        (1 + 0 * PARTS, 0),
+        (1 + np.exp(-40 * PARTS), 0),
+        (PARTS**-0.2, math.log(2) * 0.2),  # after as long again, where the windows see 0.046
+        (0.5 + PARTS**-0.1, math.log(1.5 / (0.5 + 2**-0.1))),
+        (1 + 0.2 * np.sin(2 * np.pi * 5 * PARTS), 0.2023),  # the windows see nothing of it
     ],
 )
 def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> None:
@@ -375,13 +391,13 @@ def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> 
 @pytest.mark.parametrize(
     ("loss", "slope"),
     [
-        (1 / LATE, -1),
-        (np.exp(-9 * LATE), -6.5),
-        (1 + 0 * LATE, 0),
-        (LATE, 1),
-        (1 + np.exp(-9 * LATE), None),
-        (5 + 1 / LATE, None),
-        (0.5 + 1 / LATE, -0.733),
+        (1 / PARTS, -1),
+        (np.exp(-9 * PARTS), -6.5),
+        (1 + 0 * PARTS, 0),
+        (PARTS, 1),
+        (1 + np.exp(-9 * PARTS), None),
+        (5 + 1 / PARTS, None),
+        (0.5 + 1 / PARTS, -0.733),
     ],
 )
 def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any) -> None:
@@ -392,6 +408,50 @@ def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any
     assert found.limit == Limit(Side.BELOW, 0.0, Provenance.DERIVED)
     few = one.conditions(run((0, 4, 8), loss=[9.0, 4.0, 2.0]))
     assert [(c.met, c.void) for c in few] == [(None, Void.HIDDEN)]
+
+
+@pytest.mark.parametrize(
+    ("loss", "says"),
+    [
+        (0.7 + 0.3 / PARTS, None),  # a level of seven tenths, which the last half does not tell
+        (0.01 + 1e-4 / PARTS, False),
+        (PARTS**-0.05, False),
+        (PARTS**-0.5, True),
+        (0.1 / PARTS, True),
+    ],
+)
+def test_a_loss_goes_to_no_level(loss: Any, says: bool | None) -> None:
+    noise = np.exp(0.01 * np.random.default_rng(0).normal(size=len(PARTS)))
+    assert met(check("converges loss=loss to_zero=true"), run(HUNDRED[1:], loss=loss * noise)) == [
+        says
+    ]
+
+
+def test_what_is_systematic_is_no_noise() -> None:
+    """A drop or a jump late in training leaves much over of every decay."""
+    for every in (1, 5):
+        at = HUNDRED[1::every]
+        t = np.array(at) / 100
+        drop = 0.05 + 0.2 / (1 + np.exp((t - 0.92) / 0.015))
+        for loss in (drop, 0.1 + 0.15 * (t > 0.92)):
+            noise = np.exp(0.01 * np.random.default_rng(0).normal(size=len(t)))
+            assert met(check("converges loss=loss", **FLAT), run(at, loss=loss * noise)) == [False]
+
+
+@pytest.mark.parametrize(
+    ("course", "says"),
+    [
+        (np.log(np.minimum(AFTER[1:], 60)), False),
+        (np.log(AFTER[1:]) - 3 * np.maximum(PARTS - 0.6, 0), False),
+        (5 * np.floor(8 * PARTS) / 8, False),
+        (np.log(np.minimum(AFTER[1:], 10)), False),  # nothing is grown late in training
+        (np.log(AFTER[1:]), True),
+    ],
+)
+def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool) -> None:
+    noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
+    one = check("grows_like series=a law=logarithm", **GROWTH)
+    assert met(one, run(HUNDRED[1:], a=course + noise))[1] is says
 
 
 def test_noise_makes_a_run_void_and_no_no() -> None:
@@ -495,6 +555,31 @@ def test_a_constant_is_no_part_of_a_claimed_power() -> None:
     assert trend.value == pytest.approx(-0.474, abs=0.001)  # of a trend the form is not claimed
 
 
+SEVEN = (64, 128, 256, 512, 1024, 2048, 4096)
+EACH = np.array(SEVEN, dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (np.where(EACH < 512, 1, 0.18), False),  # two plateaus
+        (np.exp(-1.9 / (1 + (512 / EACH) ** 2)), False),  # a rise between them
+        (np.minimum(1, 512 / EACH), False),
+        (EACH**-0.1 * np.where(EACH == 4096, 0.05, 1), False),  # the last size alone
+        (EACH**-0.5, True),
+        (EACH**-0.5 * (1 + 0.05 * np.log(EACH / 512)), True),  # exponents within the margin
+    ],
+)
+def test_a_claimed_exponent_is_that_of_a_power(values: Any, says: bool) -> None:
+    noise = np.exp(0.01 * np.random.default_rng(0).normal(size=7))
+    of = run(sizes=SEVEN, x=tuple(values * noise))
+    text = "scales_like value=x axis=size"
+    assert met(check(f"{text} exponent=-0.5 within=0.1"), of) == [says]
+    bend = {"at_most": 0.1, **OURS}
+    assert met(check(f"{text} exponent=-0.5 within=0.1", bend=bend), of) == [says, says]
+    assert met(check(text, exponent={"below": 0, **PAPER}), of) == [True]  # a trend is no form
+
+
 def test_an_exponent_that_noise_hides_is_void_unless_the_mean_decides() -> None:
     noisy = run(
         sizes=FOUR, x=tuple(s**-0.7 * e for s, e in zip(FOUR, (1.3, 0.7, 1.4, 0.8), strict=True))
@@ -513,7 +598,6 @@ def test_a_separation_is_absent_first_and_there_last() -> None:
     assert [(c.noun, c.value) for c in other] == [("b", 1), ("a", 2)]
 
 
-AFTER = np.arange(101.0)
 FIRST, LATER = np.minimum(AFTER / 20, 1), np.clip((AFTER - 12) / 56, 0, 1)
 
 
@@ -565,6 +649,19 @@ def test_a_run_that_does_not_tell_two_stages_is_void(every: int, b: Any, void: V
     of = run(HUNDRED[::every], a=(1.0 * (AFTER > 15))[::every], b=b[::every])
     found = check("stages", **STAGES, **WAIT).conditions(of)
     assert {(one.met, one.void) for one in found if not one.met} == {(None, void)}
+
+
+def test_a_change_that_goes_on_is_named() -> None:
+    slow = AFTER / 100
+    for a, b, name in ((slow, LATER, "a"), (FIRST, slow, "b"), (slow, slow, "a")):
+        for one in check("stages", **STAGES, **WAIT).conditions(run(HUNDRED, a=a, b=b)):
+            assert (one.void, one.about, one.noun) == (Void.NOT_ENDED, name, "b")
+
+
+def test_a_change_that_comes_late_has_ended_where_it_rests() -> None:
+    late = 1 / (1 + np.exp(-(AFTER - 84) / 0.8))
+    for b in (late, np.clip((AFTER - 50) / 40, 0, 1)):
+        assert met(check("stages", **STAGES, **WAIT), run(HUNDRED, a=FIRST, b=b)) == [True, True]
 
 
 def test_a_change_that_goes_on_has_its_onset_at_a_level() -> None:

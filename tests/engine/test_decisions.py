@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -435,6 +436,21 @@ def test_a_lone_last_observation_decides_nothing(values: list[float], status: St
     found = told(one_claim(), {"own": [course] * 6}).base
     assert {one.status for one in found.runs} == {status}
     assert found.estimates[0].values == (values[-1],) * 6, "a void run keeps its number"
+
+
+@pytest.mark.parametrize(
+    ("spike", "status"), [(20.0, Status.VOID), (1.0, Status.NO), (0.01, Status.NO)]
+)
+@pytest.mark.parametrize("count", [81, 401])
+def test_a_spike_decides_no_late_mean(spike: float, status: Status, count: int) -> None:
+    """A mean over the late part of training that one observation makes is held against a median."""
+    values = np.ones(count)
+    values[-3] *= spike if spike < 1 else spike * count / 81
+    course = Measurements(series={"distance": Series(steps=tuple(range(count)), values=values)})
+    headline = [{"kind": "reaches", "value": {"measurement": "distance", "step": "late"}}]
+    headline[0] |= {"at_least": 2.0, "from": "paper"}
+    found = told(one_claim(headline=headline, **BARE), {"own": [course] * 6}).base
+    assert {one.status for one in found.runs} == {status}
 
 
 # --- levels ---------------------------------------------------------------------------------------

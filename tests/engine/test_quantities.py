@@ -198,10 +198,11 @@ def test_a_course_is_reduced_at_each_observation_first() -> None:
 
 # --- when a course passes a level ---------------------------------------------------------------
 
-NEVER = (0.0, 0.1, 0.2, 0.3)
-EARLY = (0.0, 0.5, 1.0, 0.0)
-LATE = (0.0, 0.0, 0.5, 1.0)
+NEVER = (0.0, 0.1, 0.2, 0.3, 0.3)
+EARLY = (0.0, 0.5, 1.0, 1.0, 1.0)
+LATE = (0.0, 0.0, 0.5, 0.9, 1.0)
 AT_HALF = {"level": 0.75}
+FIVE = (0, 10, 20, 28, 30)
 
 
 def passing(**more: Any) -> dict[str, Any]:
@@ -213,27 +214,30 @@ def passing(**more: Any) -> dict[str, Any]:
     [
         (EARLY, 15.0),  # for the first time, and straight between observations
         (LATE, 25.0),
-        ((1.0, 0.8, 0.7, 0.9), 15.0),  # from above
-        ((0.75, 0.0, 0.0, 0.0), 0.0),  # it starts there
+        ((1.0, 0.8, 0.7, 0.6, 0.6), 15.0),  # from above
+        ((0.75, 0.0, 0.0, 0.0, 0.0), 0.0),  # it starts there
+        ((0.0, 0.0, 1.0, 0.0, 0.0), math.nan),  # a single observation, which falls back
+        ((0.0, 0.0, 0.0, 0.0, 1.0), math.nan),  # the last observation alone
         (NEVER, math.nan),
     ],
 )
 def test_a_course_passes_a_level(course: tuple[float, ...], expected: float) -> None:
-    run = made({}, course, (0, 10, 20, 30))
+    run = made({}, course, FIVE)
     assert run.numbers(quantity(passes=AT_HALF)) == pytest.approx([expected], nan_ok=True)
 
 
 def test_a_course_that_never_passes_is_censored_at_the_last_step() -> None:
-    run = made({"task": (1, 2)}, np.array([NEVER, LATE]).T, (0, 10, 20, 30))
+    alone = (0.0, 0.0, 0.0, 0.0, 1.0)
+    run = made({"task": (1, 2, 3)}, np.array([NEVER, LATE, alone]).T, FIVE)
     values, known = run.limits(quantity(passes=AT_HALF))
-    assert (values.tolist(), known) == ([30, 25], [Censored.AT_LEAST, None])
+    assert values.tolist() == [30, 25, 28]
+    assert known == [Censored.AT_LEAST, None, Censored.AT_LEAST]
 
 
 def rivals(mine: tuple[float, ...], theirs: tuple[float, ...], step: int = 10) -> Run:
     """A run of mine, beside one of theirs that may be longer."""
-    steps = tuple(range(0, 31, 10))
-    other = made({}, theirs, tuple(step * k for k in range(4)))
-    return made({}, mine, steps, others={"theirs": other})
+    other = made({}, theirs, tuple(step * one // 10 for one in FIVE))
+    return made({}, mine, FIVE, others={"theirs": other})
 
 
 COMPARED = {"lower": passing(), "upper": passing(arm="theirs"), **PAPER}
@@ -312,7 +316,7 @@ def test_a_kind_that_cannot_use_a_censored_number_is_void(kind: str, more: dict[
 def test_a_coordinate_that_misses_for_certain_decides(
     times: tuple[tuple[float, ...], ...], bound: dict[str, float], expected: Any
 ) -> None:
-    run = made({"task": (1, 2)}, np.array(times).T, (0, 10, 20, 30))
+    run = made({"task": (1, 2)}, np.array(times).T, FIVE)
     (one,) = check("reaches", value=passing(), **bound, **PAPER).conditions(run)
     assert (one.value, one.censored, one.met) == expected
 

@@ -13,10 +13,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
-from reproaudit.stats.growth import RESOLVED, Law, Misfit, best_decay, misfit_of, misfits
+from reproaudit.stats.growth import (
+    RESOLVED,
+    Law,
+    Misfit,
+    best_decay,
+    misfit_of,
+    misfits,
+    roughness,
+)
 from reproaudit.stats.means import decide_mean, mean_interval, quantile_t
 from reproaudit.stats.onsets import crossing, excursions, final_value, has_ended, noise
-from reproaudit.stats.powers import offset_power_fit, power_fit, surely_bends
+from reproaudit.stats.powers import offset_power_fit, power_fit, surely_bends, surely_departs
 from reproaudit.stats.ranks import decide_ranks, rank_sum
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
@@ -236,7 +244,7 @@ def test_a_misfit_is_the_root_mean_square_of_what_is_left_over() -> None:
 
 def test_a_law_fits_surely_better_by_independent_observations() -> None:
     alternating = np.resize([1.0, -1.0], 40)
-    assert misfit_of(alternating) == Misfit(1.0, 40)
+    assert misfit_of(alternating)[:2] == (1.0, 40)
     alike = misfit_of(np.repeat([1.0, -1.0], 20))
     assert alike.independent == pytest.approx(40 * 3 / 77)  # 37 of 40 neighbours, less one, agree
     assert misfit_of(alternating, 2.0) == Misfit(2.0, 40)
@@ -247,6 +255,32 @@ def test_a_law_fits_surely_better_by_independent_observations() -> None:
     assert not better.surely_below(Misfit(0.5, 40))
     assert not Misfit(1.0, 2.0).surely_below(Misfit(19.0, 2.0))
     assert Misfit(1.0, 2.0).surely_below(Misfit(21.0, 2.0))
+
+
+def test_what_neighbours_do_not_share_is_noise() -> None:
+    rng = np.random.default_rng(0)
+    for r in (0.0, 0.5, 0.8):
+        noise = rng.normal(size=20000)
+        for i in range(1, len(noise)):
+            noise[i] = r * noise[i - 1] + math.sqrt(1 - r**2) * noise[i]
+        size, correlation = roughness(3 + 0.1 * noise + np.sin(np.arange(20000) / 2000))
+        assert (size, correlation) == pytest.approx((0.1, r), rel=0.1, abs=0.05)
+    assert roughness(noise[:5]) == (math.inf, 0.0)
+
+
+@pytest.mark.parametrize("count", [100, 400])
+def test_a_misfit_beyond_noise_is_systematic(count: int) -> None:
+    noise = 0.1 * np.random.default_rng(0).normal(size=count)
+    swings = np.sin(np.arange(count) * 10 / count)
+    by_noise = misfit_of(noise)
+    by_law = misfit_of(noise + swings)
+    assert (by_noise.systematic, by_law.systematic) == (False, True)
+    assert (by_noise.noise, by_law.noise) == (by_noise.size, by_law.rough)
+    assert by_law.rough == pytest.approx(0.1, rel=0.5)
+    worse = misfit_of(noise + 1.2 * swings)
+    assert by_law.surely_below(worse)
+    assert not worse.surely_below(by_law)
+    assert not by_law.surely_below(misfit_of(noise + 1.0001 * swings))
 
 
 @pytest.mark.parametrize(
@@ -283,6 +317,26 @@ def test_logarithms_bend_beyond_noise_or_not() -> None:
     above = offset_power_fit(sizes, noise * (1 + 8 / sizes))
     assert above is not None
     assert above.least < -1 < above.most
+
+
+def test_a_power_competes_with_rises_and_lone_sizes() -> None:
+    sizes = 2.0 ** np.arange(6, 13)
+    noise = np.exp(0.02 * np.random.default_rng(0).normal(size=7))
+
+    def departs(values: Any) -> bool:
+        return surely_departs(sizes, values, power_fit(sizes, values).left_over)
+
+    assert not departs(sizes**-0.5)
+    assert not departs(noise * sizes**-0.5)
+    assert departs(noise * (1 + 600 / sizes))
+    assert departs(noise * np.where(sizes < 512, 1, 0.2))
+    assert departs(noise / (1 + (sizes / 512) ** 2))
+    assert departs(noise * sizes**-0.5 * np.where(sizes == 256, 2, 1))
+    values = noise * np.where(sizes < 512, 1, 0.2)
+    assert not surely_departs(sizes[:3], values[:3], np.ones(3))
+    rng = np.random.default_rng(1)
+    count = sum(departs(np.exp(0.1 * rng.normal(size=7)) / sizes) for _ in range(400))
+    assert count <= 20  # three tests at 1 %
 
 
 def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> None:

@@ -15,7 +15,8 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
-from reproaudit.stats.growth import FEWEST_LATE, Decays, best_decay
+from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, Decays, Misfit, best_decay
+from reproaudit.stats.means import quantile_t
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,8 +36,11 @@ FEWEST_OF_SWINGS = 8
 SLOWEST = 0.1
 """The least exponent of a power that goes to zero: a slower one is not told from a level."""
 
-_CERTAIN = 1.645
-"""So many standard errors are nothing: the 95 % quantile of a normal law."""
+NEARLY_ALL = 0.1
+"""The share of training from which on a level competes, where the last half does not tell."""
+
+_FITTED = 3
+"""The numbers that are fitted of a decay: a limit, a scale, and an exponent or a rate."""
 
 _FALLS = Number(
     "falls",
@@ -58,18 +62,20 @@ class Converges(Kind):
 
     Up to four conditions, in this order: it falls by a factor (`falls`); it changes little at the
     end (`flattens`); it ends below a bound (`ends`); with `to_zero`, log loss falls on log time
-    over the last half (`slope`), and no decay to a level of more than half of the last loss fits
-    surely better than one to zero. No finite course shows more of a limit of 0.
+    over the last half (`slope`), surely no more slowly than t^-0.1, and no decay to a level of more
+    than half of the last loss fits surely better than one to zero. No finite course shows more of a
+    limit of 0.
 
     The change at the end is the largest of three: of log-means between windows, over the last
     fifth; of swings in the last fifth, whose neighbours swing alike; and of the decay that fits the
     last half best, in as long again: an exponential decay competes with powers of t down to the
     logarithm, so that a slow decay is no rest. A decayed rate flattens anything.
 
-    Noise is what the better decay leaves over of the last half
-    (`reproaudit.stats.growth.Misfit`). The run is void where its standard error exceeds the bound,
-    or explains a change or a slope, and where rest and a slow decay disagree and neither fits
-    surely better. A loss of exactly 0 has come to rest at zero.
+    Noise is what the better decay leaves over of the last half, or, where that is systematic, what
+    neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void where its
+    standard error exceeds the bound, or explains a change or a slope, where rest and a slow decay
+    disagree and neither fits surely better, and where the last half does not tell zero from a level
+    that fits the last nine tenths surely better. A loss of exactly 0 has come to rest at zero.
     """
 
     made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)
@@ -117,11 +123,11 @@ class Converges(Kind):
         """Return what the audit asks for, each number against its bound."""
         steps, values = run.series(self.loss)
         grid = np.asarray(steps, dtype=np.float64)
-        if self.flattens is not None and not all(one.any() for one in _windows(grid)):
+        if self.flattens is not None and not (_in_window(grid, 0.8).any() or _enough(grid)):
             name = self.loss.measurement
             raise MeasurementMissingError(
-                f"'{name}' has no observation in a window of {WINDOW:.0%} of training, before the "
-                "last fifth or at the end",
+                f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
+                f"fifth, and fewer than {FEWEST_LATE} in the last half",
                 name,
             )
         losses = list(values.T) if values.min() >= 0 else []
@@ -152,18 +158,33 @@ class Converges(Kind):
 
 
 def _windows(steps: _Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The observations in two windows: before the last fifth, and at the end."""
-    span = steps[-1] - steps[0]
-    before, last = (
-        (steps >= steps[0] + (end - WINDOW) * span) & (steps <= steps[0] + end * span)
-        for end in (0.8, 1.0)
-    )
+    """The observations in two windows: before the last fifth, and at the end.
+
+    Where the first has none, it goes back to the last observation before.
+    """
+    before, last = (_in_window(steps, end) for end in (0.8, 1.0))
+    if not before.any():
+        place = int((steps <= steps[0] + 0.8 * (steps[-1] - steps[0])).sum()) - 1
+        before[place] = True
     return before, last
 
 
-def _late(steps: _Array) -> NDArray[np.bool_]:
-    """The observations in the last half."""
-    return np.asarray((steps > 0) & (steps >= steps[0] + 0.5 * (steps[-1] - steps[0])))
+def _in_window(steps: _Array, end: float) -> NDArray[np.bool_]:
+    """The observations in the twentieth of training that ends at a share of it."""
+    span = steps[-1] - steps[0]
+    return np.asarray(
+        (steps >= steps[0] + (end - WINDOW) * span) & (steps <= steps[0] + end * span)
+    )
+
+
+def _enough(steps: _Array) -> bool:
+    """Whether enough observations lie in the last half to fit a decay to them."""
+    return bool(_late(steps).sum() >= FEWEST_LATE)
+
+
+def _late(steps: _Array, since: float = 0.5) -> NDArray[np.bool_]:
+    """The observations in the last half, or from another share of training on."""
+    return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
 
 
 def _fall(_: _Array, loss: _Array, __: Limit) -> float:
@@ -189,13 +210,13 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     for among in (_exponential, _power):
         decay = best_decay(tuple(steps[late]), loss[late], among)
         assert decay is not None, "there are always some"
-        error = decay.misfit.size * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
+        error = decay.misfit.noise * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
         goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
-        goes_on = min(goes_on, AS_LONG_AGAIN * (change + _CERTAIN * error))
+        goes_on = min(goes_on, AS_LONG_AGAIN * (change + CERTAIN * error))
         found.append((decay.misfit, max(change, swing, goes_on), error))
     (better, number, error), (worse, other, _) = sorted(found, key=lambda one: one[0].size)
     met = limit.met_by(number)
-    by_noise = not met and limit.met_by(number - _CERTAIN * error)
+    by_noise = not met and limit.met_by(number - CERTAIN * error)
     disagree = met != limit.met_by(other) and not better.surely_below(worse)
     return np.nan if error > limit.at or by_noise or disagree else number
 
@@ -212,7 +233,7 @@ def _swing(logs: _Array) -> float:
 
 
 def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
-    """The slope of log loss on log time over the last half; infinite where a level fits better."""
+    """The slope of log loss on log time over the last half; infinite where it is no decay to 0."""
     late = _late(steps)
     if loss[-1] == 0:
         return -np.inf
@@ -221,13 +242,25 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     slope = float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
     if slope >= 0:
         return slope
-    zero, level = (
-        best_decay(tuple(steps[late]), loss[late], among) for among in (_to_zero, _to_a_level)
-    )
-    if zero is None or (level is not None and level.misfit.surely_below(zero.misfit)):
+    zero, level = _misfits(steps[late], loss[late])
+    if zero is None or (level is not None and level.surely_below(zero)):
         return np.inf
-    spread = np.log(steps[late]).std() * np.sqrt(zero.misfit.independent)
-    return slope if slope < -_CERTAIN * zero.misfit.size / spread else np.nan
+    free = max(zero.independent - _FITTED, 1.0)
+    error = quantile_t(0.95, int(free)) * zero.size / (np.log(steps[late]).std() * np.sqrt(free))
+    if slope - error > -SLOWEST:
+        return np.inf
+    most = _late(steps, NEARLY_ALL)
+    if level is not None and not zero.surely_below(level) and loss[most].min() > 0:
+        zero, level = _misfits(steps[most], loss[most])
+        if zero is None or (level is not None and level.surely_below(zero)):
+            return np.nan
+    return slope if slope < -error else np.nan
+
+
+def _misfits(steps: _Array, loss: _Array) -> tuple[Misfit | None, Misfit | None]:
+    """What the best decay to zero, and the best one to a level, leave over of a course."""
+    zero, level = (best_decay(tuple(steps), loss, among) for among in (_to_zero, _to_a_level))
+    return zero and zero.misfit, level and level.misfit
 
 
 def _exponential(decays: Decays) -> NDArray[np.bool_]:

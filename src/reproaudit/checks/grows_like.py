@@ -13,7 +13,7 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
-from reproaudit.stats.growth import FEWEST_LATE, Law, misfits
+from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FloatArray, Law, Misfit, misfits
 
 _GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
 _LAW = Number(
@@ -34,9 +34,12 @@ class GrowsLike(Kind, Sourced):
     Two conditions: it grows by at least a bound; and the law competes, run by run, with rivals that
     are fitted to the same observations (`reproaudit.stats.growth`: powers with another exponent,
     bounded courses and, for a power, the logarithm). The number of the second is the best rival's
-    misfit over the law's, above 1, a contrast; a quantity that no longer grows has none.
+    misfit over the law's, above 1, a contrast. A quantity that no longer grows has none: a constant
+    fits as well, or it surely grows less, late in training, than the law would if its growth since
+    the first step were the bound.
 
-    Noise is what the better one leaves over. A run in which a rival fits better, and not surely so
+    Noise is what the better one leaves over, or, where that is systematic, what neighbours do not
+    share of it. A run in which a rival fits better, and not surely so
     (`reproaudit.stats.growth.Misfit`), is void.
     """
 
@@ -115,8 +118,26 @@ class GrowsLike(Kind, Sourced):
         best = found["law"]
         rival = min((found[one] for one in law.rivals), key=lambda one: one.size)
         ratio = rival.size / best.size
-        grows = best.size < found["constant"].size
+        grows = best.size < found["constant"].size and self._goes_on(steps, course, late, best)
         fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
         if grows and ratio <= 1 and not rival.surely_below(best):
             return growth, replace(fits, value=None, says=None, void=Void.HIDDEN)
         return growth, fits
+
+    def _goes_on(
+        self, steps: tuple[int, ...], course: FloatArray, late: list[int], best: Misfit
+    ) -> bool:
+        """Whether the law may make its late share of the growth that is asked, for all noise."""
+        limit = self.growth.limit()
+        since = np.array([next(s for s in steps if s > 0), late[0], late[-1]], dtype=np.float64)
+        first, begins, ends = self._at(since)
+        asked = limit.level * (ends - begins) / (ends - first)
+        made = self._at(np.asarray(late, dtype=np.float64))
+        apart = made - made.mean()
+        scale = float(apart @ course[-len(late) :]) / float(apart @ apart)
+        error = best.noise / float(np.linalg.norm(apart))
+        return bool((scale + CERTAIN * error) * (ends - begins) >= asked)
+
+    def _at(self, steps: FloatArray) -> FloatArray:
+        """The law at some steps."""
+        return np.log(steps) if self.exponent is None else np.asarray(steps**self.exponent)

@@ -213,6 +213,7 @@ class Condition:
         check: the place of its check among those that were put to the run.
         censored: of a value that is a limit alone, on which side of it the number lies.
         void: why the run says nothing, where more is known than that there is no number.
+        about: the measurement of which `void` speaks, where that is not the number's.
         found: what was found in place of the number: the step at which a log begins, or a number
             out of range.
         groups: where two groups are compared, what is compared of this run and of each run of the
@@ -227,6 +228,7 @@ class Condition:
     check: int = 0
     censored: Censored | None = None
     void: Void | None = None
+    about: str | None = None
     found: float | None = None
     groups: tuple[float, tuple[float, ...]] | None = None
 

@@ -62,7 +62,8 @@ class Run:
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
         built: whether its solution was built by hand, and is there before training.
-        settled: whether the median over the end of a course is read in place of its last value.
+        settled: whether the median over the end of a course is read in place of its last value, or
+            of the mean of its late part.
         groups: of arms that are compared as a group, all runs, by the arm's name; None for one
             that diverged or crashed. What is read in such an arm is the median of its runs.
     """
@@ -111,7 +112,7 @@ class Run:
             steps, course = run._course(quantity, name, declaration)
             if quantity.passes is not None:
                 return _passages(steps, course, quantity.passes.level)
-            if self.settled and quantity.step == "last":
+            if self.settled and quantity.step in ("last", "late"):
                 return _median_at_end(steps, course), [None] * course.shape[-1]
             values = _observed(quantity, steps, course, run.seed)
         else:
@@ -353,10 +354,10 @@ def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArr
 def _passages(
     steps: tuple[int, ...], values: NDArray[np.float64], level: float
 ) -> tuple[NDArray[np.float64], list[Censored | None]]:
-    """When each course of shape (step, coordinate) passes a level; at least the last step."""
+    """When each course of shape (step, coordinate) passes a level, or at least when."""
     found = [first_passage(steps, one, level) for one in values.T]
-    times = [float(steps[-1]) if one is None else one for one in found]
-    return np.array(times), [Censored.AT_LEAST if one is None else None for one in found]
+    times = np.array([step for step, _ in found])
+    return times, [None if reached else Censored.AT_LEAST for _, reached in found]
 
 
 _READ: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

@@ -25,7 +25,13 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
-from reproaudit.stats.powers import PowerFit, offset_power_fit, power_fit, surely_bends
+from reproaudit.stats.powers import (
+    PowerFit,
+    offset_power_fit,
+    power_fit,
+    surely_bends,
+    surely_departs,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +42,7 @@ FEWEST_SIZES = 3
 FEWEST_BENT = 4
 """The fewest sizes that tell a bend, or a power above a constant, which has three parameters."""
 
-_EXPONENT = Number("exponent", noun="exponent")
+_EXPONENT = Number("exponent", noun="exponent", never="{noun} is no power of the size")
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
 
 
@@ -50,9 +56,15 @@ class ScalesLike(Kind):
     between -6 and 6 fits best makes the run void. Without it, where the logarithms surely bend, a
     claimed exponent is held against that above a constant.
 
-    Noise is what a parabola through the logarithms leaves over (`reproaudit.stats.powers`), or the
-    power above a constant. A run whose bend is not surely one is void, and so is one that decides
-    alone, not by the mean, and misses a bound that lies in its exponent's 90 % interval.
+    A claimed exponent is that of a power. A run has none, and says no, if a rival surely fits
+    better, a parabola, a rise between two levels or a line without one size
+    (`reproaudit.stats.powers.surely_departs`), and the law is farther from a value than any course
+    whose exponents stay within the margin: the margin times a quarter of the logarithm of the
+    largest size over the smallest.
+
+    Noise is what the best rival leaves over, or the power above a constant. A run whose bend is not
+    surely one is void, and so is one that decides alone, not by the mean, and misses a bound that
+    lies in its exponent's 90 % interval.
     """
 
     made = (_EXPONENT, _BEND)
@@ -125,28 +137,40 @@ class ScalesLike(Kind):
         values = run.numbers(self.value)
         array = np.array(sizes)
         known = len(values) == len(sizes) and values.min() > 0
-        bends = known and not self.offset and surely_bends(array, values)
-        fit = self._fit(array, values, bends) if known else None
-        found = (self._of_exponent(fit),)
+        fit = self._fit(array, values) if known else None
+        exponent = self._of_exponent(fit)
+        if fit is not None and self._is_no_power(array, values, fit):
+            exponent = replace(exponent, value=None, says=False, void=None)
         if self.bend is None:
-            return found
-        apart = () if fit is None else fit.apart
+            return (exponent,)
+        line = fit if self.offset or not known else power_fit(array, values)
+        apart = () if line is None else line.apart
         bend = self._condition(apart, self.bend.limit(), self.value, _BEND)
-        if bend.met is False and not bends and not self.offset:
+        told = line is None or self.offset or surely_departs(array, values, line.left_over)
+        if bend.met is False and not told:
             bend = replace(bend, value=None, void=Void.HIDDEN)
-        return (*found, bend)
+        return exponent, bend
 
-    def _fit(
-        self, sizes: NDArray[np.float64], values: NDArray[np.float64], bends: bool
-    ) -> PowerFit | None:
+    def _fit(self, sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerFit | None:
         """The law; of a claimed exponent that above a constant, where the logarithms bend."""
         if self.offset:
             return offset_power_fit(sizes, values)
         line = power_fit(sizes, values)
-        above = offset_power_fit(sizes, values) if bends else None
-        if above is None or isinstance(self.exponent, Bound):
+        if isinstance(self.exponent, Bound) or not surely_bends(sizes, values):
             return line
-        return above._replace(apart=line.apart)
+        return offset_power_fit(sizes, values) or line
+
+    def _is_no_power(
+        self, sizes: NDArray[np.float64], values: NDArray[np.float64], fit: PowerFit
+    ) -> bool:
+        """Whether a law with a claimed exponent surely misses the values, by more than a margin."""
+        if isinstance(self.exponent, Bound) or self.within is None:
+            return False
+        if np.isnan(fit.left_over).any():
+            return True
+        most = amount_of(self.within) * float(np.log(sizes.max() / sizes.min())) / 4
+        farther = float(np.abs(fit.left_over).max()) > most
+        return farther and surely_departs(sizes, values, fit.left_over)
 
     def _of_exponent(self, fit: PowerFit | None) -> Condition:
         """The condition on the exponent, void where noise alone might miss its bound."""

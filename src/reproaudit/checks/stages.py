@@ -142,7 +142,9 @@ class Stages(Kind):
         if early is None or late is None:
             return found
         if isinstance(early, Void) or isinstance(late, Void):
-            return replace(found, says=None, void=Void.NOT_ENDED)
+            moving = self.earlier if isinstance(early, Void) else self.later
+            name = moving.series.measurement
+            return replace(found, says=None, void=Void.NOT_ENDED, about=name)
         least, typical, most = ends(early, late)
         if limit.met_by(least) != limit.met_by(most):
             return replace(found, says=None, void=Void.HIDDEN)

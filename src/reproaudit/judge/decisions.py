@@ -239,10 +239,12 @@ def _run(place: int, said: Said, estimates: Sequence[Estimate]) -> RunAnswer:
         why = Void.CENSORED if censored else Void.NO_NUMBER
         condition = said.conditions[at] if said.conditions else None
         found = None
+        about = estimates[at].measurement
         if condition is not None and condition.void is not None:
             why = condition.void
             found = condition.found
-        return void_run(said.seed, why, estimates[at].measurement, found)
+            about = condition.about or about
+        return void_run(said.seed, why, about, found)
     return RunAnswer(seed=said.seed, status=Status.YES)
 
 

@@ -33,6 +33,9 @@ FEWEST_LATE = 6
 RESOLVED = 1e-6
 """A misfit is not told from a smaller one below this share of the spread of the observations."""
 
+CERTAIN = 1.645
+"""So many standard errors are nothing: the 95 % quantile of a normal law."""
+
 _MOST_EXPONENT = 4.0
 _LEAST_EXPONENT = 0.02
 _MOST_RATE = 60.0
@@ -64,19 +67,48 @@ class Misfit(NamedTuple):
         size: its root mean square.
         independent: how many observations err on their own: fewer than all where neighbours err
             alike, by their correlation, as in an autoregression of first order.
+        rough: the standard deviation of the noise by what neighbours do not share (`roughness`).
+        apart: how many observations err on their own, by the same.
     """
 
     size: float
     independent: float
+    rough: float = math.inf
+    apart: float = 0.0
+
+    @property
+    def systematic(self) -> bool:
+        """Whether the law leaves over more than noise: by a likelihood ratio, 5 %."""
+        return self.rough < self.size and self._beyond(self.size**2 - self.rough**2)
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of the noise: all that is left over, unless that is systematic."""
+        return self.rough if self.systematic else self.size
 
     def surely_below(self, other: Misfit) -> bool:
         """Tell whether a law fits better than another beyond noise: by a likelihood ratio, 5 %."""
+        if self.systematic and self._beyond(other.size**2 - self.size**2):
+            return True
         free = max(self.independent - _FITTED, 1.0)
         return 2 * free * math.log(other.size / self.size) > _LIKELIHOOD
+
+    def _beyond(self, squared: float) -> bool:
+        """Whether a mean square is more than the noise by which neighbours differ makes."""
+        least = RESOLVED * self.size
+        free = _TOLD * self.apart
+        return free * math.log1p(max(squared, 0.0) / max(self.rough, least) ** 2) > _LIKELIHOOD
 
 
 _FITTED = 3
 """The numbers that are fitted of a law: offset, scale, and an exponent or a rate."""
+
+_TOLD = 0.25
+"""Of the observations that err on their own, the share that their distances count for."""
+
+_KEPT = 0.75
+_KEPT_VARIANCE = 0.3686
+"""The mean square of the smallest three quarters of a standard normal law."""
 
 _LIKELIHOOD = 5.99
 """The 95 % quantile of twice the logarithm of a likelihood ratio, with two degrees of freedom: a
@@ -91,7 +123,36 @@ def misfit_of(left_over: FloatArray, least: float = 0.0) -> Misfit:
     size = math.sqrt(squares / len(left_over))
     if size <= least:
         return Misfit(least, len(left_over))
-    return Misfit(size, len(left_over) * (1 - alike) / (1 + alike))
+    rough, correlation = roughness(left_over)
+    apart = len(left_over) * (1 - correlation) / (1 + correlation)
+    return Misfit(size, len(left_over) * (1 - alike) / (1 + alike), max(rough, least), apart)
+
+
+def roughness(values: FloatArray) -> tuple[float, float]:
+    """Estimate the noise on a smooth course, of shape (step,), and how far neighbours err alike.
+
+    Of each observation the distance from the middle of its neighbours is taken, and from the middle
+    of the next but one: what is smooth leaves little of either, and of noise with a correlation r
+    of neighbours, as in an autoregression of first order, they leave 3/2 - 2r + r²/2 of its
+    variance, and the same with r². Both are read of the three quarters of the distances that are
+    smallest, so that a few jumps do not count. Infinite with fewer than six observations.
+    """
+    if len(values) < FEWEST_LATE:
+        return math.inf, 0.0
+    near, far = (
+        _spread(values[k:-k] - (values[: -2 * k] + values[2 * k :]) / 2) for k in (1, 2)
+    )
+    r = np.linspace(0, 0.98, 99)
+    left = 1.5 - 2 * r + r**2 / 2
+    ratio = (far / near) ** 2 if near else 0.0
+    place = int(np.abs((1.5 - 2 * r**2 + r**4 / 2) / left - ratio).argmin())
+    return near / math.sqrt(left[place]), float(r[place])
+
+
+def _spread(distances: FloatArray) -> float:
+    """The standard deviation of a normal law, by the smallest three quarters of its numbers."""
+    squares = np.sort(distances**2)
+    return math.sqrt(float(squares[: math.ceil(_KEPT * len(squares))].mean()) / _KEPT_VARIANCE)
 
 
 def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, Misfit]:

@@ -39,19 +39,27 @@ def final_value(steps: Sequence[int], values: NDArray[np.float64]) -> float:
     return float(values[at >= at[-1] - LAST * (at[-1] - at[0])].mean())
 
 
-def first_passage(steps: Sequence[int], values: NDArray[np.float64], level: float) -> float | None:
-    """Find the step, interpolated, at which a series first reaches a level.
+def first_passage(
+    steps: Sequence[int], values: NDArray[np.float64], level: float
+) -> tuple[float, bool]:
+    """Find the step, interpolated, at which a series first reaches a level, and whether it does.
 
-    Steps and values have shape (step,). None if it never does, from the side on which it starts; a
-    series that starts at the level has reached it.
+    Steps and values have shape (step,). It is read of running medians (`smoothed`), so that no
+    single observation reaches a level and falls back; a series that starts at the level has reached
+    it. One that never does, from the side on which it starts, takes at least until the last step;
+    one that does in its last observation alone, until the step before.
     """
     side = math.copysign(1.0, level - float(values[0]))
-    height = side * (values - level)
+    height = side * (smoothed(values) - level)
     (reached,) = (height >= 0).nonzero()
     if reached.size == 0:
-        return None
+        return float(steps[-1]), False
     i = int(reached[0])
-    return float(steps[0]) if i == 0 else _between(steps, height, i)
+    if i == 0:
+        return float(steps[0]), True
+    if i == len(steps) - 1:
+        return float(steps[-2]), False
+    return _between(steps, height, i), True
 
 
 def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> Passage | None:
@@ -76,14 +84,25 @@ def has_ended(steps: Sequence[int], values: NDArray[np.float64]) -> bool:
     """Tell whether a change of a series, of shape (step,), is as good as over at the end.
 
     It is if a line through the observations from the last fifth of training on, and the one before
-    them, makes at most a tenth of the whole change, as it goes.
+    them, makes at most a tenth of the whole change, as it goes. A change that comes late has ended
+    if a line through the last tenth or twentieth would surely, beyond 1.645 standard errors by
+    `noise`, make no more in a fifth.
     """
-    at = np.asarray(steps, dtype=np.float64)
-    span = float(at[-1] - at[0])
-    first = max(0, int(np.searchsorted(at, at[0] + 0.8 * span, side="right")) - 1)
-    slope = float(np.polyfit(at[first:], values[first:], 1)[0]) if len(at) > 1 else 0.0
+    at = (np.asarray(steps, dtype=np.float64) - steps[0]) / max(steps[-1] - steps[0], 1)
     whole = final_value(steps, values) - float(values[0])
-    return slope * 0.2 * span * math.copysign(1.0, whole) <= STILL * abs(whole)
+    most = STILL * abs(whole) / 0.2
+    towards = math.copysign(1.0, whole) * values
+    first = max(0, int(np.searchsorted(at, 0.8, side="right")) - 1)
+    if len(at) < 2 or np.polyfit(at[first:], towards[first:], 1)[0] <= most:
+        return True
+    for part in (LAST, LAST / 2):
+        late = at >= 1 - part
+        if late.sum() < 2:
+            break
+        error = noise(steps, values) / float(np.linalg.norm(at[late] - at[late].mean()))
+        if np.polyfit(at[late], towards[late], 1)[0] + 1.645 * error <= most:
+            return True
+    return False
 
 
 def noise(steps: Sequence[int], values: NDArray[np.float64]) -> float:
@@ -104,15 +123,20 @@ def noise(steps: Sequence[int], values: NDArray[np.float64]) -> float:
 def excursions(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute how far a series has moved until each observation, either way; shape (step,).
 
-    It is read of running medians of five observations, of three or one at the ends, so that no
-    single observation is a move.
+    It is read of running medians (`smoothed`), so that no single observation is a move.
     """
-    smooth = values.copy()
+    smooth = smoothed(values)
+    return np.asarray(np.maximum.accumulate(smooth) - np.minimum.accumulate(smooth))
+
+
+def smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the running medians of five observations, of three or one at the ends."""
+    smooth = np.array(values, dtype=np.float64)
     for reach in (1, 2):
         if len(values) > 2 * reach:
             windows = np.lib.stride_tricks.sliding_window_view(values, 2 * reach + 1)
             smooth[reach:-reach] = np.median(windows, axis=-1)
-    return np.asarray(np.maximum.accumulate(smooth) - np.minimum.accumulate(smooth))
+    return smooth
 
 
 _MEDIAN_OF_NORMAL = 0.6745

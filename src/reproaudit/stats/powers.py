@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from reproaudit.lazy import np
@@ -13,6 +15,12 @@ if TYPE_CHECKING:
 MOST_EXPONENT = 6.0
 """Exponents with a constant are looked for from minus to plus this."""
 
+_UNLIKELY = 0.01
+"""The chance with which noise alone makes a rival fit surely better."""
+
+_MIDDLES = 161
+_WIDTHS = 24
+_NARROWEST = 0.01
 _PARAMETERS = 3
 _SPACING = 0.01
 _REFINED = 9
@@ -31,14 +39,19 @@ class PowerFit(NamedTuple):
         least: one end of its 90 % interval, by what three parameters leave over; the exponent
             itself where there are but three sizes.
         most: the other end.
-        apart: by how large a factor each value and the curve differ, less 1; NaN where the curve is
-            not above 0. Shape (size,).
+        left_over: the logarithm of each value over the curve; NaN where the curve is not above 0.
+            Shape (size,).
     """
 
     exponent: float
     least: float
     most: float
-    apart: NDArray[np.float64]
+    left_over: NDArray[np.float64]
+
+    @property
+    def apart(self) -> NDArray[np.float64]:
+        """By how large a factor each value and the curve differ, less 1; shape (size,)."""
+        return np.asarray(np.expm1(np.abs(self.left_over)))
 
 
 def power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerFit:
@@ -49,8 +62,8 @@ def power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerF
     exponent = float(line[0])
     _, noise = _curvature(x, y)
     error = quantile_t(0.95, max(len(x) - 3, 1)) * noise / float(np.linalg.norm(x - x.mean()))
-    apart = np.expm1(np.abs(y - np.polyval(line, x)))
-    return PowerFit(exponent, exponent - error, exponent + error, apart)
+    left_over = y - np.polyval(line, x)
+    return PowerFit(exponent, exponent - error, exponent + error, left_over)
 
 
 def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> bool:
@@ -62,7 +75,51 @@ def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> boo
     if count <= _PARAMETERS:
         return False
     bend, noise = _curvature(np.log(sizes), np.log(values))
-    return bend > max(quantile_t(0.995, count - _PARAMETERS) * noise, TOLD_APART)
+    return bend > max(quantile_t(1 - _UNLIKELY / 2, count - _PARAMETERS) * noise, TOLD_APART)
+
+
+def surely_departs(
+    sizes: NDArray[np.float64], values: NDArray[np.float64], left_over: NDArray[np.float64]
+) -> bool:
+    """Tell whether a law misses values beyond noise: whether a rival fits surely better.
+
+    All have shape (size,); values are positive, and what the law leaves over is in logarithms.
+    Rivals are a parabola through the logarithms, a rise from one level to another, and the law that
+    leaves one size out: by F tests, 1 % each. Three sizes do not tell, and four no rise.
+    """
+    count = len(sizes)
+    squares = float(left_over @ left_over)
+    if count <= _PARAMETERS or np.sqrt(squares / count) <= TOLD_APART:
+        return False
+    free = count - _PARAMETERS
+    x = np.log(sizes)
+    y = np.log(values)
+    _, noise = _curvature(x, y)
+    bends = _ratio(squares, free * noise**2) > 1 + quantile_t(1 - _UNLIKELY / 2, free) ** 2 / free
+    weight = 1 - 1 / count - (x - x.mean()) ** 2 / float(((x - x.mean()) ** 2).sum())
+    without = squares - float((left_over**2 / weight).max())
+    most = 1 + quantile_t(1 - _UNLIKELY / 2 / count, free) ** 2 / free
+    if bends or _ratio(squares, without) > most:
+        return True
+    centred = y - y.mean()
+    rise = float(centred @ centred - ((_rises(tuple(x)) @ centred) ** 2).max())
+    return free > 1 and _ratio(squares, rise) > _UNLIKELY ** (-2 / (free - 1))
+
+
+def _ratio(squares: float, fewer: float) -> float:
+    """How many times more a law leaves over than its rival; infinite if that leaves nothing."""
+    return squares / fewer if fewer > 0 else math.inf
+
+
+@lru_cache(maxsize=64)
+def _rises(x: tuple[float, ...]) -> NDArray[np.float64]:
+    """Rises from one level to another over logarithms of sizes, as `_courses`."""
+    at = np.array(x)
+    span = float(np.ptp(at))
+    middles = np.linspace(at.min() - span / 2, at.max() + span / 2, _MIDDLES)
+    widths = span * np.geomspace(_NARROWEST, 1.0, _WIDTHS)
+    steep = (at - middles[:, None, None]) / widths[:, None]
+    return _normalised(np.tanh(steep / 2).reshape(-1, len(at)))
 
 
 def _curvature(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
@@ -104,9 +161,8 @@ def offset_power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) ->
         spacing /= _PARTS
     (course,) = _courses(x, np.array([exponent]))
     curve = values.mean() + course * float(course @ y)
-    above = np.where(curve > 0, curve, np.nan)
-    apart = np.maximum(values / above, above / values) - 1
-    return PowerFit(exponent, min(exponent, near[0]), max(exponent, near[-1]), apart)
+    left_over = np.log(values / np.where(curve > 0, curve, np.nan))
+    return PowerFit(exponent, min(exponent, near[0]), max(exponent, near[-1]), left_over)
 
 
 def _left_over(
@@ -127,4 +183,5 @@ def _courses(x: NDArray[np.float64], exponents: NDArray[np.float64]) -> NDArray[
 
 def _normalised(powers: NDArray[np.float64]) -> NDArray[np.float64]:
     centred = powers - powers.mean(axis=-1, keepdims=True)
-    return np.asarray(centred / np.linalg.norm(centred, axis=-1, keepdims=True))
+    length = np.linalg.norm(centred, axis=-1, keepdims=True)
+    return np.asarray(centred / np.maximum(length, math.ulp(0.0)))
