@@ -17,7 +17,7 @@ from samples import SEEDS, STEPS, contradicting, falling, protocol, run_import, 
 
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
-from reproaudit.logs import finding
+from reproaudit.logs import opening
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.markdown import markdown
@@ -489,7 +489,7 @@ def test_a_path_that_leads_out_of_an_archive_is_refused(tmp_path: Path, path: st
 def test_an_archive_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(opening, "MAX_UNPACKED_BYTES", 1000)
     file = tmp_path / "logs.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("log.csv", bytes(10**6))

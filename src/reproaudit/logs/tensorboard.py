@@ -15,13 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from reproaudit.logs.logged import (
-    CurveBuilder,
-    LogError,
-    LoggedRun,
-    LogSource,
-    open_log,
-)
+from reproaudit.logs.logged import CurveBuilder, LogError, LoggedRun, LogSource
+from reproaudit.logs.opening import open_log
 
 _MAX_RECORD_BYTES = 2**28
 MAX_SCALAR_BYTES = 2**16

@@ -5,9 +5,11 @@ What became of every log is told in the manifest, in sentences, and in the termi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import SequenceMatcher
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -19,17 +21,19 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, Role, Scope, claim_batches, scope_of
 from reproaudit.cell import SettingValue
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.errors import LONGEST_COMPARED, UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.finding import by_reason, find_runs, nearest
+from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
     Curve,
     LogError,
     LoggedRun,
     MisfitError,
+    gathered,
     on_one_line,
     raise_all,
+    some,
 )
 from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
 from reproaudit.logs.measuring import Measured, measure
@@ -40,11 +44,15 @@ from reproaudit.logs.roles import (
     manifest_settings,
     place_runs,
     role_words,
-    some,
 )
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
 from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_submission
+
+MOST_COMPARED = 50
+"""Names on either side of which the most alike are looked for."""
+ALIKE = 0.5
+"""The likeness of two names, from 0 to 1, from which a message puts them together."""
 
 
 def import_logs(
@@ -111,13 +119,17 @@ def import_logs(
 
 def _asked(audit: Audit, scope: Scope, mapping: MappingFile) -> Asked:
     """Return what the audit and the mapping ask of the logs."""
-    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
-    if unknown := next((name for name in mapping.mapping if name not in known), None):
-        hint = did_you_mean(unknown, known)
-        raise LogError(f"mapping: {unknown}", f"found an unknown measurement. {hint}")
+    measured = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    settings = {name for one in audit.experiments for name in audit.settings_of(one)}
+    for field, what, said, known in (
+        ("mapping", "measurement", mapping.mapping, measured),
+        ("configuration", "setting", mapping.configuration, settings),
+    ):
+        if unknown := next((name for name in said if name not in known), None):
+            hint = did_you_mean(unknown, known)
+            raise LogError(f"{field}: {unknown}", f"found an unknown {what}. {hint}")
     names = [name for each in scope.measurements.values() for name in each]
     sources = [_source(mapping, name) for name in names]
-    settings = {name for one in audit.experiments for name in audit.settings_of(one)}
     called = {one for one in mapping.configuration.values() if one}
     return Asked(
         axes=axes_of(audit),
@@ -193,27 +205,25 @@ def _role(
     withheld: dict[str, tuple[str, ...]] = {}
     unused = {tag for one in runs.values() for tag in one.run.curves}
     faults: list[LogError] = []
-    misfits: dict[str, list[str]] = {}
     for name in wanted:
         quantity = _source(mapping, name)
         found: dict[int, Measured] = {}
+        misfits: dict[str, None] = {}
         for seed, one in runs.items():
-            try:
-                made = measure(one.run, settings, name, declared[name], quantity)
-            except MisfitError as error:
-                if name in mapping.mapping:
-                    faults.append(error)
-                misfits.setdefault(name, []).append(error.text.rstrip("."))
-                continue
-            except LogError as error:
-                faults.append(error)
-                continue
-            if made is not None:
-                found[seed] = made
+            with gathered(faults):
+                try:
+                    made = measure(one.run, settings, name, declared[name], quantity)
+                except MisfitError as error:
+                    if name in mapping.mapping:
+                        raise
+                    misfits[error.text.rstrip(".")] = None
+                    unused.discard(name)
+                    continue
+                if made is not None:
+                    found[seed] = made
         unused -= {tag for one in found.values() for tag in one.tags}
-        if name in misfits:
-            unused.discard(name)
-            withheld[name] = tuple(dict.fromkeys(misfits[name]))
+        if misfits:
+            withheld[name] = tuple(misfits)
         elif found and (reasons := _reasons(found, runs, mapping.complete is not None)):
             withheld[name] = reasons
         elif found:
@@ -272,14 +282,14 @@ def _not_finite(curve: Curve) -> Iterator[str]:
         )
 
 
-def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> Sequence[LogError]:
+def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> list[LogError]:
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
     asked = {name for each in scope.measurements.values() for name in each}
     wants = Asked(wanted=frozenset().union(*(_source(mapping, one).tags for one in asked))).wants
     tags = sorted({tag for run in runs for tag in run.curves})
     if any(map(wants, tags)) or asked & mapping.mapping.keys():
-        return ()
-    first, tag = nearest(asked, tags) if tags else (min(asked), "TAG")
+        return []
+    first, tag = _most_alike(asked, tags)
     return [
         LogError(
             runs[0].name,
@@ -287,6 +297,15 @@ def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> 
             f'mapping which is which: `mapping: {{{first}: "{tag}"}}`.',
         )
     ]
+
+
+def _most_alike(wanted: Collection[str], tags: Sequence[str]) -> tuple[str, str]:
+    """Return a wanted name and the tag that is most like it; "…" if none is like any."""
+    few = {tag[-LONGEST_COMPARED:]: tag for tag in tags[:MOST_COMPARED]}
+    pairs = itertools.product(sorted(wanted)[:MOST_COMPARED], few)
+    ratios = ((SequenceMatcher(None, *pair).ratio(), *pair) for pair in pairs)
+    ratio, name, end = max(ratios, default=(0.0, "", ""))
+    return (name, few[end]) if ratio >= ALIKE else (min(wanted), "…")
 
 
 def _source(mapping: MappingFile, name: str) -> LoggedQuantity:
@@ -307,10 +326,11 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             )
     if not any(role.measured for role in roles):
         name, reasons = next(one for role in roles for one in role.withheld.items())
+        others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         raise LogError(
             f"runs of {role_words(roles[0].batch)}",
             f"found nothing whole: {name}: {reasons[0]}; expected whole curves. If nothing is "
-            "missing, say in the mapping how that is known: `complete: …`.",
+            f"missing, say in the mapping how that is known: `complete: …`.{others}",
         )
 
 
