@@ -154,14 +154,11 @@ def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def has_seed(run: LoggedRun) -> bool:
-    """Return True if a column, the configuration or the name of a run says a seed."""
-    named = any(SEED_IN_NAME.search(part) for part in run.parts)
-    return run.seed is not None or named or any(True for _ in seeds_in(run.config))
+def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
+    """Return a run's seed: a column of its table, its configuration, or its name.
 
-
-def seed_of(run: LoggedRun) -> int:
-    """Return a run's seed: a column of its table, its configuration, or its name."""
+    None, where runs without a seed are to be numbered.
+    """
     remedy = f'Say in a mapping file `runs: [{{match: "{run.name}", seed: 0}}]`.'
     found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
     for name, value in seeds_in(run.config):
@@ -178,6 +175,8 @@ def seed_of(run: LoggedRun) -> int:
             found.setdefault(int(matched.group(1)), f"its name ('{part}')")
     if len(found) == 1:
         return next(iter(found))
+    if not found and numbered:
+        return None
     if not found:
         ways = [f'`runs: [{{match: "{run.name}", seed: 0}}]`', *seed_ways(run.columns)]
         raise LogError(

@@ -20,7 +20,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.logs.configurations import alike, has_seed, is_own, seed_of
+from reproaudit.logs.configurations import alike, is_own, seed_of
 from reproaudit.logs.logged import LogError, LoggedRun, gathered, of_columns, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.settings import stated_settings
@@ -102,9 +102,7 @@ def _placed(
     else:
         batch = _of_settings(rule.settings, batches, run)
         _refuse_contradicted(stated, rule, run)
-    seed = rule.seed
-    if seed is None and not ("seeds" in mapping.number and not has_seed(run)):
-        seed = seed_of(run)
+    seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
     return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
 
 

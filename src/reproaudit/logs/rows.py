@@ -43,14 +43,12 @@ class Table:
 
 def is_said(cell: Any) -> bool:
     """Return False for an empty cell."""
-    return cell is not None and not (isinstance(cell, str) and not cell.strip())
+    return cell is not None and bool(str(cell).strip())
 
 
 def is_observed(cell: Any) -> bool:
     """Return False for a cell that says that nothing was observed: an empty one, N/A, null."""
-    return cell is not None and not (
-        isinstance(cell, str) and cell.strip().lower() in _NOT_OBSERVED
-    )
+    return cell is not None and str(cell).strip().lower() not in _NOT_OBSERVED
 
 
 # --- CSV ------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reproaudit.logs.columns import STEP_NAMES, TableForm, chart_parts, form_of
+from reproaudit.logs.columns import TableForm, chart_parts, form_of
 from reproaudit.logs.configurations import is_own, plain_value, seed_ways
 from reproaudit.logs.logged import (
     CurveBuilder,
@@ -55,55 +55,44 @@ def read_table(source: LogSource) -> list[LoggedRun]:
 
 
 def table_runs(source: LogSource, table: Table, logger: str = "table") -> list[LoggedRun]:
-    """Return the runs of a table that a logger wrote."""
+    """Return the runs of a table that a logger wrote; each of a chart has a column of its own."""
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
         return []
-    if not source.asked.plain and (chart := chart_parts(table)):
-        return [one for title, part in chart.items() for one in _of_chart(source, title, part)]
+    chart = {} if source.asked.plain else chart_parts(table)
+    if not chart:
+        return list(_runs(source, table, logger))
+    runs: list[LoggedRun] = []
+    for title, part in chart.items():
+        named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
+        runs += _runs(named, part, "W&B chart")
+    return runs
+
+
+def _runs(source: LogSource, table: Table, logger: str) -> Iterator[LoggedRun]:
     form = form_of(source, table)
+    roles = form.roles(table.columns)
     if not source.asked.plain and (why := aggregated(table, form.seed or form.run or form.step)):
-        raise LogError(source.name, f"{why}{of_columns(form.roles(table.columns))}")
+        raise LogError(source.name, f"{why}{of_columns(roles)}")
     groups = _groups(source, table, form)
     varied = _varied(list(groups))
-    not_whole = sampled(table.columns, [one.builder for one in groups.values()])
-    runs = []
+    not_whole = sampled(table, [one.builder for one in groups.values()])
     for key, group in groups.items():
         details = [text for text in varied[key] if text]
         named = source
         if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})")
             named = replace(named, parts=(*source.parts, *([key.run] if key.run else [])))
-        runs.append(
-            named.run(
-                "W&B export" if "_step" in table.columns else logger,
-                group.builder.curves(),
-                seed=key.seed,
-                config=dict(key.settings),
-                not_whole=(*not_whole, *group.unfinished),
-                step=form.step,
-                columns=form.roles(table.columns),
-                told=(*table.told, *group.builder.told),
-            )
+        yield named.run(
+            "W&B export" if "_step" in table.columns else logger,
+            group.builder.curves(),
+            seed=key.seed,
+            config=dict(key.settings),
+            not_whole=(*not_whole, *group.unfinished),
+            step=form.step,
+            columns=roles,
+            told=(*table.told, *group.builder.told),
         )
-    return runs
-
-
-# --- charts ---------------------------------------------------------------------------------------
-
-
-def _of_chart(source: LogSource, title: str, table: Table) -> Iterator[LoggedRun]:
-    named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
-    form = TableForm(next(one for one in table.columns if one.lower() in STEP_NAMES))
-    (group,) = _groups(named, table, form).values()
-    yield named.run(
-        "W&B chart",
-        group.builder.curves(),
-        not_whole=sampled(table.columns, [group.builder], table.rows),
-        step=form.step,
-        columns=form.roles(table.columns),
-        told=tuple(table.told),
-    )
 
 
 # --- the rows of each run -------------------------------------------------------------------------
@@ -116,7 +105,6 @@ class _Key:
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
-    repeat: int = 0
 
 
 @dataclass
@@ -149,7 +137,7 @@ def _groups(source: LogSource, table: Table, form: TableForm) -> dict[_Key, _Gro
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
-            key = replace(key, seed=repeat, repeat=repeat)
+            key = replace(key, seed=repeat)
         if key not in groups:
             groups[key] = _Group(source.builder())
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
