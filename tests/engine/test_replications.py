@@ -16,7 +16,7 @@ from factories import answers_of, make_audit, make_record
 from miniatures import claim, setting
 from reproaudit.cell import Cell
 from reproaudit.records import Measurements, Origin
-from reproaudit.verdict import ClaimAnswer, Outcome
+from reproaudit.verdict import ClaimAnswer, Outcome, ReasonKind
 
 SUPPORTED, NOT_SUPPORTED = Outcome.SUPPORTED, Outcome.NOT_SUPPORTED
 UNDECIDED, PARTLY = Outcome.UNDECIDED, Outcome.PARTLY_SUPPORTED
@@ -164,6 +164,8 @@ def test_each_data_set_says_for_itself_whether_an_error_is_smaller(
     found = answer(DATASETS, arms, [smaller], grade=grade)
     assert found.outcome is outcome
     assert found.grades[0].answer == "yes"
+    missing = [one.what for one in found.reasons if one.kind is ReasonKind.VOID_RUNS]
+    assert missing == (["baseline"] if np.isnan(baseline).any() else [])
 
 
 def test_the_mean_of_eight_trials_lies_below_a_target() -> None:
