@@ -145,16 +145,15 @@ MAPPING = "number: [seeds]\ntier: quick\ncomplete: The files were damaged on pur
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def numbers_in(data: bytes) -> set[float]:
-    """Every number that a file may be said to hold: in its text, or in four or eight bytes."""
+def numbers_in(data: bytes, is_binary: bool) -> set[float]:
+    """Every number that a text holds, or that one, four or eight bytes may stand for."""
+    if is_binary:
+        kinds = {"<f": 4, "<d": 8, "<B": 1}  # the steps of the sound file are small
+        places = ((kind, at) for kind, size in kinds.items() for at in range(len(data) - size + 1))
+        return {struct.unpack_from(kind, data, at)[0] for kind, at in places} | {0.0}
     form = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = data.decode(form, errors="replace")
-    found = {float(one) for said in (text, text.replace(",", ".")) for one in NUMBER.findall(said)}
-    if b"loss" in data and b"," not in data and b"{" not in data and b"\t" not in data:
-        for width, kind in ((4, "<f"), (8, "<d"), (1, "<B")):  # an event file's steps are small
-            starts = range(len(data) - width + 1)
-            found |= {struct.unpack_from(kind, data, start)[0] for start in starts}
-    return found
+    return {float(one) for said in (text, text.replace(",", ".")) for one in NUMBER.findall(said)}
 
 
 def import_of(name: str) -> Callable[[Path, bytes], None]:
@@ -165,7 +164,7 @@ def import_of(name: str) -> Callable[[Path, bytes], None]:
         (folder / "logs" / name).write_bytes(data)
         (folder / "mapping.yaml").write_text(MAPPING)
         import_logs(AUDIT, [folder / "logs"], folder / "out", folder / "mapping.yaml")
-        known = numbers_in(data)
+        known = numbers_in(data, "tfevents" in name)
         written = list((folder / "out").rglob("*.csv"))
         for table in written:
             for row in csv.DictReader(table.read_text().splitlines()):

@@ -8,12 +8,22 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import encoders
 import pytest
 import yaml
-from samples import SEEDS, STEPS, contradicting, falling, protocol, run_import, submitted
+from samples import (
+    SEEDS,
+    STEPS,
+    contradicting,
+    falling,
+    protocol,
+    refused_although,
+    run_import,
+    submitted,
+)
 
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
@@ -96,7 +106,7 @@ def loss(record: Record) -> Points:
 
 
 def refused(tmp_path: Path, logs: Path, mapping: str | None = None, **more: Any) -> str:
-    """The one line that an import is refused with; nothing of it is left."""
+    """The one line that an import is refused with; nothing of it is left, and a way on leads on."""
     before = sorted(tmp_path.iterdir())
     began = time.process_time()
     with pytest.raises(AuditError) as error:
@@ -108,6 +118,8 @@ def refused(tmp_path: Path, logs: Path, mapping: str | None = None, **more: Any)
     text = str(error.value)
     assert "\n" not in text
     assert error.value.exit_code == 2
+    with TemporaryDirectory() as place:
+        assert refused_although(Path(place), logs, text, mapping, **more) == []
     return text
 
 

@@ -104,6 +104,10 @@ class RunRule(StrictModel):
     ignore: bool = False
     """True to leave these runs out."""
 
+    def matches(self, run: str) -> bool:
+        """Return True for a run that is called so, be there brackets in its name."""
+        return run == self.match or fnmatchcase(run, self.match)
+
 
 class MappingFile(StrictModel):
     """The contents of a mapping file."""
@@ -139,7 +143,7 @@ class MappingFile(StrictModel):
 
     def rule(self, run: str) -> RunRule | None:
         """Return the rule for a run of this name."""
-        return next((one for one in self.runs if fnmatchcase(run, one.match)), None)
+        return next((one for one in self.runs if one.matches(run)), None)
 
 
 def read_mapping(file: Path) -> MappingFile:

@@ -161,8 +161,9 @@ def _refuse_contradicted(stated: Mapping[str, SettingValue], rule: RunRule, run:
 def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
     """Refuse rules for runs that are not there."""
     names = [run.name for run in runs]
-    for pattern in (rule.match for rule in mapping.runs):
-        if not any(fnmatchcase(name, pattern) for name in names):
+    for rule in mapping.runs:
+        pattern = rule.match
+        if not any(map(rule.matches, names)):
             wider = any(pattern in name for name in names)
             hint = f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
             raise UsageError(f"runs: match '{pattern}': found no such run. {hint}")

@@ -30,7 +30,7 @@ def stated_settings(
                 run.name,
                 f"found {called} = {run.config[called]!r} in its configuration; expected "
                 f"{kind_of(setting.value)}, like {shown(setting.value)}. If it is another setting, "
-                f"write 'configuration: {{{name}: null}}' in the mapping.",
+                f"write `configuration: {{{name}: null}}` in the mapping.",
             )
         found[name] = value
         names.add(called)

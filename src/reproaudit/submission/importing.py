@@ -173,6 +173,7 @@ class _Role:
     Attributes:
         measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
+        doubtful: of these the ones that would be let in if it is attested that they are complete.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
     """
@@ -181,6 +182,7 @@ class _Role:
     runs: Mapping[int, PlacedRun]
     measured: Mapping[str, Mapping[int, Curve]]
     withheld: Mapping[str, tuple[str, ...]]
+    doubtful: frozenset[str]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
 
@@ -203,6 +205,7 @@ def _role(
     wanted = scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
+    doubtful = set[str]()
     unused = {tag for one in runs.values() for tag in one.run.curves}
     faults: list[LogError] = []
     for name in wanted:
@@ -226,6 +229,7 @@ def _role(
             withheld[name] = tuple(misfits)
         elif found and (reasons := _reasons(found, runs, mapping.complete is not None)):
             withheld[name] = reasons
+            doubtful |= set() if _reasons(found, runs, attested=True) else {name}
         elif found:
             measured[name] = {seed: one.curve for seed, one in found.items()}
     raise_all(faults)
@@ -234,6 +238,7 @@ def _role(
         runs=runs,
         measured=measured,
         withheld=withheld,
+        doubtful=frozenset(doubtful),
         absent=tuple(name for name in wanted if name not in measured and name not in withheld),
         ignored=tuple(sorted(unused)),
     )
@@ -246,8 +251,8 @@ def _reasons(
     ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
     seeds: dict[str, list[str]] = {}
     for seed, one in ended.items():
-        gaps = (*(() if attested else one.gaps), *_not_finite(one.curve))
         run = runs[seed].run
+        gaps = (*(() if attested else one.gaps), *_not_finite(one.curve, run.name))
         stopped = (run.stopped,) if run.stopped and not attested else ()
         for reason in run.not_whole or stopped or gaps:  # a run that was cut ends its curves early
             seeds.setdefault(reason, []).append(str(seed))
@@ -271,14 +276,15 @@ def _reasons(
     return ()
 
 
-def _not_finite(curve: Curve) -> Iterator[str]:
+def _not_finite(curve: Curve, run: str) -> Iterator[str]:
     wrong = np.argwhere(~np.isfinite(curve.values))
     if len(wrong):
         where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
         found = curve.values[tuple(wrong[0])]
         yield (
-            f"found {found}{where}; if the run diverged, say `status: diverged` under 'runs'; if "
-            "it was not measured, leave the cell empty"
+            f"found {found}{where}; if the run diverged, say in a mapping "
+            f'`runs: [{{match: "{run}", status: diverged}}]`; if it was not measured, leave the '
+            "cell empty"
         )
 
 
@@ -325,12 +331,17 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
                 f"{did_you_mean(said.tag or '', ignored)}",
             )
     if not any(role.measured for role in roles):
-        name, reasons = next(one for role in roles for one in role.withheld.items())
+        role = next((one for one in roles if one.withheld), None)
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
+        if role is None:
+            text = f"found no number of {some(absent)}; expected one.{others}"
+            raise LogError(f"runs of {role_words(roles[0].batch)}", text)
+        name, reasons = next(iter(role.withheld.items()))
+        way = " If nothing is missing, say in the mapping how that is known: `complete: …`."
         raise LogError(
-            f"runs of {role_words(roles[0].batch)}",
-            f"found nothing whole: {name}: {reasons[0]}; expected whole curves. If nothing is "
-            f"missing, say in the mapping how that is known: `complete: …`.{others}",
+            f"runs of {role_words(role.batch)}",
+            f"found nothing whole: {name}: {reasons[0]}; expected whole curves."
+            f"{way if name in role.doubtful else ''}{others}",
         )
 
 
