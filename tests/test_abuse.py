@@ -303,4 +303,4 @@ def test_no_number_is_imported_that_is_not_in_the_log(
 ) -> None:
     refused, passed = abuse(kind, sound, tmp_path, cases, seed=cases, readers=IMPORTS)
     assert refused + passed == cases
-    assert cases == FEW or (refused and passed > cases / 50)
+    assert cases == FEW or (refused and passed)

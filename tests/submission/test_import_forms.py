@@ -405,7 +405,7 @@ def test_a_refusal_names_ways_on_that_exist(
         ("accuracy_mean,accuracy_std\n0.8,0.1\n", "found means and deviations"),
         ("seed,accuracy\n1,0.5\n1,0.6\n", "2 numbers (lines 2 and 3) with no step for seed 1"),
         ("seed,accuracy\n1,\n", "found no number of accuracy"),
-        ("seed,accuracy\n1,nan\n", "if it was not measured, leave the cell empty"),
+        ("seed,accuracy\n1,nan\n", "else leave the cell empty"),
         ("a;accuracy\n0,5;0.25\n", "expected one decimal mark"),
         ("0,0.5\n1,0.25\n", "expected the names of the columns"),
     ],

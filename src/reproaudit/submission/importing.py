@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -250,13 +251,20 @@ def _reasons(
     """Tell why a measurement of a role is kept out; () if it is whole."""
     ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
     seeds: dict[str, list[str]] = {}
+    wild: list[str] = []
     for seed, one in ended.items():
         run = runs[seed].run
-        gaps = (*(() if attested else one.gaps), *_not_finite(one.curve, run.name))
-        stopped = (run.stopped,) if run.stopped and not attested else ()
-        for reason in run.not_whole or stopped or gaps:  # a run that was cut ends its curves early
+        stopped = (run.stopped,) if run.stopped else one.gaps
+        # a run that was cut ends its curves early
+        for reason in run.not_whole or (() if attested else stopped):
             seeds.setdefault(reason, []).append(str(seed))
+        if not run.not_whole and (place := _not_finite(one.curve)):
+            seeds.setdefault(place, []).append(str(seed))
+            wild.append(run.name)
     reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
+    if wild:
+        rule = f'`runs: [{{match: "*{escape(_within(wild[0]))}", status: diverged}}]`'
+        reasons.append(f"if a run diverged, say so in a mapping: {rule}; else leave the cell empty")
     without = [str(seed) for seed in runs if seed not in found]
     if without:
         reasons.append(f"seed {', '.join(without)} did not log it, and others did")
@@ -276,16 +284,13 @@ def _reasons(
     return ()
 
 
-def _not_finite(curve: Curve, run: str) -> Iterator[str]:
+def _not_finite(curve: Curve) -> str | None:
+    """Say which number of a curve is not finite; None if all are."""
     wrong = np.argwhere(~np.isfinite(curve.values))
-    if len(wrong):
-        where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
-        found = curve.values[tuple(wrong[0])]
-        yield (
-            f"found {found}{where}; if the run diverged, say in a mapping "
-            f'`runs: [{{match: "{run}", status: diverged}}]`; if it was not measured, leave the '
-            "cell empty"
-        )
+    if not len(wrong):
+        return None
+    where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
+    return f"found {curve.values[tuple(wrong[0])]}{where}"
 
 
 def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> list[LogError]:
@@ -340,7 +345,7 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
         way = " If nothing is missing, say in the mapping how that is known: `complete: …`."
         raise LogError(
             f"runs of {role_words(role.batch)}",
-            f"found nothing whole: {name}: {reasons[0]}; expected whole curves."
+            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves."
             f"{way if name in role.doubtful else ''}{others}",
         )
 
@@ -372,6 +377,8 @@ def _notes(
                 told.setdefault(sentence, []).append(str(one.seed))
         for sentence, seeds in told.items():
             yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
+    if mapping.vary:
+        yield f"The runs differ in {some(mapping.vary)}, as the mapping lets them."
     if mapping.columns.step is not None:
         yield f"Steps were counted by '{mapping.columns.step}'."
     for name, quantity in mapping.mapping.items():
