@@ -132,6 +132,46 @@ def overlapping(run: Path, seed: int) -> None:
     encoders.table(run / "log.csv", [{"step": step, "loss": repr(v)} for step, v in rows])
 
 
+def trainer(run: Path, points: Points, **state: Any) -> None:
+    history = [{"step": step, "loss": value} for step, value in points]
+    history += [{"step": step, "speed": float("nan")} for step, _ in points]
+    tree = {"global_step": points[-1][0], "max_steps": points[-1][0], "log_history": history}
+    a_json(run / "trainer_state.json", {**tree, **state})
+
+
+def nan_elsewhere(run: Path, seed: int) -> None:
+    trainer(run, falling(seed))
+
+
+def patience(run: Path, seed: int) -> None:
+    """A Trainer that went on for two evaluations after the best."""
+    best = {"best_model_checkpoint": "out/checkpoint-80", "max_steps": 900}
+    trainer(run, falling(seed), **best)
+    state = json.loads((run / "trainer_state.json").read_text())
+    state["log_history"] += [{"step": step, "eval_loss": 1.0} for step, _ in falling(seed)]
+    a_json(run / "trainer_state.json", state)
+    a_json(run / "args.json", {"early_stopping_patience": 2})
+
+
+def lightning(run: Path, seed: int) -> None:
+    """Its own logger marks tuples, and PyYAML takes 1e-1 for text."""
+    text(run / "metrics.csv", "\n".join(wide(seed)))
+    text(run / "hparams.yaml", "betas: !!python/tuple [0.9, 0.99]\nstep_size: 1e-1\n")
+
+
+def wandb_history(run: Path, seed: int) -> None:
+    """An export by pandas: whole numbers with a point, blanks, and numbers that are none."""
+    rows = [f"{step}.0,{value!r},\n{step}.0,,Infinity" for step, value in falling(seed)]
+    text(run / "history.csv", "\n".join(["_step,train.loss,grad_norm", *rows]))
+
+
+def mlflow_models(run: Path, seed: int) -> None:
+    """MLflow 3 keeps models beside runs."""
+    encoders.mlflow_run(run / "1" / "abc", {"loss": falling(seed)}, {"seed": seed})
+    text(run / "1" / "models" / "m-1" / "meta.yaml", "model_id: m-1\n")
+    (run / "1" / "models" / "m-1" / "params").mkdir()
+
+
 def early(run: Path, seed: int) -> None:
     """A Trainer that was stopped early, one seed later than the others."""
     points = [*falling(seed), *([(110, 0.1)] if seed == 3 else [])]
@@ -146,7 +186,8 @@ CURVES = [
     (lines_in_text, ""), (lines_in_json, ""), (rows_in_json, ""), (columns_in_json, ""),
     (sacred, ""), (dvclive, ""), (metric_a_file, ""), (restarted, ""),
     (subfolders, "mapping: {loss: loss_train/loss}"), (keras, "mapping: {loss: train/epoch_loss}"),
-    (overlapping, "overlap: later"),
+    (overlapping, "overlap: later"), (nan_elsewhere, ""), (patience, ""), (lightning, ""),
+    (wandb_history, "mapping: {loss: train.loss}"), (mlflow_models, ""),
 ]  # fmt: skip
 
 
@@ -173,6 +214,8 @@ def test_a_curve_is_read_in_every_form(
         (restarted, "restarted at step 60"),
         (sacred, "cout.txt"),
         (early, "its Trainer says that it has ended"),
+        (patience, "early stopping: 2 evaluations after the best"),
+        (mlflow_models, "a model that MLflow keeps"),
     ],
 )
 def test_what_is_read_otherwise_than_it_is_written_is_told(
@@ -183,6 +226,21 @@ def test_what_is_read_otherwise_than_it_is_written_is_told(
     out = run_import(tmp_path, [tmp_path / "logs"])
     assert any(said in one for one in protocol(out)["lines"])
     assert any(said in one for one in submitted(out).remarks)
+
+
+def test_a_run_that_is_packed_is_not_lost_among_others(tmp_path: Path) -> None:
+    for seed in SEEDS:
+        (packed if seed == 3 else padded)(tmp_path / "logs" / f"seed_{seed}", seed)
+        a_json(tmp_path / "logs" / f"seed_{seed}" / "config.json", {"width": 64})
+    out = run_import(tmp_path, [tmp_path / "logs"])
+    assert {one.seed for one in submitted(out).records} == set(SEEDS)
+
+
+def test_a_number_that_pyyaml_takes_for_text_equals_the_audits(tmp_path: Path) -> None:
+    lightning(tmp_path / "logs" / "seed_0", 0)
+    out = run_import(tmp_path, [tmp_path / "logs"])
+    (found,) = (one for one in protocol(out)["settings"] if one["setting"] == "step_size")
+    assert (found["found"], found["status"]) == (0.1, "equal")
 
 
 # --- numbers of the end ---------------------------------------------------------------------------

@@ -487,8 +487,11 @@ def test_an_archive_is_read_like_its_folder(tmp_path: Path) -> None:
         file.relative_to(tmp_path).as_posix(): file.read_bytes()
         for file in logs.rglob("*") if file.is_file()
     }  # fmt: skip
-    out = run_import(tmp_path, [archived(tmp_path / "logs.zip", members)])
+    twins = {f"__MACOSX/{Path(name).parent}/._{Path(name).name}": b"\0\5\26\7" for name in members}
+    hidden = {"logs/.DS_Store": b"\0\0\0\1Bud1", **twins}  # as macOS packs them
+    out = run_import(tmp_path, [archived(tmp_path / "logs.zip", {**members, **hidden})])
     assert {seed: loss(one) for seed, one in records(out).items()} == {s: falling(s) for s in SEEDS}
+    assert any("__MACOSX (hidden)" in one for one in protocol(out)["skipped"])
 
 
 @pytest.mark.parametrize("path", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "..\\e.csv"])

@@ -244,8 +244,8 @@ def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: Mapp
         raise LogError(
             other.run.name,
             f"found a run without configuration whose name differs from '{one.run.name}' in more "
-            "than its seed; expected to be told that both are the same. Say in the mapping's "
-            "'runs' what they are.",
+            "than its seed; expected to be told what it is. If both are of the same "
+            f'{role}, say in the mapping `runs: [{{match: "{other.run.name}"}}]`.',
         )
 
 
