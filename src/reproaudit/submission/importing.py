@@ -50,9 +50,9 @@ from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
 from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_submission
 
-MOST_COMPARED = 50
+_MOST_COMPARED = 50
 """Names on either side of which the most alike are looked for."""
-ALIKE = 0.5
+_ALIKE = 0.5
 """The likeness of two names, from 0 to 1, from which a message puts them together."""
 
 
@@ -312,11 +312,11 @@ def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> 
 
 def _most_alike(wanted: Collection[str], tags: Sequence[str]) -> tuple[str, str]:
     """Return a wanted name and the tag that is most like it; "…" if none is like any."""
-    few = {tag[-LONGEST_COMPARED:]: tag for tag in tags[:MOST_COMPARED]}
-    pairs = itertools.product(sorted(wanted)[:MOST_COMPARED], few)
+    few = {tag[-LONGEST_COMPARED:]: tag for tag in tags[:_MOST_COMPARED]}
+    pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
     ratios = ((SequenceMatcher(None, *pair).ratio(), *pair) for pair in pairs)
     ratio, name, end = max(ratios, default=(0.0, "", ""))
-    return (name, few[end]) if ratio >= ALIKE else (min(wanted), "…")
+    return (name, few[end]) if ratio >= _ALIKE else (min(wanted), "…")
 
 
 def _source(mapping: MappingFile, name: str) -> LoggedQuantity:
