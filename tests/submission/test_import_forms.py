@@ -358,6 +358,17 @@ runs: [{match: "*none*", settings: {mechanism: none}}, {match: "*"}]
 """
 
 
+def test_a_column_without_a_number_is_a_coordinate_that_was_not_observed(tmp_path: Path) -> None:
+    rows = [{"seed": s, "norm/1": s + 1, "norm/2": "N/A"} for s in SEEDS]
+    encoders.table(tmp_path / "r.csv", rows)
+    out = run_import(tmp_path, [tmp_path / "r.csv"], 'mapping: {norm: "norm/{layer}"}')
+    submission = submitted(out)
+    assert [one.measurements.arrays["norm"].tolist() for one in submission.records] == [
+        [s + 1] for s in SEEDS
+    ]
+    assert "Not observed: norm at layer 2 (seeds 0, 1, 2, 3, 4)." in submission.remarks
+
+
 @pytest.mark.parametrize(
     ("form", "mapping"), [(tidy, ""), (tags_of_numbers, RULES), (other_names, ROLES)]
 )

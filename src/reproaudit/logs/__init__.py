@@ -8,6 +8,6 @@ that says which tag is which measurement; `roles` settles what a run is (an expe
 and holds its settings against the audit's; `measuring` makes declared measurements from curves.
 
 Everything here is untrusted: `opening` checks sizes before content, and nothing is executed: no
-pickle, no YAML tag, no formula. What cannot be used raises a `LogError`: one line that says where, what was
-found and what was expected.
+pickle, no YAML tag, no formula. What cannot be used raises a `LogError`: one line that says where,
+what was found and what was expected.
 """

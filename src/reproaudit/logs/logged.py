@@ -235,9 +235,15 @@ class CurveBuilder:
         return np.unique(np.array([step for step in each if step is not None], dtype=np.int64))
 
     def curves(self) -> Curves:
-        """Return everything gathered; a curve without a point was not observed."""
+        """Return everything gathered; a curve without a point was not observed.
+
+        A tag that was observed nowhere is one of them only if it is wanted.
+        """
         found: dict[str, dict[LoggedCoordinates, Curve]] = {}
+        there = {key[0] for key, points in self._points.items() if points or key in self._faults}
         for (tag, at), logged in self._points.items():
+            if tag not in there and not self._asked.wants(tag):
+                continue
             fault = self._faults.get((tag, at))
             points, wrong = (logged, fault) if fault else self._settled(logged)
             values = np.array([one.value for one in points], dtype=np.float64)

@@ -94,7 +94,8 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         if role is not Role.CONSTRUCTED:
             reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
     raise_all(reader.faults)
-    remarks = [*reader.manifest.noted, *reader.unread(), *reader.absent_coordinates()]
+    every = tuple(record for records in found.values() for record in records.values())
+    remarks = [*reader.manifest.noted, *reader.unread(), *_unobserved(audit, every)]
     remarks += reader.absent(found.keys())
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.CONSTRUCTED:  # a constructed solution is one point
@@ -102,7 +103,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     return Submission(
         audit=audit,
         tier=reader.manifest.tier,
-        records=tuple(record for records in found.values() for record in records.values()),
+        records=every,
         remarks=tuple(remarks),
         found=found,
     )
@@ -160,6 +161,21 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
         )
 
 
+def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
+    """Yield sentences on coordinates that were not observed."""
+    seeds: dict[str, dict[str, None]] = {}
+    for record in records:
+        declared = audit.measurements_of(record.experiment)
+        for name, observed in (record.coordinates or {}).items():
+            for axis in declared[name].axes:
+                for one in axis.coordinates(record.settings):
+                    if one not in observed[axis.name]:
+                        place = f"{name} at {axis.name} {one}"
+                        seeds.setdefault(place, {})[str(record.seed)] = None
+    for place, of in seeds.items():
+        yield f"Not observed: {place} (seeds {some(list(of))})."
+
+
 @dataclass
 class _Reader:
     """Reads the runs of one manifest.
@@ -168,7 +184,6 @@ class _Reader:
         faults: what does not fit, so far.
         roles: the role of each run, and the runs of the plan that it stands for.
         taken: the files that were read, each with the seeds that were taken from it.
-        unobserved: the coordinates that have no number, in words, each with the seeds.
     """
 
     audit: Audit
@@ -178,7 +193,6 @@ class _Reader:
     faults: list[LogError] = field(default_factory=list)
     roles: list[tuple[Role, Batch]] = field(default_factory=list)
     taken: dict[Path, set[int]] = field(default_factory=dict)
-    unobserved: dict[str, dict[str, None]] = field(default_factory=dict)
     _tables: dict[Path, dict[int | None, LoggedRun]] = field(default_factory=dict)
 
     def fault(self, place: str, text: str) -> None:
@@ -274,11 +288,6 @@ class _Reader:
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
 
-    def absent_coordinates(self) -> Iterator[str]:
-        """Yield sentences on coordinates that were not observed."""
-        for place, seeds in self.unobserved.items():
-            yield f"Not observed: {place} (seeds {some(list(seeds))})."
-
     def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
         audit = self.audit
@@ -366,12 +375,6 @@ class _Reader:
             elif np.ma.is_masked(curve.values):
                 with gathered(self.faults):
                     found[name], coordinates[name] = _observed(curve, declared[name], settings)
-        for name, observed in coordinates.items():
-            for axis in declared[name].axes:
-                for one in axis.coordinates(settings):
-                    if one not in observed[axis.name]:
-                        place = f"{name} at {axis.name} {one}"
-                        self.unobserved.setdefault(place, {})[str(seed)] = None
         return measurements_of(declared, found), coordinates
 
     def _path(self, written: str, seed: int, place: str) -> Path:
@@ -406,13 +409,9 @@ class _Reader:
                 "or {seed} in the file's name.",
             )
         run = by_seed.get(None, by_seed.get(seed))
-        curves = {} if run is None else dict(run.curves)
-        for name, at in curves.copy().items():
-            if not any(len(one.values) or one.fault for one in at.values()):
-                del curves[name]
-        if run is None or not curves:
+        if run is None or not run.curves:
             raise LogError(place, f"found no number of seed {seed}; expected its rows.")
-        return replace(run, curves=curves)
+        return run
 
 
 def _undeclared(run: LoggedRun, names: Sequence[str], declared: Collection[str]) -> LogError:
