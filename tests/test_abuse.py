@@ -6,10 +6,13 @@ run of the tests tries some of each kind.
 
 from __future__ import annotations
 
+import csv
 import json
 import random
+import re
 import resource
 import shutil
+import struct
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,11 +30,14 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LogError
 from reproaudit.report.files import read_scorecard
+from reproaudit.submission.importing import import_logs
 from reproaudit.submission.reading import read_submission
 
 HERE = Path(__file__).parent
 ASKED = Asked(axes=frozenset({"layer"}), wanted=frozenset({"loss", "*.loss"}))
 BATCH, BATCHES, FEW = 1_000, 100, 20
+IMPORTED = 500
+"""Damaged logs of each kind that are imported whole; together 3,000."""
 SECONDS, BYTES = 2.0, 500 * 2**20
 
 TOKENS = [
@@ -135,6 +141,42 @@ def log_of(name: str) -> Callable[[Path, bytes], None]:
     return read
 
 
+MAPPING = "number: [seeds]\ntier: quick\ncomplete: The files were damaged on purpose.\n"
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def numbers_in(data: bytes, is_binary: bool) -> set[float]:
+    """Every number that a text holds, or that one, four or eight bytes may stand for."""
+    if is_binary:
+        kinds = {"<f": 4, "<d": 8, "<B": 1}  # the steps of the sound file are small
+        places = ((kind, at) for kind, size in kinds.items() for at in range(len(data) - size + 1))
+        return {struct.unpack_from(kind, data, at)[0] for kind, at in places} | {0.0}
+    form = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = data.decode(form, errors="replace")
+    return {float(one) for said in (text, text.replace(",", ".")) for one in NUMBER.findall(said)}
+
+
+def import_of(name: str) -> Callable[[Path, bytes], None]:
+    """Imports a log, and holds every number that is written against those in the file."""
+
+    def read(folder: Path, data: bytes) -> None:
+        (folder / "logs").mkdir(exist_ok=True)
+        (folder / "logs" / name).write_bytes(data)
+        (folder / "mapping.yaml").write_text(MAPPING)
+        import_logs(AUDIT, [folder / "logs"], folder / "out", folder / "mapping.yaml")
+        known = numbers_in(data, "tfevents" in name)
+        written = list((folder / "out").rglob("*.csv"))
+        for table in written:
+            for row in csv.DictReader(table.read_text().splitlines()):
+                said = {key: float(row[key]) for key in ("step", "value") if row.get(key)}
+                assert set(said.values()) <= known, said
+        assert written
+        stated = yaml.safe_load((folder / "out" / "manifest.yaml").read_text()).get("settings", {})
+        assert {one for one in stated.values() if type(one) in (int, float)} <= known
+
+    return read
+
+
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]:
     """Sound files of every kind, to be damaged."""
@@ -167,8 +209,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
             b"# a comment\nstep\tloss\n0\t1.0\n1\t0.5\n2\t0.5\n",
         ],
         "dialect": [
-            b"\xef\xbb\xbfseed;method;loss\n0;a;0,5\n1;b;0,25\n",
-            "Step,run-a - loss,run-a - loss__MIN\n0,1,1\n".encode("utf-16"),
+            b"\xef\xbb\xbfseed;method;step;loss\n0;a;3;0,5\n0;a;4;0,125\n1;a;3;0,25\n1;a;4;0,2\n",
+            "Step,a - loss,b - loss,b - loss__MIN\n3,1.5,2.5,2.5\n7,0.5,1,1\n".encode("utf-16"),
         ],
     }
 
@@ -186,10 +228,23 @@ READERS: dict[str, Callable[[Path, bytes], None]] = {
     "text": log_of("progress.txt"),
     "dialect": log_of("export.csv"),
 }
+IMPORTS = {
+    kind: import_of(name)
+    for kind, name in {
+        "tensorboard": "events.out.tfevents.1", "lightning": "metrics.csv",
+        "hugging face": "trainer_state.json", "json": "results.json", "text": "progress.txt",
+        "dialect": "export.csv",
+    }.items()
+}  # fmt: skip
 
 
 def abuse(
-    kind: str, sound: Mapping[str, list[bytes]], folder: Path, cases: int, seed: int
+    kind: str,
+    sound: Mapping[str, list[bytes]],
+    folder: Path,
+    cases: int,
+    seed: int,
+    readers: Mapping[str, Callable[[Path, bytes], None]] = READERS,
 ) -> tuple[int, int]:
     """Reads damaged files; returns how many were refused and how many passed as sound."""
     dice = random.Random(f"{kind} {seed}")
@@ -201,7 +256,7 @@ def abuse(
         place.mkdir()
         began = time.process_time()
         try:
-            READERS[kind](place, data)
+            readers[kind](place, data)
             passed += 1
         except (AuditError, LogError) as error:
             refused += bool(str(error).strip())
@@ -239,3 +294,13 @@ def test_a_thousand_bad_inputs(
     refused, passed = abuse(kind, sound, tmp_path, BATCH, seed)
     assert refused + passed == BATCH
     assert kind in ("audit", "card") or refused > BATCH / 20, "what is damaged passes as sound"
+
+
+@pytest.mark.parametrize("kind", IMPORTS)
+@pytest.mark.parametrize("cases", [FEW, pytest.param(IMPORTED, marks=pytest.mark.slow)])
+def test_no_number_is_imported_that_is_not_in_the_log(
+    kind: str, cases: int, sound: Mapping[str, list[bytes]], tmp_path: Path
+) -> None:
+    refused, passed = abuse(kind, sound, tmp_path, cases, seed=cases, readers=IMPORTS)
+    assert refused + passed == cases
+    assert cases == FEW or (refused and passed)

@@ -22,7 +22,7 @@ from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_audit
 from reproaudit.errors import AuditError, did_you_mean
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import parse_yaml
+from reproaudit.logs.opening import parse_yaml
 from reproaudit.repositories.requirements import unpinned
 from reproaudit.submission.reading import read_submission
 from test_loading import TEXT

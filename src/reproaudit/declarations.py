@@ -172,6 +172,7 @@ def misfit(
 
 def beyond_range(declaration: Declaration, values: NDArray[np.float64]) -> float | None:
     """Return the least or the largest number, if it lies beyond the declared range."""
+    values = values[~np.isnan(values)]  # what was not observed
     if declaration.range is None or not values.size:
         return None
     low, high = declaration.range

@@ -6,6 +6,7 @@ The numbers are made here, after the means and deviations that the replications 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ import pytest
 from factories import answers_of, make_audit, make_record
 from miniatures import claim, setting
 from reproaudit.cell import Cell
-from reproaudit.records import Measurements
-from reproaudit.verdict import ClaimAnswer, Outcome
+from reproaudit.records import Measurements, Origin
+from reproaudit.verdict import ClaimAnswer, Outcome, ReasonKind
 
 SUPPORTED, NOT_SUPPORTED = Outcome.SUPPORTED, Outcome.NOT_SUPPORTED
 UNDECIDED, PARTLY = Outcome.UNDECIDED, Outcome.PARTLY_SUPPORTED
 PAPER = {"from": "paper"}
+ELSEWHERE = Origin(who="A", source="B", framework="C", made=date(2026, 1, 2))
 NO_CONTROL = {"nulls": [], "no_control": "None was published."}
 
 
@@ -62,7 +64,15 @@ def answer(
             values = audit.values_of("table", "paper", {"method": arm})
             found = {name: of_all[seed] for name, of_all in rows.items()}
             made = Measurements(arrays=found) if axes else Measurements(scalars=found)
-            records.append(make_record(Cell("mini", "paper", "table", values, seed), made))
+            partial: dict[str, Any] = {}
+            for name in [name for name, one in found.items() if np.isnan(one).any()]:
+                ((axis, places),) = axes.items()
+                there = ~np.isnan(found[name])
+                made = made.model_copy(update={"arrays": {**made.arrays, name: found[name][there]}})
+                observed = {axis: tuple(np.array(places)[there].tolist())}
+                partial |= {"origin": ELSEWHERE, "coordinates": {name: observed}}
+            cell = Cell("mini", "paper", "table", values, seed)
+            records.append(make_record(cell, made, **partial))
     return answers_of(audit, records)["one"]
 
 
@@ -141,6 +151,7 @@ def test_two_encoders_rank_the_models_alike(other: Any, outcome: Outcome) -> Non
         ((0.0, 0.02), (0.77, 0.41), SUPPORTED),  # exactly 0 is the smaller one
         ((0.42, 0.02), (0.0, 0.41), PARTLY),
         ((0.0, 0.02), (0.0, 0.41), PARTLY),  # a tie is no smaller
+        ((0.0, 0.02), (np.nan, 0.41), UNDECIDED),  # a baseline that nobody measured there
     ],
 )
 def test_each_data_set_says_for_itself_whether_an_error_is_smaller(
@@ -153,6 +164,8 @@ def test_each_data_set_says_for_itself_whether_an_error_is_smaller(
     found = answer(DATASETS, arms, [smaller], grade=grade)
     assert found.outcome is outcome
     assert found.grades[0].answer == "yes"
+    missing = [one.what for one in found.reasons if one.kind is ReasonKind.VOID_RUNS]
+    assert missing == (["baseline"] if np.isnan(baseline).any() else [])
 
 
 def test_the_mean_of_eight_trials_lies_below_a_target() -> None:

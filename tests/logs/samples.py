@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 import factories
 import miniatures
 from reproaudit.audit.model import Audit
+from reproaudit.errors import AuditError
 from reproaudit.logs.logged import LogError, LoggedRun
 from reproaudit.submission.importing import import_logs
 from reproaudit.submission.reading import Submission, read_submission
@@ -90,6 +94,26 @@ def run_import(folder: Path, logs: Iterable[Path], mapping: str | None = None, *
     data, _, _ = import_logs(AUDIT, list(logs), out, file, **more)
     out.with_suffix(".json").write_text(json.dumps(data))
     return out
+
+
+def refused_although(
+    folder: Path, logs: Path, message: str, mapping: str | None = None, **more: Any
+) -> list[str]:
+    """Tries every way on that a refusal writes out; returns those after which it is the same."""
+    useless = []
+    for number, way in enumerate(re.findall(r"`([a-z]+: [^`]*)`", message)):
+        before = yaml.safe_load(mapping or "") or {}
+        stated = yaml.safe_load(way.replace("…", "nothing more was logged"))
+        merged = {**before, **stated}
+        merged["runs"] = [*stated.get("runs", []), *before.get("runs", [])]
+        place = folder / f"way-{number}"
+        place.mkdir()
+        try:
+            run_import(place, [logs], yaml.safe_dump(merged), **more)
+        except AuditError as error:
+            if str(error).splitlines()[0] == message.splitlines()[0]:
+                useless.append(way)
+    return useless
 
 
 def submitted(out: Path) -> Submission:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import told_in_one_line
 
-from reproaudit.logs.logged import LogError, LoggedRun, parse_yaml
-from reproaudit.logs.roles import configured, seed_of
+from reproaudit.logs.configurations import configured, seed_of
+from reproaudit.logs.logged import LogError, LoggedRun
+from reproaudit.logs.opening import parse_yaml
 
 
 def a_run(folder: Path = Path("/nowhere"), *parts: str, **changes: Any) -> LoggedRun:

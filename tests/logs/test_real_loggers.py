@@ -14,9 +14,9 @@ import pytest
 from samples import points, protocol, run_import, submitted
 
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.configurations import seed_of
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LoggedRun
-from reproaudit.logs.roles import seed_of
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("REPROAUDIT_LOGGERS"),

@@ -171,7 +171,8 @@ def state(folder: Path, **changes: Any) -> LoggedRun:
     history = [{"loss": 1.0 / s, "epoch": s / 20, "step": s} for s in (5, 10, 20)]
     tree = {"global_step": 20, "max_steps": 20, "log_history": history, **changes}
     (folder / "trainer_state.json").write_text(json.dumps(tree))
-    return read_trainer_state(LogSource(folder / "trainer_state.json", "run"), "x")
+    (run,) = read_trainer_state(LogSource(folder / "trainer_state.json", "run"), "x")
+    return run
 
 
 def test_a_trainers_state(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.loading import load_audit
 from reproaudit.cell import Cell
 from reproaudit.records import Record
-from reproaudit.repositories.environments import CACHE_VARIABLE
+from reproaudit.repositories.requirements import CACHE_VARIABLE
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 

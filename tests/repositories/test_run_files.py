@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outsiders import EXAMPLE, ROOT, outsider, write
+from outsiders import EXAMPLE, ROOT, outsider, run, write
 from pydantic import BaseModel
 
 from reproaudit.audit.catalog import Catalog
@@ -98,9 +98,12 @@ def test_several_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> Non
     assert {line for _, line in found} == wanted
 
 
-def test_what_leaves_open_what_is_installed_is_named_before_anything_is_fetched(
-    tmp_path: Path,
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_what_leaves_open_what_is_installed_is_named_before_anything_is_run(
+    tmp_path: Path, is_remote: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A source that is not on this machine is read once it was fetched; until then that is told."""
+    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
     lines = [
         "numpy==2.0.1  # pinned",
         "numpy>=1.24",
@@ -108,12 +111,21 @@ def test_what_leaves_open_what_is_installed_is_named_before_anything_is_fetched(
         "comm @ file:///tmp/work",
     ]
     text = "\n".join(lines)
-    outsider(
+    said = outsider(
         tmp_path,
         {"requirements.txt": text, "log.py": ""},
         environment={"requirements": "requirements.txt"},
     )
-    (fault,) = check_run_file(tmp_path / "audits" / "soudry2018.run.yaml")
+    file = tmp_path / "audits" / "soudry2018.run.yaml"
+    if is_remote:
+        said["source"]["git"] = (tmp_path / "repository").as_uri()
+        write(tmp_path, said)
+        (warning,) = check_run_file(file)
+        assert warning.severity == "warning"
+        assert "requirements.txt of a source that is not on this machine" in warning.message
+        (record,) = run(tmp_path).values()
+        assert "requirements.txt:2: found 'numpy>=1.24'" in str(record.error)
+    (fault,) = check_run_file(file)
     assert (fault.rule, fault.path) == ("RA089", "environment.requirements")
     for said in (
         "requirements.txt:2: found 'numpy>=1.24'; expected 'name==version'",

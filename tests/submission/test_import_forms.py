@@ -11,7 +11,7 @@ from typing import Any
 
 import encoders
 import pytest
-from samples import SEEDS, falling, protocol, run_import, submitted
+from samples import SEEDS, falling, protocol, refused_although, run_import, submitted
 
 from reproaudit.errors import AuditError
 
@@ -132,6 +132,46 @@ def overlapping(run: Path, seed: int) -> None:
     encoders.table(run / "log.csv", [{"step": step, "loss": repr(v)} for step, v in rows])
 
 
+def trainer(run: Path, points: Points, **state: Any) -> None:
+    history = [{"step": step, "loss": value} for step, value in points]
+    history += [{"step": step, "speed": float("nan")} for step, _ in points]
+    tree = {"global_step": points[-1][0], "max_steps": points[-1][0], "log_history": history}
+    a_json(run / "trainer_state.json", {**tree, **state})
+
+
+def nan_elsewhere(run: Path, seed: int) -> None:
+    trainer(run, falling(seed))
+
+
+def patience(run: Path, seed: int) -> None:
+    """A Trainer that went on for two evaluations after the best."""
+    best = {"best_model_checkpoint": "out/checkpoint-80", "max_steps": 900}
+    trainer(run, falling(seed), **best)
+    state = json.loads((run / "trainer_state.json").read_text())
+    state["log_history"] += [{"step": step, "eval_loss": 1.0} for step, _ in falling(seed)]
+    a_json(run / "trainer_state.json", state)
+    a_json(run / "args.json", {"early_stopping_patience": 2})
+
+
+def lightning(run: Path, seed: int) -> None:
+    """Its own logger marks tuples, and PyYAML takes 1e-1 for text."""
+    text(run / "metrics.csv", "\n".join(wide(seed)))
+    text(run / "hparams.yaml", "betas: !!python/tuple [0.9, 0.99]\nstep_size: 1e-1\n")
+
+
+def wandb_history(run: Path, seed: int) -> None:
+    """An export by pandas: whole numbers with a point, blanks, and numbers that are none."""
+    rows = [f"{step}.0,{value!r},\n{step}.0,,Infinity" for step, value in falling(seed)]
+    text(run / "history.csv", "\n".join(["_step,train.loss,grad_norm", *rows]))
+
+
+def mlflow_models(run: Path, seed: int) -> None:
+    """MLflow 3 keeps models beside runs."""
+    encoders.mlflow_run(run / "1" / "abc", {"loss": falling(seed)}, {"seed": seed})
+    text(run / "1" / "models" / "m-1" / "meta.yaml", "model_id: m-1\n")
+    (run / "1" / "models" / "m-1" / "params").mkdir()
+
+
 def early(run: Path, seed: int) -> None:
     """A Trainer that was stopped early, one seed later than the others."""
     points = [*falling(seed), *([(110, 0.1)] if seed == 3 else [])]
@@ -146,7 +186,8 @@ CURVES = [
     (lines_in_text, ""), (lines_in_json, ""), (rows_in_json, ""), (columns_in_json, ""),
     (sacred, ""), (dvclive, ""), (metric_a_file, ""), (restarted, ""),
     (subfolders, "mapping: {loss: loss_train/loss}"), (keras, "mapping: {loss: train/epoch_loss}"),
-    (overlapping, "overlap: later"),
+    (overlapping, "overlap: later"), (nan_elsewhere, ""), (patience, ""), (lightning, ""),
+    (wandb_history, "mapping: {loss: train.loss}"), (mlflow_models, ""),
 ]  # fmt: skip
 
 
@@ -173,6 +214,8 @@ def test_a_curve_is_read_in_every_form(
         (restarted, "restarted at step 60"),
         (sacred, "cout.txt"),
         (early, "its Trainer says that it has ended"),
+        (patience, "early stopping: 2 evaluations after the best"),
+        (mlflow_models, "a model that MLflow keeps"),
     ],
 )
 def test_what_is_read_otherwise_than_it_is_written_is_told(
@@ -183,6 +226,21 @@ def test_what_is_read_otherwise_than_it_is_written_is_told(
     out = run_import(tmp_path, [tmp_path / "logs"])
     assert any(said in one for one in protocol(out)["lines"])
     assert any(said in one for one in submitted(out).remarks)
+
+
+def test_a_run_that_is_packed_is_not_lost_among_others(tmp_path: Path) -> None:
+    for seed in SEEDS:
+        (packed if seed == 3 else padded)(tmp_path / "logs" / f"seed_{seed}", seed)
+        a_json(tmp_path / "logs" / f"seed_{seed}" / "config.json", {"width": 64})
+    out = run_import(tmp_path, [tmp_path / "logs"])
+    assert {one.seed for one in submitted(out).records} == set(SEEDS)
+
+
+def test_a_number_that_pyyaml_takes_for_text_equals_the_audits(tmp_path: Path) -> None:
+    lightning(tmp_path / "logs" / "seed_0", 0)
+    out = run_import(tmp_path, [tmp_path / "logs"])
+    (found,) = (one for one in protocol(out)["settings"] if one["setting"] == "step_size")
+    assert (found["found"], found["status"]) == (0.1, "equal")
 
 
 # --- numbers of the end ---------------------------------------------------------------------------
@@ -300,6 +358,17 @@ runs: [{match: "*none*", settings: {mechanism: none}}, {match: "*"}]
 """
 
 
+def test_a_column_without_a_number_is_a_coordinate_that_was_not_observed(tmp_path: Path) -> None:
+    rows = [{"seed": s, "norm/1": s + 1, "norm/2": "N/A"} for s in SEEDS]
+    encoders.table(tmp_path / "r.csv", rows)
+    out = run_import(tmp_path, [tmp_path / "r.csv"], 'mapping: {norm: "norm/{layer}"}')
+    submission = submitted(out)
+    assert [one.measurements.arrays["norm"].tolist() for one in submission.records] == [
+        [s + 1] for s in SEEDS
+    ]
+    assert "Not observed: norm at layer 2 (seeds 0, 1, 2, 3, 4)." in submission.remarks
+
+
 @pytest.mark.parametrize(
     ("form", "mapping"), [(tidy, ""), (tags_of_numbers, RULES), (other_names, ROLES)]
 )
@@ -394,20 +463,8 @@ def test_a_refusal_names_ways_on_that_exist(
     message = str(refused.value)
     assert said in message
     assert len(message.splitlines()) <= 2
-    ways = [one for one in re.findall(r"`([a-z]+: [^`]*)`", message) if "…" not in one]
-    assert ways
-    for index, way in enumerate(ways):
-        (tmp_path / str(index)).mkdir()
-        assert said_of(tmp_path / str(index), tmp_path / "logs", way) != message.splitlines()[0]
-
-
-def said_of(folder: Path, logs: Path, mapping: str) -> str:
-    """The first fault of an import with a mapping; nothing if there is none."""
-    try:
-        run_import(folder, [logs], mapping)
-    except AuditError as error:
-        return str(error).splitlines()[0]
-    return ""
+    assert "`" in message
+    assert refused_although(tmp_path, tmp_path / "logs", message) == []
 
 
 @pytest.mark.parametrize(
@@ -416,7 +473,8 @@ def said_of(folder: Path, logs: Path, mapping: str) -> str:
         ("method,accuracy\na,84.8 ± 4.75\n", "a mean with a deviation"),
         ("accuracy_mean,accuracy_std\n0.8,0.1\n", "found means and deviations"),
         ("seed,accuracy\n1,0.5\n1,0.6\n", "2 numbers (lines 2 and 3) with no step for seed 1"),
-        ("seed,accuracy\n1,nan\n", "if it was not measured, leave the cell empty"),
+        ("seed,accuracy\n1,\n", "found no number of accuracy"),
+        ("seed,accuracy\n1,nan\n", "else leave the cell empty"),
         ("a;accuracy\n0,5;0.25\n", "expected one decimal mark"),
         ("0,0.5\n1,0.25\n", "expected the names of the columns"),
     ],
@@ -425,8 +483,9 @@ def test_a_table_that_cannot_be_used_is_named_for_what_it_is(
     tmp_path: Path, table: str, said: str
 ) -> None:
     text(tmp_path / "r.csv", table)
-    with pytest.raises(AuditError, match=re.escape(said)):
+    with pytest.raises(AuditError, match=re.escape(said)) as refused:
         run_import(tmp_path, [tmp_path / "r.csv"])
+    assert refused_although(tmp_path, tmp_path / "r.csv", str(refused.value)) == []
 
 
 def test_a_role_for_a_column_that_is_not_there_lists_the_columns(tmp_path: Path) -> None:

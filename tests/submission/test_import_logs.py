@@ -8,16 +8,26 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import encoders
 import pytest
 import yaml
-from samples import SEEDS, STEPS, contradicting, falling, protocol, run_import, submitted
+from samples import (
+    SEEDS,
+    STEPS,
+    contradicting,
+    falling,
+    protocol,
+    refused_although,
+    run_import,
+    submitted,
+)
 
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
-from reproaudit.logs import finding
+from reproaudit.logs import opening
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.markdown import markdown
@@ -96,7 +106,7 @@ def loss(record: Record) -> Points:
 
 
 def refused(tmp_path: Path, logs: Path, mapping: str | None = None, **more: Any) -> str:
-    """The one line that an import is refused with; nothing of it is left."""
+    """The one line that an import is refused with; nothing of it is left, and a way on leads on."""
     before = sorted(tmp_path.iterdir())
     began = time.process_time()
     with pytest.raises(AuditError) as error:
@@ -108,6 +118,8 @@ def refused(tmp_path: Path, logs: Path, mapping: str | None = None, **more: Any)
     text = str(error.value)
     assert "\n" not in text
     assert error.value.exit_code == 2
+    with TemporaryDirectory() as place:
+        assert refused_although(Path(place), logs, text, mapping, **more) == []
     return text
 
 
@@ -475,8 +487,11 @@ def test_an_archive_is_read_like_its_folder(tmp_path: Path) -> None:
         file.relative_to(tmp_path).as_posix(): file.read_bytes()
         for file in logs.rglob("*") if file.is_file()
     }  # fmt: skip
-    out = run_import(tmp_path, [archived(tmp_path / "logs.zip", members)])
+    twins = {f"__MACOSX/{Path(name).parent}/._{Path(name).name}": b"\0\5\26\7" for name in members}
+    hidden = {"logs/.DS_Store": b"\0\0\0\1Bud1", **twins}  # as macOS packs them
+    out = run_import(tmp_path, [archived(tmp_path / "logs.zip", {**members, **hidden})])
     assert {seed: loss(one) for seed, one in records(out).items()} == {s: falling(s) for s in SEEDS}
+    assert any("__MACOSX (hidden)" in one for one in protocol(out)["skipped"])
 
 
 @pytest.mark.parametrize("path", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "..\\e.csv"])
@@ -489,7 +504,7 @@ def test_a_path_that_leads_out_of_an_archive_is_refused(tmp_path: Path, path: st
 def test_an_archive_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(opening, "MAX_UNPACKED_BYTES", 1000)
     file = tmp_path / "logs.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("log.csv", bytes(10**6))

@@ -128,6 +128,23 @@ def test_a_table_has_the_declared_coordinates_each_once(
     assert says in line
 
 
+@pytest.mark.parametrize(
+    ("rows", "observed"), [("1,1\n2,N/A\n3,3", [1, 3]), ("1,1\n2,2\n3,", [1, 2])]
+)
+def test_an_empty_cell_is_a_coordinate_that_was_not_observed(
+    rows: str, observed: list[int], tmp_path: Path
+) -> None:
+    submission = read_submission(
+        AUDIT, write(tmp_path, "a.csv", f"layer,layer_distance\n{rows}\n".encode())
+    )
+    (record,) = submission.records
+    assert record.measurements.arrays["layer_distance"].tolist() == observed
+    assert record.coordinates == {"layer_distance": {"layer": tuple(observed)}}
+    (missing,) = {1, 2, 3} - set(observed)
+    said = f"Not observed: layer_distance at layer {missing} (seeds 7)."
+    assert said in submission.remarks
+
+
 @pytest.mark.parametrize("name", ["a.npz", "a.json", "a.pkl"])
 def test_another_kind_of_file_is_refused(name: str, tmp_path: Path) -> None:
     (line,) = faults(write(tmp_path, name, b"{}"))

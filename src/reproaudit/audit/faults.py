@@ -1,9 +1,9 @@
 """Faults of an audit's files, and the rules that they break, each with a permanent id and remedy.
 
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
-a log of results, RA050 to RA059 about what the models refuse, RA081 to RA089 about run files;
-`reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and are not
-given again: a new rule's id is RA234.
+a log of results, RA050 to RA059 about what the models refuse, RA081 to RA089 and RA235 about run
+files; `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and
+are not given again: a new rule's id is RA236.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Violation(NamedTuple):
     known: Collection[str] = ()
 
 
-WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221"})
+WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235"})
 """The rules that do not refuse an audit."""
 
 _TABLE = """
@@ -106,6 +106,7 @@ RA231 Leave out 'in_share', or the coordinate on the axis that is counted.
 RA232 Leave one axis free, with enough coordinates, and give a coordinate on every other.
 RA233 Remove it from 'readings', or from the claim's 'settings'.
 RA234 Correct the bound (0.9 for 90 per cent), or the range in the declaration.
+RA235 Name a copy on this machine under 'git' to have it checked at once.
 """
 
 REMEDIES: dict[str, str] = {

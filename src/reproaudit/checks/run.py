@@ -237,6 +237,9 @@ class Run:
             values = np.take(values, places, axis=before + len(free))
             if not isinstance(places, int):
                 free.append(axis.name)
+        if np.isnan(values).any():
+            name = quantity.measurement
+            raise MeasurementMissingError(f"'{name}' was not observed at all coordinates", name)
         for how in dict.fromkeys(quantity.over[one] for one in free if one in quantity.over):
             together = [one for one in free if quantity.over.get(one) == how]
             last = [*range(-len(together), 0)]

@@ -270,6 +270,8 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     for other in found.alternatives:
         if other.counts and other.credible and other.answer in doubt:
             yield Reason(kind=ReasonKind.ALTERNATIVE_OPEN, arm=other.name)
+    if base.void == len(base.runs):
+        yield from _voids(base)
     yield Reason(kind=ReasonKind.FEW_RUNS)
 
 

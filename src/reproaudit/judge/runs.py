@@ -6,13 +6,20 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
+from typing import Any
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import PlannedArm, Role, quantities_of
 from reproaudit.cell import canonical_settings
 from reproaudit.checks import Condition, Kind, Limit, Run, Void
-from reproaudit.declarations import Coordinate, MeasurementKind, MeasurementMissingError
-from reproaudit.records import CellStatus, Record
+from reproaudit.declarations import (
+    Coordinate,
+    Declaration,
+    MeasurementKind,
+    MeasurementMissingError,
+)
+from reproaudit.lazy import np
+from reproaudit.records import CellStatus, Measurements, Record, Series
 from reproaudit.stats.onsets import STILL
 from reproaudit.verdict import RunAnswer, Status
 
@@ -106,7 +113,10 @@ class Bundles:
     def _bare(self, arm: PlannedArm, record: Record) -> Run:
         declared = self.audit.measurements_of(arm.experiment)
         built = arm.role is Role.CONSTRUCTED
-        run = Run(record.seed, record.measurements, declared, record.settings, arm.reads)
+        measured = record.measurements
+        if record.origin is not None and record.coordinates:
+            measured = _at_all_coordinates(record, record.coordinates, declared)
+        run = Run(record.seed, measured, declared, record.settings, arm.reads)
         return replace(run, built=built)
 
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
@@ -136,6 +146,30 @@ class Bundles:
             if (abs(values[-1] - before) > STILL * whole).any():
                 return True
         return False
+
+
+def _at_all_coordinates(
+    record: Record,
+    observed: Mapping[str, Mapping[str, Sequence[Coordinate]]],
+    declared: Mapping[str, Declaration],
+) -> Measurements:
+    """The measurements with NaN at the declared coordinates that were not observed."""
+    found = record.measurements
+    series = dict(found.series)
+    arrays = dict(found.arrays)
+    for name, axes in observed.items():
+        every = {axis.name: axis.coordinates(record.settings) for axis in declared[name].axes}
+        places = ([every[axis].index(one) for one in ones] for axis, ones in axes.items())
+        at: tuple[Any, ...] = (..., *np.ix_(*places))
+        values = series[name].values if name in series else arrays[name]
+        steps = values.shape[:1] if name in series else ()
+        whole = np.full((*steps, *map(len, every.values())), np.nan)
+        whole[at] = values
+        if name in series:
+            series[name] = Series(steps=series[name].steps, values=whole)
+        else:
+            arrays[name] = whole
+    return found.model_copy(update={"series": series, "arrays": arrays})
 
 
 def _course(record: Record) -> Hashable:

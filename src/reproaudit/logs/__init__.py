@@ -3,11 +3,11 @@
 `finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `tables`, `documents` for
 JSON) takes a `LogSource` and returns `LoggedRun`s, which `joining` puts together. Of tables, `rows`
 reads the dialects and `columns` gives each column its role. From there on the source makes no
-difference: `mapping` is the file that says which tag is which measurement, `roles` finds what a run
-was started with, settles its seed and its role (an experiment or a control) and holds its settings
-against the audit's, and `measuring` makes declared measurements from curves.
+difference: `configurations` finds what a run was started with, and its seed; `mapping` is the file
+that says which tag is which measurement; `roles` settles what a run is (an experiment or a control)
+and holds its settings against the audit's; `measuring` makes declared measurements from curves.
 
-Everything here is untrusted: sizes are checked before content, and nothing is executed: no pickle,
-no YAML tag, no formula. What cannot be used raises a `LogError`: one line that says where, what was
-found and what was expected.
+Everything here is untrusted: `opening` checks sizes before content, and nothing is executed: no
+pickle, no YAML tag, no formula. What cannot be used raises a `LogError`: one line that says where,
+what was found and what was expected.
 """

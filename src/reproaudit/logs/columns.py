@@ -9,8 +9,8 @@ from typing import Any
 
 from reproaudit.errors import did_you_mean
 from reproaudit.logs.asked import Columns
-from reproaudit.logs.logged import LogError, LogSource, number_of
-from reproaudit.logs.roles import is_own, some
+from reproaudit.logs.configurations import SEED_NAMES, is_own
+from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
 from reproaudit.logs.rows import Table, is_observed, is_said
 
 STEP_NAMES = (
@@ -28,10 +28,8 @@ STEP_NAMES = (
 )
 """Columns that count steps, the likelier first; capital letters make no difference."""
 _TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
-_SEED_COLUMNS = ("seed", "random_seed")
 _RUN_COLUMNS = ("run_id", "run_uuid", "run_name", "run")
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
-_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 _SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
 
 
@@ -61,21 +59,14 @@ class TableForm:
     status: str | None = None
     own: frozenset[str] = frozenset()
 
-    def roles(self, columns: Sequence[str]) -> str:
-        """Return each column with its role, in words."""
+    def roles(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return the role of each column."""
         named = {self.step: "step", self.seed: "seed", self.run: "run", self.status: "status"}
         named |= {one: f"axis {axis}" for axis, one in self.axes.items()}
         named |= dict.fromkeys(self.settings.values(), "setting")
         named |= dict.fromkeys(self.own, "not used")
         named |= dict(zip(self.long or (), ("tag", "value"), strict=False))
-        said = [f"{one} ({named.get(one, 'measurement')})" for one in columns if one]
-        return some(said)
-
-
-def seed_ways(columns: Sequence[str]) -> list[str]:
-    """Return the ways to give rows a seed, for messages: a column like one, or numbers."""
-    like = next((one for one in columns if _SEED_LIKE.search(one)), None)
-    return [*([f"`columns: {{seed: {like}}}`"] if like else []), "`number: [seeds]`"]
+        return {one: named.get(one, "measurement") for one in columns if one}
 
 
 def form_of(source: LogSource, table: Table) -> TableForm:
@@ -100,7 +91,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     run = None if asked.plain else first((*_RUN_COLUMNS, *(["name"] if status else [])))
     form = TableForm(
         step=usual if given.step is None else given.step if given.step in columns else None,
-        seed=given.seed if given.seed in columns else first(_SEED_COLUMNS),
+        seed=given.seed if given.seed in columns else first(SEED_NAMES),
         run=given.run if given.run in columns else run,
         axes=axes,
         long=(tag or "", value or "") if is_long else None,
@@ -130,8 +121,8 @@ def _refuse_absent(source: LogSource, table: Table, form: TableForm, given: Colu
         if column not in table.columns:
             raise LogError(
                 source.name,
-                f"found no column '{column}', which the mapping calls {role}; the columns are "
-                f"{form.roles(table.columns)}. {did_you_mean(column, table.columns)}",
+                f"found no column '{column}', which the mapping calls {role}; expected it. "
+                f"{did_you_mean(column, table.columns)}{of_columns(form.roles(table.columns))}",
             )
 
 

@@ -8,19 +8,13 @@ run, by dotted path. Hugging Face's `trainer_state.json` holds a list of rows, S
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from reproaudit.logs.columns import TableForm
-from reproaudit.logs.logged import (
-    LogError,
-    LoggedRun,
-    LogSource,
-    number_of,
-    parse_json,
-    read_log_text,
-)
-from reproaudit.logs.rows import json_columns, json_lines, json_object, json_rows
-from reproaudit.logs.tables import table_runs, take_row
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, number_of
+from reproaudit.logs.opening import parse_json, read_log_text
+from reproaudit.logs.rows import Table, json_columns, json_lines, json_object, json_rows
+from reproaudit.logs.tables import table_runs
 
 
 def read_json(source: LogSource) -> list[LoggedRun]:
@@ -35,9 +29,9 @@ def read_json(source: LogSource) -> list[LoggedRun]:
     if not isinstance(tree, dict) or not tree:
         return []
     if isinstance(tree.get("log_history"), list):
-        return [read_trainer_state(source, source.name)]
+        return read_trainer_state(source, source.name)
     if all(map(_is_sacred, tree.values())):
-        return [_sacred(source, tree)]
+        return table_runs(source, _sacred(source, tree), "Sacred")
     if all(isinstance(one, list) and one and not isinstance(one[0], dict | list)
            for one in tree.values()):  # fmt: skip
         return table_runs(source, json_columns(tree, source.name))
@@ -52,30 +46,27 @@ def _is_sacred(one: Any) -> bool:
     return isinstance(one.get("steps"), list) and isinstance(one.get("values"), list)
 
 
-def _sacred(source: LogSource, tree: Mapping[str, Any]) -> LoggedRun:
-    """Read the run of Sacred's file store: steps and values by metric; its end is in run.json."""
-    builder = source.builder()
-    form = TableForm("step")
+def _sacred(source: LogSource, tree: Mapping[str, Any]) -> Table:
+    """Return the rows of Sacred's file store, which holds its end in run.json."""
+    beside = source.path.with_name("run.json")
+    place = f"{source.name}, run.json"
+    run = parse_json(read_log_text(beside, place), place) if beside.is_file() else None
+    status = run.get("status") if isinstance(run, dict) else None
+    rows = []
     for tag, one in tree.items():
-        place = f"{source.name}: {tag}"
-        if len(one["steps"]) != len(one["values"]):
-            raise LogError(place, "found other numbers of steps than of values; expected as many.")
-        for index, (step, value) in enumerate(zip(one["steps"], one["values"], strict=True)):
+        steps = one["steps"]
+        values = one["values"]
+        if len(steps) != len(values):
+            text = f"found {len(steps)} steps and {len(values)} values; expected as many of each."
+            raise LogError(f"{source.name}: {tag}", text)
+        for step, value in zip(steps, values, strict=True):
             if isinstance(value, dict):  # a NumPy number, as jsonpickle writes it
                 value = value.get("value")
-            take_row(builder, form, f"{place}[{index}]", {"step": step, tag: value}, index)
-    status = "COMPLETED"
-    beside = source.path.with_name("run.json")
-    if beside.is_file():
-        place = f"{source.name}, run.json"
-        run = parse_json(read_log_text(beside, place), place)
-        status = str(run.get("status", status)) if isinstance(run, dict) else status
-    unfinished = () if status == "COMPLETED" else (f"Sacred calls the run {status}",)
-    curves = builder.curves()
-    return source.run("Sacred", curves, not_whole=unfinished, told=tuple(builder.told))
+            rows.append({"step": step, "metric": tag, "value": value, "status": status})
+    return json_rows(rows, source.name)
 
 
-def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
+def read_trainer_state(source: LogSource, place: str) -> list[LoggedRun]:
     """Read the run of Hugging Face's `trainer_state.json`.
 
     Args:
@@ -86,24 +77,15 @@ def read_trainer_state(source: LogSource, place: str) -> LoggedRun:
     history = state.get("log_history") if isinstance(state, dict) else None
     if not isinstance(history, list):
         raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")
-    builder = source.builder(place)
-    form = TableForm(source.step or "step")
-    for index, row in enumerate(history):
-        if not isinstance(row, dict):
-            raise LogError(f"{place}: log_history[{index}]", "found no object; expected one.")
-        take_row(builder, form, f"{place}: log_history[{index}]", row, index)
     reached = state.get("global_step")
     most = state.get("max_steps")
-    cut = isinstance(reached, int) and isinstance(most, int) and reached < most
-    curves = builder.curves()
-    return source.run(
-        "Hugging Face",
-        curves,
-        stopped=f"its Trainer stopped at step {reached} of {most}" if cut else None,
-        told=tuple(builder.told),
-        patience=_since_best(state, history) if cut else None,
-        early="its Trainer says that it has ended" if cut and _has_ended(state, history) else None,
-    )
+    runs = table_runs(source, json_rows(history, place), "Hugging Face")
+    if not (isinstance(reached, int) and isinstance(most, int) and reached < most):
+        return runs
+    stopped = f"its Trainer stopped at step {reached} of {most}"
+    early = "its Trainer says that it has ended" if _has_ended(state, history) else None
+    waited = _since_best(state, history)
+    return [replace(one, stopped=stopped, early=early, patience=waited) for one in runs]
 
 
 def _has_ended(state: Mapping[str, Any], history: list[Any]) -> bool:

@@ -1,53 +1,38 @@
 """Finds the logs below the given paths, and reads each by the reader of its kind.
 
-What is seen and not read is named, with the reason. A zip archive may name files outside its
-folder, hold links, or unpack to far more than it is; so each member is looked at before it is
-unpacked into a folder of our own.
+What is seen and not read is named, with the reason.
 """
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
-import stat
 import tempfile
-import time
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePath
 
-from reproaudit.errors import LONGEST_COMPARED
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import read_json, read_trainer_state
 from reproaudit.logs.joining import join_parts
-from reproaudit.logs.logged import (
-    LogError,
-    LoggedRun,
-    LogSource,
-    open_log,
-    raise_all,
-    read_log_text,
-)
-from reproaudit.logs.roles import CONFIG_FILES, Stated, configured, some
-from reproaudit.logs.rows import csv_table, is_table, json_lines
-from reproaudit.logs.tables import read_table, table_runs
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, some
+from reproaudit.logs.opening import unpack
+from reproaudit.logs.tables import read_table
 
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
+_TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out")
-MAX_UNPACKED_BYTES = 2**31
 _STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
 )
-_MOST_COMPARED = 50
-"""Names on either side of which the most alike are looked for."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
+_PROSE = (
+    "text without a table; to import it, make one: a row for each step, a column for each quantity"
+)
 
 
 def find_runs(
@@ -71,14 +56,6 @@ def find_runs(
         found += runs
         skipped += left_out
     return found, skipped
-
-
-def nearest(wanted: Iterable[str], tags: Iterable[str]) -> tuple[str, str]:
-    """Return the wanted name and the tag that are most alike."""
-    few = {tag[-LONGEST_COMPARED:]: tag for tag in itertools.islice(tags, _MOST_COMPARED)}
-    pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
-    name, end = max(pairs, key=lambda two: SequenceMatcher(None, *two).ratio())
-    return name, few[end]
 
 
 def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
@@ -105,7 +82,7 @@ class _Finder:
         self._root = root.resolve()
         self.folder = self._root if self._root.is_dir() else self._root.parent
         if root != path:
-            for name in _unpack(path, asked.name, root):
+            for name in unpack(path, asked.name, root):
                 self._skip(self._root / name, "a link")
 
     def left_out(self, runs: Sequence[LoggedRun]) -> list[tuple[str, str]]:
@@ -123,7 +100,8 @@ class _Finder:
     def all_runs(self) -> list[LoggedRun]:
         """Return every run. A file that is no log by its name counts if it has a wanted tag.
 
-        So do the files of other runs that are called alike: a run that lacks it must be seen.
+        So do the files of other runs that are called alike: a run that lacks it must be seen. Where
+        there is nothing else, all of them count, so that it can be said what they hold.
         """
         certain = list(self._runs())
         wants = self._asked.asked.wants
@@ -132,33 +110,16 @@ class _Finder:
             for path, runs in self._guessed.items()
             if isinstance(runs, list) and any(wants(tag) for run in runs for tag in run.curves)
         }
-        if not (certain or known or self._faults):
-            self._refuse_unwanted()
+        alone = not (certain or known or self._faults)
         for path, runs in self._guessed.items():
-            if _pattern(path) not in known:
-                self._skip(path, _reason(runs))
+            if not runs or not (alone or _pattern(path) in known):
+                self._skip(path, _reason(path, runs))
             elif isinstance(runs, LogError):
                 self._faults.append(runs)
             else:
                 certain += runs
         raise_all(self._faults)
         return join_parts(certain, self.folder)
-
-    def _refuse_unwanted(self) -> None:
-        """Refuse files that may be logs, and hold nothing under a wanted name."""
-        files = {path: runs for path, runs in self._guessed.items() if isinstance(runs, list)}
-        tags = {tag: path for path, runs in files.items() for one in runs for tag in one.curves}
-        raise_all([one for one in self._guessed.values() if isinstance(one, LogError)][:1]
-                  if not tags else [])  # fmt: skip
-        wanted = sorted(self._asked.asked.wanted)
-        if not tags or not wanted:
-            return
-        name, tag = nearest(wanted, tags)
-        raise LogError(
-            self._name(tags[tag]),
-            f"found {some(list(tags))}; expected {some(wanted)}. Say in a mapping which is which: "
-            f'`mapping: {{{name}: "{tag}"}}`.',
-        )
 
     def _runs(self) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""
@@ -210,52 +171,40 @@ class _Finder:
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
-            yield from self._read(lambda: [self._trainer_state(state, folder)])
+            yield from self._read(lambda: self._trainer_state(state, folder))
         for file in files:
             if file not in events and file.name != _STATE:
                 yield from self._file(file)
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
         source = self._source(file)
-        name = file.name.lower()
-        suffix = (
-            file.with_suffix("").suffix.lower() if name.endswith(".gz") else file.suffix.lower()
-        )
-        if suffix in _PACKED or (suffix == "" and name.endswith(_PACKED)):
-            self._skip(file, "packed; unpack it")
-        elif tensorboard.is_event_file(file.name):
+        suffix = PurePath(file.name.lower().removesuffix(".gz")).suffix
+        if tensorboard.is_event_file(file.name):
             shown = source.name.rpartition("/")[0] or source.name
             named = replace(source, name=shown)
             yield from self._read(lambda: tensorboard.read_event_files(named, [file]))
-        elif suffix == ".wandb":
-            self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         elif file.name == _STATE:
-            yield from self._read(lambda: [self._trainer_state(file, file.parent)])
+            yield from self._read(lambda: self._trainer_state(file, file.parent))
         elif suffix in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
         ):
             yield from self._read(lambda: mlflow.read_database(source))
-        elif name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
+        elif file.name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
             self._skip(file, "the last numbers of what DVCLive keeps beside it")
-        elif suffix in (".csv", ".tsv", ".jsonl"):
+        elif suffix in _TABLES:
             yield from self._read(lambda: read_table(source))
         elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
-            self._guess(file, source, suffix)
+            try:
+                self._guessed[file] = (read_json if suffix == ".json" else read_table)(source)
+            except LogError as error:
+                self._guessed[file] = error
+        elif suffix == ".wandb":
+            self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:
-            self._skip(file, "packed; unpack it" if name.endswith(_PACKED) else _OTHER)
+            is_packed = file.suffix.lower() in _PACKED
+            self._skip(file, "packed; unpack it" if is_packed else _OTHER)
 
-    def _guess(self, file: Path, source: LogSource, suffix: str) -> None:
-        """Read a file whose name does not say whether it is a log."""
-        try:
-            runs = read_json(source) if suffix == ".json" else _read_text(source)
-            self._guessed[file] = runs
-            if not runs:
-                del self._guessed[file]
-                self._skip(file, _OTHER if suffix == ".json" else _PROSE)
-        except LogError as error:
-            self._guessed[file] = error
-
-    def _trainer_state(self, file: Path, home: Path) -> LoggedRun:
+    def _trainer_state(self, file: Path, home: Path) -> list[LoggedRun]:
         return read_trainer_state(replace(self._source(home), path=file), self._name(file))
 
     def _source(self, path: Path) -> LogSource:
@@ -272,27 +221,16 @@ class _Finder:
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
 
 
-_PROSE = (
-    "text without a table; to import it, make one: a row for each step, a column for each quantity"
-)
-
-
-def _read_text(source: LogSource) -> list[LoggedRun]:
-    """Return the runs of a text that holds JSON lines or a table; none of any other text."""
-    text = read_log_text(source.path, source.name)
-    if text.lstrip().startswith("{"):
-        return table_runs(source, json_lines(text, source.name))
-    return table_runs(source, csv_table(text, source.name, "\t")) if is_table(text) else []
-
-
 def _pattern(path: Path) -> str:
     """Return what files are called alike by: their name without its numbers."""
     return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "#", path.name.lower())
 
 
-def _reason(found: list[LoggedRun] | LogError) -> str:
+def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
     if isinstance(found, LogError):
         return f"no log: {found.text}"
+    if not found:
+        return _OTHER if path.suffix == ".json" else _PROSE
     tags = sorted({tag for run in found for tag in run.curves})
     return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 
@@ -304,42 +242,3 @@ def _last_checkpoint(folder: Path) -> Path | None:
         if number.isdecimal() and not one.is_symlink() and not one.parent.is_symlink():
             numbered.append((int(number), one))
     return max(numbered)[1] if numbered else None
-
-
-# --- archives -------------------------------------------------------------------------------------
-
-
-def _unpack(file: Path, place: str, into: Path) -> list[str]:
-    """Unpack an archive's regular files; return the names of the links in it."""
-    links = list[str]()
-    seen = set[str]()
-    size = 0
-    try:
-        with open_log(file, place) as handle, zipfile.ZipFile(handle) as archive:
-            for one in archive.infolist():
-                size += one.file_size
-                path = PurePosixPath(one.filename.replace("\\", "/"))
-                fault = None
-                if path.is_absolute() or ".." in path.parts:
-                    fault = f"the path '{one.filename[:200]}', which leads out of it; expected none"
-                elif size > MAX_UNPACKED_BYTES:
-                    fault = f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
-                if fault is not None:
-                    raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
-                if stat.S_ISLNK(one.external_attr >> 16):
-                    links.append(one.filename)
-                    continue
-                made = time.mktime((*one.date_time, 0, 0, -1))
-                unpacked = archive.extract(one, into)
-                if unpacked in seen and not one.is_dir():
-                    twice = f"found '{one.filename[:200]}' twice in it; expected each file once"
-                    raise LogError(place, f"{twice}. Pack the right one alone.")
-                seen.add(unpacked)
-                os.utime(unpacked, (made, made))
-    except LogError:
-        raise
-    except Exception as error:  # what the library raises over damaged archives has no end
-        raise LogError(
-            place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
-        ) from None
-    return links

@@ -30,19 +30,16 @@ from reproaudit.logs.asked import Columns
 from reproaudit.logs.logged import Curve
 
 MAX_NODES = 400
-FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], np.float64]] = {
+FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], np.float64 | NDArray[np.float64]]] = {
     "first": lambda values: values[0],
     "last": lambda values: values[-1],
     "mean": lambda values: values.mean(),
     "max": lambda values: values.max(),
     "min": lambda values: values.min(),
-}
-"""Functions that make one number of a series."""
-RUNNING: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "cummax": np.maximum.accumulate,
     "cummin": np.minimum.accumulate,
 }
-"""Functions that make of a series its largest or smallest number so far, at each step."""
+"""Functions of a series: one number, or the largest or smallest so far at each step."""
 _OPERATORS: dict[type[ast.AST], np.ufunc] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -81,7 +78,7 @@ class LoggedQuantity(StrictModel):
     def tags(self) -> frozenset[str]:
         """The tags that it is made of, with ``*`` in the place of coordinates."""
         names = [self.tag] if self.tag else re.findall(r"[^\W\d]\w*", self.expression or "")
-        tags = {self.let.get(one, one) for one in names if one not in {*FUNCTIONS, *RUNNING}}
+        tags = {self.let.get(one, one) for one in names if one not in FUNCTIONS}
         return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", one) for one in tags)
 
     @property
@@ -106,6 +103,10 @@ class RunRule(StrictModel):
     """A diverged run may hold numbers that are not finite, and may have ended early."""
     ignore: bool = False
     """True to leave these runs out."""
+
+    def matches(self, run: str) -> bool:
+        """Return True for a run that is called so, be there brackets in its name."""
+        return run == self.match or fnmatchcase(run, self.match)
 
 
 class MappingFile(StrictModel):
@@ -142,7 +143,7 @@ class MappingFile(StrictModel):
 
     def rule(self, run: str) -> RunRule | None:
         """Return the rule for a run of this name."""
-        return next((one for one in self.runs if fnmatchcase(run, one.match)), None)
+        return next((one for one in self.runs if one.matches(run)), None)
 
 
 def read_mapping(file: Path) -> MappingFile:
@@ -195,8 +196,7 @@ def check_expression(formula: str) -> None:
 
 
 def _refused(found: str) -> ExpressionError:
-    functions = ", ".join([*FUNCTIONS, *RUNNING])
-    allowed = f"numbers below 1e308, names, + - * / ** and {functions} of one series"
+    allowed = f"numbers below 1e308, names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
     return ExpressionError(f"{found} in a formula; allowed are {allowed}")
 
 
@@ -212,13 +212,8 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             parts = [_value(left, lookup), _value(right, lookup)]
         case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in FUNCTIONS:
             one = _value(series, lookup)
-            picked = one.values if one.steps is None else FUNCTIONS[name](one.values)
-            return Curve("", None, np.asarray(picked))
-        case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in RUNNING:
-            one = _value(series, lookup)
-            return Curve(
-                "", one.steps, RUNNING[name](one.values) if one.steps is not None else one.values
-            )
+            values = np.asarray(one.values if one.steps is None else FUNCTIONS[name](one.values))
+            return Curve("", one.steps if values.ndim else None, values)
         case ast.Call(func=ast.Name(id=name)):
             raise _refused(f"the function '{name}'")
         case _:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
+from reproaudit.logs.configurations import normal
 from reproaudit.logs.logged import (
     Curve,
     LogError,
@@ -23,11 +26,12 @@ from reproaudit.logs.logged import (
     number_of,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate
-from reproaudit.logs.roles import end_beside, normal
 from reproaudit.records import Measurements, Series
 
 REGULAR = 0.75
 """The share of equal distances from which steps count as evenly spaced."""
+FEWEST_OBSERVED = 0.1
+"""The share of coordinates that have to be observed."""
 _LAST_STEP = re.compile(
     r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
     r"|max_iters|(num_)?iterations"
@@ -40,12 +44,17 @@ class _NotLogged(LookupError):
     """A tag that the run does not have."""
 
 
+class _NotObserved(LookupError):
+    """A place that the run has, without a number in it."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """A measurement of one run.
 
     Attributes:
-        curve: its values have the shape (step, *axes) of a series, else (*axes), without steps.
+        curve: its values have the shape (step, *axes) of a series, else (*axes), without steps;
+            masked where nothing was observed.
         tags: the tags that were read.
         gaps: why these curves may not be whole.
     """
@@ -67,15 +76,17 @@ def measure(
     names = [axis.name for axis in declaration.axes]
     coordinates = [axis.coordinates(settings) for axis in declaration.axes]
     reader = _CurveReader(run)
-    values: list[Curve] = []
+    values: list[Curve | None] = []
     absent: str | None = None
     for at in itertools.product(*coordinates):
         try:
             values.append(reader.value(quantity, dict(zip(names, at, strict=True)), place))
+        except _NotObserved:
+            values.append(None)
         except _NotLogged as error:
             absent = str(error)
     unused = set(names) - reader.axes
-    if not values or (unused and quantity.expression is None):
+    if not any(values) or (unused and quantity.expression is None):
         return None
     if unused:
         raise LogError(
@@ -158,8 +169,8 @@ class _CurveReader:
             where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
             raise _NotLogged(f"{tag} at {where}" if rest else tag)
         _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
-        if curve.steps is not None and not len(curve.steps):
-            raise _NotLogged(tag)
+        if not len(curve.values):
+            raise _NotObserved(tag)
         self.read[tag, own] = curve
         self.axes |= axes | (set(at) - set(rest))
         return curve if curve.steps is not None else replace(curve, values=curve.values[-1])
@@ -219,46 +230,87 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
+def stated_length(
+    audit: Audit, experiment: str, settings: Mapping[str, SettingValue]
+) -> float | None:
+    """Return the steps of training that a run's settings state; None if they state none.
+
+    Where the audit divides the training into stages, these together; else the setting `steps`.
+    """
+    values: list[SettingValue | None] = []
+    for index, stage in enumerate(audit.experiments[experiment].stages):
+        value = settings[stage.steps]
+        each = value if isinstance(value, tuple) else (value,) * (index + 1)
+        values.append(each[index] if index < len(each) else None)
+    values = values or [settings.get("steps")]
+    numbers = [one for one in values if type(one) in (int, float)]
+    return sum(numbers) if len(numbers) == len(values) else None  # type: ignore[arg-type]
+
+
+def end_beside(series: Iterable[Sequence[int] | NDArray[np.int64]], length: float) -> int | None:
+    """Return the last step of series that did not go through so many; None if they may have.
+
+    A series may stop short of the length by the widest distance between two of its steps.
+    """
+    ends = [
+        (int(steps.max()), int(np.abs(np.diff(steps)).max(initial=1)))
+        for steps in map(np.asarray, series)
+        if len(steps)
+    ]
+    last, widest = max(ends, default=(0, 0))
+    return last if ends and (last > length or last + widest < length) else None
+
+
 def _stacked(
-    curves: Sequence[Curve], declaration: Declaration, shape: tuple[int, ...], place: str
+    curves: Sequence[Curve | None], declaration: Declaration, shape: tuple[int, ...], place: str
 ) -> Curve:
     """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
+    observed = [one for one in curves if one is not None]
+    first = observed[0]
     if declaration.kind is not MeasurementKind.SERIES:
-        longest = max(one.values.size for one in curves)
+        longest = max(one.values.size for one in observed)
         if longest > 1:
             raise MisfitError(
                 place,
                 f"found {longest} steps; expected one number, as it is no series. Say which with "
                 "an expression: last(…), first(…), mean(…), max(…) or min(…).",
             )
-        values = np.concatenate([one.values.ravel() for one in curves])
-        return Curve(place, None, values.reshape(shape))
-    steps = curves[0].steps
-    if steps is None:
+        first = replace(first, steps=None, values=first.values.reshape(()))
+    elif first.steps is None:
         raise MisfitError(
             place,
             "found a single number without a step; expected a series over steps. The best so far "
             "at each step is cummax(…) or cummin(…).",
         )
-    for other in curves[1:]:
-        if other.steps is None or not np.array_equal(steps, other.steps):
-            odd = np.setxor1d(steps, [] if other.steps is None else other.steps)
-            raise LogError(
-                place,
-                f"found coordinates with different steps, as step {odd[0]:g}; expected the same "
-                "steps at every coordinate.",
-            )
-    values = np.stack([one.values for one in curves], axis=-1).reshape(len(steps), *shape)
-    return Curve(place, steps, values)
+    else:
+        for other in observed[1:]:
+            if other.steps is None or not np.array_equal(first.steps, other.steps):
+                odd = np.setxor1d(first.steps, [] if other.steps is None else other.steps)
+                raise LogError(
+                    place,
+                    f"found coordinates with different steps, as step {odd[0]:g}; expected the "
+                    "same steps at every coordinate.",
+                )
+    if len(observed) < FEWEST_OBSERVED * len(curves):
+        found = f"found numbers at {len(observed)} of {len(curves):,} coordinates"
+        raise LogError(place, f"{found}; expected at least a tenth.")
+    values = np.full((*first.values.shape, len(curves)), np.nan)
+    for number, one in enumerate(curves):
+        if one is not None:
+            values[..., number] = one.values.reshape(first.values.shape)
+    if len(observed) < len(curves):
+        absent = np.array([one is None for one in curves])
+        values = np.ma.MaskedArray(values, np.broadcast_to(absent, values.shape))
+    return Curve(place, first.steps, values.reshape((*first.values.shape, *shape)))
 
 
 def measurements_of(
     declared: Mapping[str, Declaration], found: Mapping[str, Curve]
 ) -> Measurements:
-    """Return measurements of one run as records hold them."""
+    """Return measurements of one run as records hold them, NaN where nothing was observed."""
     kinds: dict[MeasurementKind, dict[str, Any]] = {kind: {} for kind in MeasurementKind}
     for name, one in found.items():
-        made: Any = one.values
+        made: Any = np.ma.filled(one.values, np.nan)
         if one.steps is not None:
             made = Series(steps=tuple(one.steps.tolist()), values=made)
         kinds[declared[name].kind][name] = made

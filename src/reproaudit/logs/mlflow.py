@@ -15,14 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from reproaudit.logs.logged import (
+from reproaudit.logs.logged import CurveBuilder, LogError, LoggedRun, LogSource, number_of
+from reproaudit.logs.opening import (
     MAX_TEXT_BYTES,
     MAX_YAML_BYTES,
-    CurveBuilder,
-    LogError,
-    LoggedRun,
-    LogSource,
-    number_of,
     open_log,
     parse_yaml,
     read_log_text,

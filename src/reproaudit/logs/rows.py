@@ -9,11 +9,12 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from reproaudit.logs.logged import LogError, flat, number_of, parse_json
+from reproaudit.logs.logged import LogError, flat, number_of
+from reproaudit.logs.opening import parse_json
 
 _COMMA_NUMBER = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
@@ -42,14 +43,12 @@ class Table:
 
 def is_said(cell: Any) -> bool:
     """Return False for an empty cell."""
-    return cell is not None and not (isinstance(cell, str) and not cell.strip())
+    return cell is not None and bool(str(cell).strip())
 
 
 def is_observed(cell: Any) -> bool:
     """Return False for a cell that says that nothing was observed: an empty one, N/A, null."""
-    return cell is not None and not (
-        isinstance(cell, str) and cell.strip().lower() in _NOT_OBSERVED
-    )
+    return cell is not None and str(cell).strip().lower() not in _NOT_OBSERVED
 
 
 # --- CSV ------------------------------------------------------------------------------------------
@@ -154,23 +153,18 @@ def _header(
 
 def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | None:
     """Write decimal commas as points, in place; return the first number that had a comma."""
-    commas = ((line, i) for line, row in rows for i, one in enumerate(row) if "," in one)
-    cells = dict(rows)
-    places = [(line, i) for line, i in commas if _COMMA_NUMBER.fullmatch(cells[line][i])]
-    if not places:
-        return None
-    for line, row in rows:
-        for cell in row:
+    example = next((c for _, cells in rows for c in cells if _COMMA_NUMBER.fullmatch(c)), None)
+    for line, cells in rows if example else ():
+        for place, cell in enumerate(cells):
             if _POINT_NUMBER.fullmatch(cell):
                 raise LogError(
                     f"{name}:{line}",
                     f"found '{cell}' in a table whose other numbers have decimal commas; expected "
                     "one decimal mark. Write all numbers with a point.",
                 )
-    example = cells[places[0][0]][places[0][1]].strip()
-    for line, i in places:
-        cells[line][i] = cells[line][i].replace(",", ".")
-    return example
+            if _COMMA_NUMBER.fullmatch(cell):
+                cells[place] = cell.replace(",", ".")
+    return example and example.strip()
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -178,49 +172,45 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
 
 def json_lines(text: str, name: str) -> Table:
     """Read a JSON object on each line; nested names are joined with dots."""
-    rows = []
-    for line, written in enumerate(text.split("\n"), start=1):
-        if written.strip():
-            rows.append((line, _object(parse_json(written, f"{name}:{line}"), f"{name}:{line}")))
-    if not rows:
+    lines = [(n, one) for n, one in enumerate(text.split("\n"), start=1) if one.strip()]
+    if not lines:
         raise LogError(name, "found no row; expected one JSON object on each line.")
-    return _of_rows(rows)
+    return _of_objects(((n, parse_json(one, f"{name}:{n}")) for n, one in lines), name)
 
 
 def json_rows(tree: Sequence[Any], name: str) -> Table:
     """Return the rows of a list of JSON objects."""
-    return _of_rows([(i, _object(one, f"{name}[{i}]")) for i, one in enumerate(tree)])
+    return _of_objects(enumerate(tree, start=1), name)
 
 
 def json_columns(tree: Mapping[str, Sequence[Any]], name: str) -> Table:
     """Return the rows of a JSON object that holds a list of cells for each column."""
-    length = max(map(len, tree.values()))
-    short = next((key for key, one in tree.items() if len(one) != length), None)
-    if short is not None:
-        text = f"found {len(tree[short])} values of '{short}' and {length} of others"
-        raise LogError(name, f"{text}; expected as many of each.")
-    return _of_rows([(i + 1, {key: one[i] for key, one in tree.items()}) for i in range(length)])
+    try:
+        rows = [dict(zip(tree, cells, strict=True)) for cells in zip(*tree.values(), strict=True)]
+    except ValueError:
+        lengths = ", ".join(f"{len(one)} of '{key[:80]}'" for key, one in tree.items())
+        raise LogError(name, f"found {lengths}; expected as many of each.") from None
+    return json_rows(rows, name)
 
 
 def json_object(tree: Mapping[str, Any], name: str) -> Table:
     """Return the one row of a JSON object: numbers of the end of a run, by dotted path."""
-    row = _object(tree, name)
-    return Table(tuple(row), [(1, row)], alone=True)
+    return replace(json_rows([tree], name), alone=True)
 
 
-def _of_rows(rows: Sequence[tuple[int, TableRow]]) -> Table:
+def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
     columns: dict[str, None] = {}
-    for _, row in rows:
+    rows = []
+    for number, tree in trees:
+        place = f"{name}:{number}"
+        if not isinstance(tree, dict):
+            raise LogError(place, "found no JSON object; expected one on each line.")
+        row: dict[str, Any] = {}
+        for key, value in flat("", tree, place):
+            if key in row:
+                text = f"found the name '{key[:80]}' twice in it; expected it once."
+                raise LogError(place, text)
+            row[key] = value
         columns.update(dict.fromkeys(row))
+        rows.append((number, row))
     return Table(tuple(columns), rows)
-
-
-def _object(tree: Any, place: str) -> TableRow:
-    if not isinstance(tree, dict):
-        raise LogError(place, "found no JSON object; expected one on each line.")
-    row: dict[str, Any] = {}
-    for name, value in flat("", tree, place):
-        if name in row:
-            raise LogError(place, f"found the name '{name[:80]}' twice in it; expected it once.")
-        row[name] = value
-    return row

@@ -44,13 +44,10 @@ _RUNS_WANTED = (
 )
 
 
-def sampled(
-    columns: Sequence[str],
-    runs: Iterable[CurveBuilder],
-    rows: Sequence[tuple[int, TableRow]] = (),
-) -> tuple[str, ...]:
+def sampled(table: Table, runs: Iterable[CurveBuilder]) -> tuple[str, ...]:
     """Tell why the rows of an export are not all that was logged."""
-    if line := _summed(rows):
+    columns = table.columns
+    if line := _summed(table.rows):
         return (
             f"exported from W&B's page, which sums several steps or runs up in one row (__MIN and "
             f"__MAX differ in line {line}): export run.scan_history()",

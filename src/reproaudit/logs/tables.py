@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reproaudit.logs.columns import STEP_NAMES, TableForm, chart_parts, form_of, seed_ways
+from reproaudit.logs.columns import TableForm, chart_parts, form_of
+from reproaudit.logs.configurations import is_own, plain_value, seed_ways
 from reproaudit.logs.logged import (
     CurveBuilder,
     LogError,
@@ -21,10 +22,18 @@ from reproaudit.logs.logged import (
     LogSource,
     coordinates_of,
     number_of,
-    read_log_text,
+    of_columns,
 )
-from reproaudit.logs.roles import is_own, plain_value
-from reproaudit.logs.rows import Table, TableRow, csv_table, is_observed, is_said, json_lines
+from reproaudit.logs.opening import read_log_text
+from reproaudit.logs.rows import (
+    Table,
+    TableRow,
+    csv_table,
+    is_observed,
+    is_said,
+    is_table,
+    json_lines,
+)
 from reproaudit.logs.samples import aggregated, sampled
 
 _NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
@@ -34,67 +43,56 @@ _ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeed
 
 
 def read_table(source: LogSource) -> list[LoggedRun]:
-    """Read CSV, TSV or JSON lines: a run, or one for each that its columns tell apart."""
+    """Read the runs of CSV, TSV or JSON lines, in a file of any name; none of any other text."""
     text = read_log_text(source.path, source.name)
-    name = source.path.name.lower().removesuffix(".gz")
-    if name.endswith(".jsonl"):
+    kind = source.path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    is_csv = kind in ("csv", "tsv")
+    if kind == "jsonl" or (not is_csv and text.lstrip().startswith("{")):
         return table_runs(source, json_lines(text, source.name))
-    usual = "," if name.endswith(".csv") else "\t"
-    return table_runs(source, csv_table(text, source.name, usual))
+    if not is_csv and not is_table(text):
+        return []
+    return table_runs(source, csv_table(text, source.name, "," if kind == "csv" else "\t"))
 
 
-def table_runs(source: LogSource, table: Table) -> list[LoggedRun]:
-    """Return the runs of a table."""
+def table_runs(source: LogSource, table: Table, logger: str = "table") -> list[LoggedRun]:
+    """Return the runs of a table that a logger wrote; each of a chart has a column of its own."""
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
         return []
-    if not source.asked.plain and (chart := chart_parts(table)):
-        return [one for title, part in chart.items() for one in _of_chart(source, title, part)]
+    chart = {} if source.asked.plain else chart_parts(table)
+    if not chart:
+        return list(_runs(source, table, logger))
+    runs: list[LoggedRun] = []
+    for title, part in chart.items():
+        named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
+        runs += _runs(named, part, "W&B chart")
+    return runs
+
+
+def _runs(source: LogSource, table: Table, logger: str) -> Iterator[LoggedRun]:
     form = form_of(source, table)
+    roles = form.roles(table.columns)
     if not source.asked.plain and (why := aggregated(table, form.seed or form.run or form.step)):
-        raise LogError(source.name, f"{why} Columns: {form.roles(table.columns)}.")
+        raise LogError(source.name, f"{why}{of_columns(roles)}")
     groups = _groups(source, table, form)
     varied = _varied(list(groups))
-    not_whole = sampled(table.columns, [one.builder for one in groups.values()])
-    is_wandb = "_step" in table.columns
-    runs = []
+    not_whole = sampled(table, [one.builder for one in groups.values()])
     for key, group in groups.items():
         details = [text for text in varied[key] if text]
         named = source
         if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})")
             named = replace(named, parts=(*source.parts, *([key.run] if key.run else [])))
-        curves = group.builder.curves()
-        runs.append(
-            named.run(
-                "W&B export" if is_wandb else "table",
-                curves,
-                seed=key.seed,
-                config=dict(key.settings),
-                not_whole=(*not_whole, *group.unfinished),
-                step=form.step,
-                columns=form.roles(table.columns),
-                told=(*table.told, *group.builder.told),
-            )
+        yield named.run(
+            "W&B export" if "_step" in table.columns else logger,
+            group.builder.curves(),
+            seed=key.seed,
+            config=dict(key.settings),
+            not_whole=(*not_whole, *group.unfinished),
+            step=form.step,
+            columns=roles,
+            told=(*table.told, *group.builder.told),
         )
-    return runs
-
-
-# --- charts ---------------------------------------------------------------------------------------
-
-
-def _of_chart(source: LogSource, title: str, table: Table) -> Iterator[LoggedRun]:
-    named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
-    form = TableForm(next(one for one in table.columns if one.lower() in STEP_NAMES))
-    (group,) = _groups(named, table, form).values()
-    yield named.run(
-        "W&B chart",
-        group.builder.curves(),
-        not_whole=sampled(table.columns, [group.builder], table.rows),
-        step=form.step,
-        columns=form.roles(table.columns),
-        told=tuple(table.told),
-    )
 
 
 # --- the rows of each run -------------------------------------------------------------------------
@@ -107,7 +105,6 @@ class _Key:
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
-    repeat: int = 0
 
 
 @dataclass
@@ -140,7 +137,7 @@ def _groups(source: LogSource, table: Table, form: TableForm) -> dict[_Key, _Gro
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
-            key = replace(key, seed=repeat, repeat=repeat)
+            key = replace(key, seed=repeat)
         if key not in groups:
             groups[key] = _Group(source.builder())
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
@@ -163,7 +160,7 @@ def _apart(form: TableForm, columns: Sequence[str]) -> str:
         ways.append("or leave a row out")
     return (
         "expected a column that tells them apart. Say in the mapping which does: "
-        f"{', '.join(ways)}. Its columns: {form.roles(columns)}"
+        f"{', '.join(ways)}.{of_columns(form.roles(columns)).removesuffix('.')}"
     )
 
 
@@ -209,6 +206,7 @@ def take_row(
     at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
     for tag, value in _cells(row, form):
         if not is_observed(value):
+            builder.leave_open(tag, at)
             continue
         number = number_of(value)
         if form.step is not None and step is None:

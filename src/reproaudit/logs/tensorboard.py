@@ -13,15 +13,8 @@ import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
-
-from reproaudit.logs.logged import (
-    CurveBuilder,
-    LogError,
-    LoggedRun,
-    LogSource,
-    open_log,
-)
+from reproaudit.logs.logged import CurveBuilder, LogError, LoggedRun, LogSource
+from reproaudit.logs.opening import open_log
 
 _MAX_RECORD_BYTES = 2**28
 MAX_SCALAR_BYTES = 2**16
@@ -52,17 +45,11 @@ class _Message:
             raise ValueError("found a number; expected text or a message")
         return [one for one in found if isinstance(one, bytes)]
 
-    def last(self, number: int, default: bytes = b"") -> bytes:
-        return next(reversed(self.parts(number)), default)
-
-    def messages(self, number: int) -> Iterator[_Message]:
-        return map(_Message, self.parts(number))
-
     def message(self, number: int) -> _Message:
-        return _Message(self.last(number))
+        return _Message(b"".join(self.parts(number)[-1:]))
 
     def text(self, number: int) -> str:
-        return self.last(number).decode("utf-8", errors="replace")
+        return b"".join(self.parts(number)[-1:]).decode("utf-8", errors="replace")
 
     def whole(self, number: int) -> int:
         """An int64; 0 if absent."""
@@ -71,12 +58,12 @@ class _Message:
             raise ValueError("found bytes; expected a whole number")
         return value - (1 << 64) if value >= 1 << 63 else value
 
-    def real(self, number: int) -> float:
-        """A float; 0 if absent."""
-        data = self.last(number, bytes(4))
-        if len(data) != 4:
-            raise ValueError(f"found {len(data)} bytes; expected 4")
-        return float(struct.unpack("<f", data)[0])
+    def real(self, number: int, form: str = "<f") -> float:
+        """A float, or a double; 0 if absent."""
+        data = self.raw(number) or bytes(struct.calcsize(form))
+        if not isinstance(data, bytes) or len(data) != struct.calcsize(form):
+            raise ValueError(f"found something else; expected {struct.calcsize(form)} bytes")
+        return float(struct.unpack(form, data)[0])
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -126,7 +113,7 @@ _DAMAGED = "found a damaged record; expected its checksum to fit. Copy the file 
 
 # --- events ---------------------------------------------------------------------------------------
 
-_FORMS = {1: ("<f4", 5), 2: ("<f8", 6)}
+_FORMS = {1: ("<f", 5), 2: ("<d", 6)}
 """By a tensor's dtype: the form of the bytes, and the field that lists numbers one by one."""
 
 
@@ -213,11 +200,9 @@ class _EventReader:
         """
         if event.message(7).whole(1) == _START:
             self.builder.purge(event.whole(2))
-        when = event.raw(1)
-        time = struct.unpack("<d", when)[0] if isinstance(when, bytes) and len(when) == 8 else 0.0
-        for summary in event.messages(5):
-            for value in summary.messages(1):
-                self._value(value, event.whole(2), time)
+        for summary in map(_Message, event.parts(5)):
+            for value in map(_Message, summary.parts(1)):
+                self._value(value, event.whole(2), event.real(1, "<d"))
 
     def _value(self, value: _Message, step: int, time: float) -> None:
         """Take one Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9.
@@ -241,7 +226,8 @@ def _scalar_tensor(tensor: _Message) -> float | None:
     Its fields: dtype 1, tensor_content 4, float_val 5, double_val 6.
     """
     form, listed = _FORMS.get(tensor.whole(1), ("", 0))
-    data = tensor.raw(4) if tensor.raw(4) is not None else tensor.raw(listed)
-    if not form or not isinstance(data, bytes) or len(data) != np.dtype(form).itemsize:
+    field = 4 if tensor.raw(4) is not None else listed
+    data = tensor.raw(field)
+    if not form or not isinstance(data, bytes) or len(data) != struct.calcsize(form):
         return None
-    return float(np.frombuffer(data, dtype=form)[0])
+    return tensor.real(field, form)

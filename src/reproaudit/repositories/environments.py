@@ -5,7 +5,6 @@ What is fetched or made is kept in a cache; every cell gets a fresh copy of the 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -22,11 +21,15 @@ from filelock import FileLock
 from reproaudit.cell import THREAD_VARIABLES
 from reproaudit.logs.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
-from reproaudit.repositories.requirements import NO_WHEEL, has_pins, unpinned
+from reproaudit.repositories.requirements import (
+    CACHE_VARIABLE,
+    NO_WHEEL,
+    cache_of,
+    has_pins,
+    unpinned,
+)
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
 
-CACHE_VARIABLE = "REPROAUDIT_CACHE"
-"""The environment variable that names another folder for sources and environments."""
 MAKING_SECONDS = 3600.0
 """The seconds that each step of fetching or installing may take."""
 ENGINES = ("docker", "podman")
@@ -40,17 +43,16 @@ NETWORK = (
 """Environment variables that installing is given, too."""
 
 
-def _cache_of(kind: str, of: str) -> Path:
-    """The place in the cache of what such a text identifies."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reproaudit"
-    folder = Path(os.environ.get(CACHE_VARIABLE) or base).absolute() / kind
+def _place_of(kind: str, of: str) -> Path:
+    """The place in the cache of what such a text identifies, in a folder that is there."""
+    place = cache_of(kind, of)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(
-            f"{folder}: cannot be made ({error.strerror}). Name another in {CACHE_VARIABLE}."
+            f"{place.parent}: cannot be made ({error.strerror}). Name another in {CACHE_VARIABLE}."
         ) from error
-    return folder / hashlib.sha256(of.encode()).hexdigest()[:32]
+    return place
 
 
 def copy_source(
@@ -58,17 +60,15 @@ def copy_source(
 ) -> None:
     """Check the source out into an empty folder, exactly as it is pinned.
 
-    Links become small text files; hooks, filters and submodules do nothing. A relative address
-    starts from the folder ``beside``.
+    Links become small text files; hooks, filters and submodules do nothing. Its path starts from
+    the folder ``beside``.
 
     Raises:
         CommandError: if it cannot be had, or has submodules.
     """
-    address = source.git
+    address = source.address(beside)
     revision = source.revision
-    if not re.match(r"[a-z][a-z0-9+.-]*://|[^/]+:", address):
-        address = str((beside / Path(address).expanduser()).resolve())
-    store = _cache_of("git", address)
+    store = _place_of("git", address)
     variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_TEMPLATE_DIR": ""}
 
     def git(*words: str) -> Ended:
@@ -172,7 +172,7 @@ def _environment(
         raise CommandError(faults[0] + more)
     pins = source / str(name) if has_pins(text) else None
     parts = [platform.python_version(), sys.platform, wanted.python, wanted.builds, text]
-    made = _cache_of("environments", json.dumps(parts))
+    made = _place_of("environments", json.dumps(parts))
     with FileLock(f"{made}.lock"):
         if not (made / "ready").is_file():
             shutil.rmtree(made, ignore_errors=True)

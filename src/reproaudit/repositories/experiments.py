@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.folders import scratch_folder
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.logs.asked import Asked, Columns
+from reproaudit.logs.configurations import seeds_in
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import (
     Curve,
@@ -22,8 +25,7 @@ from reproaudit.logs.logged import (
     number_of,
 )
 from reproaudit.logs.mapping import LoggedQuantity
-from reproaudit.logs.measuring import measure, measurements_of
-from reproaudit.logs.roles import seeds_in, stated_length
+from reproaudit.logs.measuring import measure, measurements_of, stated_length
 from reproaudit.records import Measurements
 from reproaudit.repositories.environments import copy_source, in_container, in_python
 from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded
@@ -169,6 +171,9 @@ class _Command:
                 wanted = quantity.tag or quantity.expression or ""
                 hint = did_you_mean(wanted, sorted(run.curves))
                 text = f"found no logged '{wanted}'; expected it. {hint}"
+                raise LogError(f"measurement '{name}'", text)
+            if np.ma.is_masked(measured.curve.values):
+                text = "found empty cells at some coordinates; expected numbers."
                 raise LogError(f"measurement '{name}'", text)
             stopped = (run.stopped,) if run.stopped else ()
             gaps = () if self.said.complete else stopped or measured.gaps

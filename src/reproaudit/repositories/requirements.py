@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+CACHE_VARIABLE = "REPROAUDIT_CACHE"
+"""The environment variable that names another folder for sources and environments."""
 NO_WHEEL = (
     " Pin a version that has a wheel, or let packages build themselves, by code of theirs: "
     "'builds: true' under 'environment' in the run file."
@@ -61,21 +65,27 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield number, " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
 
 
-def text_at_hand(folder: Path, revision: str, name: str) -> str | None:
-    """Return a file of a repository that lies on this machine; None if nothing can be read."""
-    if not folder.is_dir():
-        return None
+def cache_of(kind: str, of: str) -> Path:
+    """Return the place in the cache of what such a text identifies."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reproaudit"
+    folder = Path(os.environ.get(CACHE_VARIABLE) or base).absolute() / kind
+    return folder / hashlib.sha256(of.encode()).hexdigest()[:32]
+
+
+def text_at_hand(address: str, revision: str, name: str) -> str | None:
+    """Return a file of a repository that is on this machine, or was fetched to it; else None."""
     variables = {"PATH": os.environ.get("PATH", os.defpath), "GIT_TERMINAL_PROMPT": "0"}
-    safe = ("-c", "core.fsmonitor=false", "-c", f"safe.directory={folder}")
-    shown = ("cat-file", "blob", f"{revision}:{name}")
-    try:
-        found = subprocess.run(
-            ["git", *safe, "-C", str(folder), *shown],
-            capture_output=True,
-            env=variables,
-            timeout=_READING_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return found.stdout.decode(errors="replace") if found.returncode == 0 else None
+    for folder in (Path(address), cache_of("git", address)):
+        safe = ("-c", "core.fsmonitor=false", "-c", f"safe.directory={folder}")
+        shown = ("cat-file", "blob", f"{revision}:{name}")
+        with suppress(OSError, subprocess.TimeoutExpired):
+            found = subprocess.run(
+                ["git", *safe, "-C", str(folder), *shown],
+                capture_output=True,
+                env=variables,
+                timeout=_READING_SECONDS,
+                check=False,
+            )
+            if found.returncode == 0:
+                return found.stdout.decode(errors="replace")
+    return None

@@ -125,6 +125,12 @@ class PinnedSource(StrictModel):
     revision: _Commit
     """The whole id of the commit, 40 hexadecimal digits. A branch or a tag can move."""
 
+    def address(self, beside: Path) -> str:
+        """Return the address; a path is whole, and starts from a folder."""
+        if re.match(r"[a-z][a-z0-9+.-]*://|[^/]+:", self.git):
+            return self.git
+        return str((beside / Path(self.git).expanduser()).resolve())
+
     @property
     def pin(self) -> str:
         """The identity of the source, wherever it lies."""
@@ -266,13 +272,18 @@ def _read(path: Path) -> tuple[RunFile | None, Audit | None, list[Fault]]:
 
 
 def _faults_of_requirements(run_file: RunFile, beside: Path) -> Iterator[Violation]:
-    """Yield what leaves open what is installed, if the source lies on this machine."""
+    """Yield what leaves open what is installed, or that nobody can tell yet."""
     environment = run_file.environment
     if environment.requirements is None:
         return
-    folder = beside / Path(run_file.source.git).expanduser()
-    text = text_at_hand(folder, run_file.source.revision, environment.requirements)
-    faults = list(unpinned(environment.requirements, text or "", environment.builds))
+    name = environment.requirements
+    address = run_file.source.address(beside)
+    text = text_at_hand(address, run_file.source.revision, name)
+    if text is None and not Path(address).is_absolute():
+        message = f"found {name} of a source that is not on this machine; it is checked when 'run' "
+        message += "has fetched it, before anything is installed"
+        yield Violation("RA235", ("environment", "requirements"), message)
+    faults = list(unpinned(name, text or "", environment.builds))
     if faults:
         more = f" And {len(faults) - _MOST_LINES} more lines" if len(faults) > _MOST_LINES else ""
         message = " ".join(faults[:_MOST_LINES]).rstrip(".") + more

@@ -5,9 +5,12 @@ What became of every log is told in the manifest, in sentences, and in the termi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -19,17 +22,19 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, Role, Scope, claim_batches, scope_of
 from reproaudit.cell import SettingValue
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.errors import LONGEST_COMPARED, UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.finding import by_reason, find_runs, nearest
+from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
     Curve,
     LogError,
     LoggedRun,
     MisfitError,
+    gathered,
     on_one_line,
     raise_all,
+    some,
 )
 from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
 from reproaudit.logs.measuring import Measured, measure
@@ -40,11 +45,15 @@ from reproaudit.logs.roles import (
     manifest_settings,
     place_runs,
     role_words,
-    some,
 )
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
 from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_submission
+
+_MOST_COMPARED = 50
+"""Names on either side of which the most alike are looked for."""
+_ALIKE = 0.5
+"""The likeness of two names, from 0 to 1, from which a message puts them together."""
 
 
 def import_logs(
@@ -111,13 +120,17 @@ def import_logs(
 
 def _asked(audit: Audit, scope: Scope, mapping: MappingFile) -> Asked:
     """Return what the audit and the mapping ask of the logs."""
-    known = {name for one in audit.experiments for name in audit.measurements_of(one)}
-    if unknown := next((name for name in mapping.mapping if name not in known), None):
-        hint = did_you_mean(unknown, known)
-        raise LogError(f"mapping: {unknown}", f"found an unknown measurement. {hint}")
+    measured = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    settings = {name for one in audit.experiments for name in audit.settings_of(one)}
+    for field, what, said, known in (
+        ("mapping", "measurement", mapping.mapping, measured),
+        ("configuration", "setting", mapping.configuration, settings),
+    ):
+        if unknown := next((name for name in said if name not in known), None):
+            hint = did_you_mean(unknown, known)
+            raise LogError(f"{field}: {unknown}", f"found an unknown {what}. {hint}")
     names = [name for each in scope.measurements.values() for name in each]
     sources = [_source(mapping, name) for name in names]
-    settings = {name for one in audit.experiments for name in audit.settings_of(one)}
     called = {one for one in mapping.configuration.values() if one}
     return Asked(
         axes=axes_of(audit),
@@ -161,6 +174,7 @@ class _Role:
     Attributes:
         measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
+        doubtful: of these the ones that would be let in if it is attested that they are complete.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
     """
@@ -169,6 +183,7 @@ class _Role:
     runs: Mapping[int, PlacedRun]
     measured: Mapping[str, Mapping[int, Curve]]
     withheld: Mapping[str, tuple[str, ...]]
+    doubtful: frozenset[str]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
 
@@ -191,31 +206,31 @@ def _role(
     wanted = scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
+    doubtful = set[str]()
     unused = {tag for one in runs.values() for tag in one.run.curves}
     faults: list[LogError] = []
-    misfits: dict[str, list[str]] = {}
     for name in wanted:
         quantity = _source(mapping, name)
         found: dict[int, Measured] = {}
+        misfits: dict[str, None] = {}
         for seed, one in runs.items():
-            try:
-                made = measure(one.run, settings, name, declared[name], quantity)
-            except MisfitError as error:
-                if name in mapping.mapping:
-                    faults.append(error)
-                misfits.setdefault(name, []).append(error.text.rstrip("."))
-                continue
-            except LogError as error:
-                faults.append(error)
-                continue
-            if made is not None:
-                found[seed] = made
+            with gathered(faults):
+                try:
+                    made = measure(one.run, settings, name, declared[name], quantity)
+                except MisfitError as error:
+                    if name in mapping.mapping:
+                        raise
+                    misfits[error.text.rstrip(".")] = None
+                    unused.discard(name)
+                    continue
+                if made is not None:
+                    found[seed] = made
         unused -= {tag for one in found.values() for tag in one.tags}
-        if name in misfits:
-            unused.discard(name)
-            withheld[name] = tuple(dict.fromkeys(misfits[name]))
+        if misfits:
+            withheld[name] = tuple(misfits)
         elif found and (reasons := _reasons(found, runs, mapping.complete is not None)):
             withheld[name] = reasons
+            doubtful |= set() if _reasons(found, runs, attested=True) else {name}
         elif found:
             measured[name] = {seed: one.curve for seed, one in found.items()}
     raise_all(faults)
@@ -224,6 +239,7 @@ def _role(
         runs=runs,
         measured=measured,
         withheld=withheld,
+        doubtful=frozenset(doubtful),
         absent=tuple(name for name in wanted if name not in measured and name not in withheld),
         ignored=tuple(sorted(unused)),
     )
@@ -235,13 +251,20 @@ def _reasons(
     """Tell why a measurement of a role is kept out; () if it is whole."""
     ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
     seeds: dict[str, list[str]] = {}
+    wild: list[str] = []
     for seed, one in ended.items():
-        gaps = (*(() if attested else one.gaps), *_not_finite(one.curve))
         run = runs[seed].run
-        stopped = (run.stopped,) if run.stopped and not attested else ()
-        for reason in run.not_whole or stopped or gaps:  # a run that was cut ends its curves early
+        stopped = (run.stopped,) if run.stopped else one.gaps
+        # a run that was cut ends its curves early
+        for reason in run.not_whole or (() if attested else stopped):
             seeds.setdefault(reason, []).append(str(seed))
+        if not run.not_whole and (place := _not_finite(one.curve)):
+            seeds.setdefault(place, []).append(str(seed))
+            wild.append(run.name)
     reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
+    if wild:
+        rule = f'`runs: [{{match: "*{escape(_within(wild[0]))}", status: diverged}}]`'
+        reasons.append(f"if a run diverged, say so in a mapping: {rule}; else leave the cell empty")
     without = [str(seed) for seed in runs if seed not in found]
     if without:
         reasons.append(f"seed {', '.join(without)} did not log it, and others did")
@@ -261,25 +284,23 @@ def _reasons(
     return ()
 
 
-def _not_finite(curve: Curve) -> Iterator[str]:
+def _not_finite(curve: Curve) -> str | None:
+    """Say which number of a curve is not finite; None if all are."""
     wrong = np.argwhere(~np.isfinite(curve.values))
-    if len(wrong):
-        where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
-        found = curve.values[tuple(wrong[0])]
-        yield (
-            f"found {found}{where}; if the run diverged, say `status: diverged` under 'runs'; if "
-            "it was not measured, leave the cell empty"
-        )
+    if not len(wrong):
+        return None
+    where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
+    return f"found {curve.values[tuple(wrong[0])]}{where}"
 
 
-def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> Sequence[LogError]:
+def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> list[LogError]:
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
     asked = {name for each in scope.measurements.values() for name in each}
     wants = Asked(wanted=frozenset().union(*(_source(mapping, one).tags for one in asked))).wants
     tags = sorted({tag for run in runs for tag in run.curves})
     if any(map(wants, tags)) or asked & mapping.mapping.keys():
-        return ()
-    first, tag = nearest(asked, tags) if tags else (min(asked), "TAG")
+        return []
+    first, tag = _most_alike(asked, tags)
     return [
         LogError(
             runs[0].name,
@@ -287,6 +308,15 @@ def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> 
             f'mapping which is which: `mapping: {{{first}: "{tag}"}}`.',
         )
     ]
+
+
+def _most_alike(wanted: Collection[str], tags: Sequence[str]) -> tuple[str, str]:
+    """Return a wanted name and the tag that is most like it; "…" if none is like any."""
+    few = {tag[-LONGEST_COMPARED:]: tag for tag in tags[:_MOST_COMPARED]}
+    pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
+    ratios = ((SequenceMatcher(None, *pair).ratio(), *pair) for pair in pairs)
+    ratio, name, end = max(ratios, default=(0.0, "", ""))
+    return (name, few[end]) if ratio >= _ALIKE else (min(wanted), "…")
 
 
 def _source(mapping: MappingFile, name: str) -> LoggedQuantity:
@@ -306,11 +336,17 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
                 f"{did_you_mean(said.tag or '', ignored)}",
             )
     if not any(role.measured for role in roles):
-        name, reasons = next(one for role in roles for one in role.withheld.items())
+        role = next((one for one in roles if one.withheld), None)
+        others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
+        if role is None:
+            text = f"found no number of {some(absent)}; expected one.{others}"
+            raise LogError(f"runs of {role_words(roles[0].batch)}", text)
+        name, reasons = next(iter(role.withheld.items()))
+        way = " If nothing is missing, say in the mapping how that is known: `complete: …`."
         raise LogError(
-            f"runs of {role_words(roles[0].batch)}",
-            f"found nothing whole: {name}: {reasons[0]}; expected whole curves. If nothing is "
-            "missing, say in the mapping how that is known: `complete: …`.",
+            f"runs of {role_words(role.batch)}",
+            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves."
+            f"{way if name in role.doubtful else ''}{others}",
         )
 
 
@@ -341,6 +377,8 @@ def _notes(
                 told.setdefault(sentence, []).append(str(one.seed))
         for sentence, seeds in told.items():
             yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
+    if mapping.vary:
+        yield f"The runs differ in {some(mapping.vary)}, as the mapping lets them."
     if mapping.columns.step is not None:
         yield f"Steps were counted by '{mapping.columns.step}'."
     for name, quantity in mapping.mapping.items():

@@ -16,10 +16,10 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,23 +27,25 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of
-from reproaudit.declarations import Declaration, misfit
-from reproaudit.errors import SpecError, did_you_mean
+from reproaudit.declarations import Coordinate, Declaration, misfit
+from reproaudit.errors import did_you_mean
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.logs.asked import Asked, Columns
-from reproaudit.logs.logged import Curve, LogError, LoggedRun, LogSource, on_one_line
-from reproaudit.logs.mapping import LoggedQuantity
-from reproaudit.logs.measuring import measure, measurements_of
-from reproaudit.logs.roles import axes_of, end_beside, role_words, some, stated_length
-from reproaudit.logs.tables import read_table
-from reproaudit.records import (
-    CellStatus,
-    Environment,
-    Measurements,
-    Origin,
-    Record,
-    is_finite,
+from reproaudit.logs.logged import (
+    Curve,
+    LogError,
+    LoggedRun,
+    LogSource,
+    gathered,
+    on_one_line,
+    raise_all,
+    some,
 )
+from reproaudit.logs.mapping import LoggedQuantity
+from reproaudit.logs.measuring import end_beside, measure, measurements_of, stated_length
+from reproaudit.logs.roles import axes_of, role_words
+from reproaudit.logs.tables import read_table
+from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
 from reproaudit.submission.manifest import MANIFEST, Manifest, Placed, Run, read_manifest
 
 UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
@@ -91,15 +93,17 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
         if role is not Role.CONSTRUCTED:
             reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
-    reader.raise_if_any()
-    remarks = [*reader.manifest.noted, *reader.unread(), *reader.absent(found.keys())]
+    raise_all(reader.faults)
+    every = tuple(record for records in found.values() for record in records.values())
+    remarks = [*reader.manifest.noted, *reader.unread(), *_unobserved(audit, every)]
+    remarks += reader.absent(found.keys())
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.CONSTRUCTED:  # a constructed solution is one point
             remarks += _ends(audit, batch, found[_key(audit, batch)])
     return Submission(
         audit=audit,
         tier=reader.manifest.tier,
-        records=tuple(record for records in found.values() for record in records.values()),
+        records=every,
         remarks=tuple(remarks),
         found=found,
     )
@@ -133,7 +137,7 @@ def open_submission(audit: Audit, folder: Path) -> _Reader:
                     f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
                 )
             seen.add((key, seed))
-    reader.raise_if_any()
+    raise_all(reader.faults)
     return reader
 
 
@@ -157,11 +161,27 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
         )
 
 
+def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
+    """Yield sentences on coordinates that were not observed."""
+    seeds: dict[str, dict[str, None]] = {}
+    for record in records:
+        declared = audit.measurements_of(record.experiment)
+        for name, observed in (record.coordinates or {}).items():
+            for axis in declared[name].axes:
+                for one in axis.coordinates(record.settings):
+                    if one not in observed[axis.name]:
+                        place = f"{name} at {axis.name} {one}"
+                        seeds.setdefault(place, {})[str(record.seed)] = None
+    for place, of in seeds.items():
+        yield f"Not observed: {place} (seeds {some(list(of))})."
+
+
 @dataclass
 class _Reader:
-    """Reads the runs of one manifest; faults are gathered, each once.
+    """Reads the runs of one manifest.
 
     Attributes:
+        faults: what does not fit, so far.
         roles: the role of each run, and the runs of the plan that it stands for.
         taken: the files that were read, each with the seeds that were taken from it.
     """
@@ -170,23 +190,14 @@ class _Reader:
     folder: Path
     manifest: Manifest
     placed: Placed
+    faults: list[LogError] = field(default_factory=list)
     roles: list[tuple[Role, Batch]] = field(default_factory=list)
     taken: dict[Path, set[int]] = field(default_factory=dict)
     _tables: dict[Path, dict[int | None, LoggedRun]] = field(default_factory=dict)
-    _faults: dict[str, None] = field(default_factory=dict)
 
     def fault(self, place: str, text: str) -> None:
         """Note a fault."""
-        self._faults[str(LogError(place, text))] = None
-
-    def raise_if_any(self) -> None:
-        """Tell all faults.
-
-        Raises:
-            SpecError: if there are any.
-        """
-        if self._faults:
-            raise SpecError("\n".join(self._faults))
+        self.faults.append(LogError(place, text))
 
     # --- the manifest against the audit -----------------------------------------------------------
 
@@ -302,7 +313,7 @@ class _Reader:
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
-        measured = self._measured(run, index, seed, settings)
+        measured, coordinates = self._measured(run, index, seed, settings)
         origin = Origin(
             who=manifest.who,
             source=manifest.source,
@@ -311,6 +322,7 @@ class _Reader:
         )
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [one.model_dump_json() for one in (origin, measured)]
+        identity += [coordinates] if coordinates else []
         return Record(
             paper=slug,
             tier=manifest.tier,
@@ -326,44 +338,44 @@ class _Reader:
             started=datetime.combine(manifest.date, time(), UTC),
             seconds=0.0,
             origin=origin,
+            coordinates=coordinates or None,
             measurements=measured,
         )
 
     def _measured(
         self, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
-    ) -> Measurements:
-        """Return the measurements of one seed, out of all its tables, that fit."""
+    ) -> tuple[Measurements, dict[str, dict[str, tuple[Coordinate, ...]]]]:
+        """Return the measurements of one seed, out of all its tables, that fit.
+
+        Of those that were not observed at all coordinates also where they were, by name.
+        """
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
-            with self._gathered():
+            with gathered(self.faults):
                 path = self._path(written, seed, self.placed("runs", index, "files", number))
                 logged = self._logged(path, seed, len(run.seeds) == 1 or "{seed}" in written)
-                unknown = [name for name in logged.curves if name not in declared]
                 for name in (one for one in logged.curves if one in declared):
-                    with self._gathered():
+                    with gathered(self.faults):
                         if name in found:
                             text = f"found it in {found[name].place}, too; expected once."
                             raise LogError(f"{logged.name}: {name}", text)
                         found[name] = _declared(logged, name, declared, settings, diverged)
+                unknown = [name for name in logged.curves if name not in declared]
                 if unknown:
                     raise _undeclared(logged, unknown, declared)
         measured = measurements_of(declared, found)
         if diverged:
-            return measured.finite_part()
+            return measured.finite_part(), {}
+        coordinates: dict[str, dict[str, tuple[Coordinate, ...]]] = {}
         for name, curve in found.items():
             if fault := misfit(name, declared[name], measured, settings):
                 self.fault(curve.place, f"{fault}.")
-        return measured
-
-    @contextmanager
-    def _gathered(self) -> Iterator[None]:
-        """Note what is raised inside."""
-        try:
-            yield
-        except LogError as error:
-            self._faults[str(error)] = None
+            elif np.ma.is_masked(curve.values):
+                with gathered(self.faults):
+                    found[name], coordinates[name] = _observed(curve, declared[name], settings)
+        return measurements_of(declared, found), coordinates
 
     def _path(self, written: str, seed: int, place: str) -> Path:
         """Return a file beside the manifest; nothing outside its folder is read."""
@@ -436,3 +448,26 @@ def _declared(
             "diverged, write 'status: diverged'.",
         )
     return measured.curve
+
+
+def _observed(
+    curve: Curve, declaration: Declaration, settings: Mapping[str, SettingValue]
+) -> tuple[Curve, dict[str, tuple[Coordinate, ...]]]:
+    """Return a measurement where it was observed, and its coordinates there along each axis."""
+    absent = np.ma.getmaskarray(curve.values)
+    absent = absent if curve.steps is None else absent[0]
+    every = range(absent.ndim)
+    places = [
+        np.flatnonzero(~absent.all(axis=tuple(other for other in every if other != one)))
+        for one in every
+    ]
+    if absent[np.ix_(*places)].any():
+        raise LogError(
+            curve.place,
+            "found empty cells here and there; expected that whole coordinates of an axis are.",
+        )
+    at: tuple[Any, ...] = (..., *np.ix_(*places))
+    return replace(curve, values=np.ma.getdata(curve.values)[at]), {
+        axis.name: tuple(axis.coordinates(settings)[place] for place in observed)
+        for axis, observed in zip(declaration.axes, places, strict=True)
+    }

@@ -113,8 +113,8 @@ def write_submission(
                 (folder / _file(run, index, name)).write_text(text, encoding="utf-8")
         return read_submission(audit, folder)
     except SpecError as error:  # tell places in what the caller passed, not in files
-        faults = re.sub(rf"(?m)^{MANIFEST}:\d+:\d+: ", "", str(error))
-        faults = re.sub(r"(?m)^(\d+)-(\w+)/\w+\.csv \((seed \d+)\)", r"runs[\1] (\2), \3", faults)
+        faults = re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))
+        faults = re.sub(r"\b(\d+)-(\w+)/\w+\.csv \((seed \d+)\)", r"runs[\1] (\2), \3", faults)
         raise SpecError(faults) from None
 
 
@@ -176,7 +176,8 @@ def _table(
         if values.shape != expected:
             raise SpecError(f"{place}: found shape {values.shape}; expected {expected}.")
         places = itertools.product(*steps, *coordinates)
-        rows += ([seed, *at, one] for at, one in zip(places, values.flat, strict=True))
+        cells = np.ma.filled(values.astype(object), "").flat
+        rows += ([seed, *at, one] for at, one in zip(places, cells, strict=True))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
@@ -202,7 +203,7 @@ def _parts(
 
 def _numbers(value: Any, place: str) -> NDArray[np.float64]:
     try:
-        array = np.asarray(value)
+        array: NDArray[Any] = np.asanyarray(value)  # masked where nothing was observed
         if array.dtype.kind not in "biuf":
             raise TypeError(f"it holds {array.dtype}")
         return array.astype(np.float64)

@@ -1,0 +1,200 @@
+"""What a run was started with: its configuration, beside its logs and above them, and its seed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reproaudit.logs.logged import LogError, LoggedRun, flat, number_of, of_columns
+from reproaudit.logs.opening import (
+    MAX_CONFIG_BYTES,
+    MAX_YAML_BYTES,
+    parse_json,
+    parse_yaml,
+    read_log_text,
+)
+
+CONFIG_FILES = (
+    ".hydra/config.yaml",
+    "config.yaml",
+    "config.yml",
+    "config.json",
+    "hparams.yaml",
+    "hparams.json",
+    "args.json",
+    "args.yaml",
+    "arguments.json",
+    "training_args.json",
+    "params.json",
+    "params.yaml",
+)
+"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, DVC's."""
+SEED_NAMES = (
+    "seed",
+    "random_seed",
+    "rng_seed",
+    "manual_seed",
+    "global_seed",
+    "random_state",
+    "seed_everything",
+)
+SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
+_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
+_OWN = re.compile(
+    r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
+    r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
+    r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
+    r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
+    r"($|[._])|^(name|id|uuid)$"
+)
+"""Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
+
+Config = Mapping[str, Any]
+"""Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
+Stated = tuple[tuple[str, Any], ...]
+"""The same in the order of a file, which may state a name twice."""
+
+
+def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRun:
+    """Return a run with its configuration: what its logger kept, and the files in its folder.
+
+    Where the folder has none, the nearest one above it that has, up to the root, is read. What the
+    files hold is kept in `read`, for further runs.
+    """
+    config = {name: plain_value(value) for name, value in flat("", run.config, run.name)}
+    stated = dict.fromkeys(config, f"{run.source}'s log")
+    files = _nearest(run.folder, root)
+    for file in files:
+        place = f"{run.name}, {file.name}"
+        if file not in read:
+            read[file] = _configuration(file, place)
+        for name, value in read[file]:
+            if name not in config:
+                config[name] = value
+                stated[name] = file.name
+            elif not alike(config[name], value):
+                raise LogError(
+                    place,
+                    f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}; expected "
+                    "one value. Take the file away that does not belong to this run.",
+                )
+    whole = _settled_end(run, config)
+    return replace(whole, config=config, configurations=files)
+
+
+def _settled_end(run: LoggedRun, config: Config) -> LoggedRun:
+    """Return a run as whole if it is known to have been stopped early on purpose."""
+    early = run.early
+    for name, value in config.items():
+        waited = number_of(value)
+        if run.patience is not None and waited and "patience" in name and run.patience >= waited:
+            early = early or f"early stopping: {run.patience} evaluations after the best"
+    return run if early is None else replace(run, early=early, stopped=None)
+
+
+def _configuration(file: Path, place: str) -> Stated:
+    """What a file of configuration states; nothing if it is empty."""
+    is_json = file.suffix == ".json"
+    text = read_log_text(file, place, MAX_CONFIG_BYTES if is_json else MAX_YAML_BYTES)
+    tree = (parse_json if is_json else parse_yaml)(text, place)
+    if tree is None:
+        return ()
+    if not isinstance(tree, dict):
+        raise LogError(place, "found no names with values; expected a configuration.")
+    return tuple((name, plain_value(value)) for name, value in flat("", _unwrapped(tree), place))
+
+
+def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
+    for here in (folder, *folder.parents):
+        found = tuple(here / name for name in CONFIG_FILES if (here / name).is_file())
+        if found or here == root or root not in (here, *here.parents):
+            return found
+    return ()
+
+
+def _unwrapped(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    """W&B writes every value with its description; the values alone."""
+    if "wandb_version" not in tree:
+        return tree
+    return {
+        name: one["value"]
+        for name, one in tree.items()
+        if isinstance(one, dict) and "value" in one and not name.startswith("_")
+    }
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value as configurations hold it: a scalar, None, or a tuple of scalars."""
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(one, dict | list | tuple) for one in value)
+        return json.dumps(value, default=str) if nested else tuple(value)
+    if isinstance(value, bool | int | float | str) or value is None:
+        return value
+    return str(value)  # a date, as YAML reads one
+
+
+def normal(name: str) -> str:
+    """Return a name as it is compared: ``--learning-rate`` is learning_rate."""
+    return name.lower().replace("-", "_").lstrip("_")
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Return True if two values are the same, be they numbers or the text of numbers."""
+    return one == other or str(one) == str(other)
+
+
+def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of a configuration that are called as a seed is."""
+    for name, value in config.items():
+        if normal(name.rpartition(".")[2]) in SEED_NAMES and value not in (None, ""):
+            yield name, value
+
+
+def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
+    """Return a run's seed: a column of its table, its configuration, or its name.
+
+    None, where runs without a seed are to be numbered.
+    """
+    remedy = f'Say in a mapping file `runs: [{{match: "{run.name}", seed: 0}}]`.'
+    found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
+    for name, value in seeds_in(run.config):
+        text = str(value).strip()
+        if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
+            raise LogError(
+                run.name,
+                f"found the seed {value!r} in its configuration ({name}); expected a whole "
+                f"number. {remedy}",
+            )
+        found.setdefault(int(text), f"its configuration ({name})")
+    for part in run.parts:
+        for matched in SEED_IN_NAME.finditer(part):
+            found.setdefault(int(matched.group(1)), f"its name ('{part}')")
+    if len(found) == 1:
+        return next(iter(found))
+    if not found and numbered:
+        return None
+    if not found:
+        ways = [f'`runs: [{{match: "{run.name}", seed: 0}}]`', *seed_ways(run.columns)]
+        raise LogError(
+            run.name,
+            "found no seed in its columns, its configuration or its name; expected one. Name it, "
+            f"or number the runs in their order, in the mapping: {', '.join(ways)}."
+            f"{of_columns(run.columns)}",
+        )
+    listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
+    raise LogError(run.name, f"found different seeds: {listed}; expected one. {remedy}")
+
+
+def seed_ways(columns: Iterable[str]) -> list[str]:
+    """Return the ways to give rows a seed, for messages: a column like one, or numbers."""
+    like = next((one for one in columns if _SEED_LIKE.search(one)), None)
+    return [*([f"`columns: {{seed: {like}}}`"] if like else []), "`number: [seeds]`"]
+
+
+def is_own(name: str) -> bool:
+    """Return True if a name is called as what is each run's own affair."""
+    return _OWN.search(normal(name)) is not None
