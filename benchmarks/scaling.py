@@ -32,7 +32,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
-from reproaudit.running.cores import available_cores
+from reproaudit.running.devices import available_cores
 from reproaudit.running.events import CellFinished, Event, PlanReady
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store

@@ -15,7 +15,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, plan
 from reproaudit.lab.settings import build_settings
-from reproaudit.running.cores import available_cores
+from reproaudit.running.devices import available_cores
 from reproaudit.running.modules import load_experiments
 from sessions import MemorySession
 

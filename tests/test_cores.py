@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from reproaudit.running.cores import available_cores
+from reproaudit.running.devices import available_cores
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,8 @@
-"""Crafted files: each is read or refused within seconds, however large it is and whatever it holds.
-
-Some audits hold as many values as are read at all, others as many as rules compare with each other.
-"""
+"""Crafted files: each is read or refused within seconds, however large it is, whatever it holds."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,9 +22,7 @@ from reproaudit.repositories.requirements import unpinned
 from reproaudit.submission.reading import read_submission
 from test_loading import TEXT
 
-SECONDS, MEBIBYTES = 2.0, 300.0
-CLAIMS = TEXT[TEXT.index("claims:\n") : TEXT.index("not_audited:")].removeprefix("claims:\n")
-DECLARATION = '{kind: scalar, unit: "1", meaning: x}'
+SECONDS = 6.0
 
 
 def in_place_of(old: str, new: str) -> str:
@@ -47,119 +40,39 @@ def many(text: Callable[[int], str], size: int) -> str:
     return "".join(pieces)
 
 
-def shared_by_all() -> str:
-    shared = many(lambda i: f"  m{i}: {DECLARATION}\n", 100_000)
-    users = many(lambda i: f"  e{i}: {{title: x}}\n", 60_000)
-    return in_place_of("experiments:\n", f"measurements:\n{shared}experiments:\n{users}")
-
-
-def wide_arm() -> str:
-    wide = many(lambda i: f"s{i}: 1, ", 100_000)
-    uses = many(lambda i: CLAIMS.replace("toy.", f"toy.c{i}-").replace(
-        "nulls: [shuffled]", "nulls: [wide]"), 150_000)  # fmt: skip
-    return in_place_of("arms:\n", f"arms:\n  wide: {{settings: {{{wide}}}, why: x}}\n").replace(
-        "claims:\n", f"claims:\n{uses}", 1
-    )
-
-
-CRAFTED: dict[str, Callable[[], str]] = {
-    "alternatives": lambda: in_place_of(
-        "[adam, momentum]", f"[{', '.join(f'a{i}' for i in range(30_000))}]"
+AUTHORS = "[A. Author, B. Author]"
+CRAFTED: dict[str, tuple[str, str]] = {
+    "alternatives": (
+        in_place_of("[adam, momentum]", f"[{', '.join(f'a{i}' for i in range(30_000))}]"),
+        "",
     ),
-    "wrong types": lambda: in_place_of("[A. Author, B. Author]", f"[{'1, ' * 39_000}]"),
-    "wrong values": lambda: in_place_of("[16, 64]", f"[{'~, ' * 145_000}]"),
-    "too many values": lambda: f"a: [{'1,' * 520_000}]",
-    "names": lambda: f"{{{many(lambda i: f'n{i}: 1, ', 1_000_000)}}}",
-    "doubts": lambda: f"a: [{'no, ' * 145_000}]",
-    "aliases": lambda: f"a: [{'*a, ' * 260_000}]",
-    "brackets": lambda: "[" * 1_000_000,
-    "one text": lambda: in_place_of("title: A linear", f"title: A {'linear ' * 140_000}"),
-    "unknown fields": lambda: TEXT + many(lambda i: f"field{i}: 1\n", 240_000),
-    "known and unknown settings": lambda: in_place_of(
-        "settings:\n", "settings:\n" + many(
-            lambda i: f"  name{i}: {{value: 1, source: paper, locator: x}}\n", 150_000)
-    ).replace(
-        "settings: [learning_rate]",
-        f"settings: [learning_rate, {many(lambda i: f'nam{i}e, ', 90_000)}]", 1
-    ),
-    "coordinates": lambda: in_place_of(
-        "values: [ours, ridge]",
-        f"values: [ours, ridge, {many(lambda i: f'x{i}, ', 270_000)}]",
-    ),
-    "coordinates that claims miss": lambda: in_place_of(
-        "values: [ours, ridge]", f"values: [ours, {many(lambda i: f'x{i}, ', 100_000)}]"
-    ).replace("claims:\n", "claims:\n" + many(
-        lambda i: CLAIMS.replace("toy.", f"toy.c{i}-"), 200_000), 1),
-    "shared by all": shared_by_all,
-    "one wide arm": wide_arm,
-    "one arm named often": lambda: in_place_of(
-        "    nulls: [shuffled]\n    abl", f"    nulls: [{'shuffled, ' * 38_000}]\n    abl"
-    ),
-    "many nulls and many checks": lambda: in_place_of(
-        "      - {kind: aligns, distance: distance, at_most: 0.1, from: paper}\n",
-        "      - {kind: aligns, distance: distance, at_most: 0.1, from: paper}\n" * 1_000,
-    ).replace("    nulls: [shuffled]\n    constructed", "    nulls:\n" + many(
-        lambda i: f"      - {{name: a{i}, settings: {{labels: b}}, why: x}}\n", 120_000)
-        + "    constructed", 1),
-    "values together": lambda: in_place_of(
-        "settings:\n", "settings:\n" + many(
-            lambda i: f"  n{i}: {{value: 1, source: paper, locator: x, readings: [{{value: 2, "
-            "source: card, locator: y, with: {steps: 3}}]}\n", 80_000)
-    ).replace("experiments:\n", "experiments:\n" + many(
-        lambda i: f"  e{i}: {{title: x, measurements: {{m: {DECLARATION}}}}}\n", 80_000), 1),
-    "a huge axis": lambda: in_place_of("{name: row, size: 2}", "{name: row, size: 1000000}"),
-    "TODOs": lambda: in_place_of("[A. Author, B. Author]", f"[{'TODO, ' * 39_000}]"),
-}  # fmt: skip
+    "wrong types": (in_place_of(AUTHORS, f"[{'1, ' * 39_000}]"), "RA052"),
+    "too many values": (f"a: [{'1,' * 520_000}]", "RA016"),
+    "names": (f"{{{many(lambda i: f'n{i}: 1, ', 1_000_000)}}}", "RA016"),
+    "doubts": (f"a: [{'no, ' * 145_000}]", "RA227"),
+    "aliases": (f"a: [{'*a, ' * 260_000}]", "RA007"),
+    "brackets": ("[" * 1_000_000, "RA016"),
+    "one text": (in_place_of("title: A linear", f"title: A {'linear ' * 140_000}"), ""),
+    "unknown fields": (TEXT + many(lambda i: f"field{i}: 1\n", 240_000), "RA050"),
+    "a huge axis": (in_place_of("{name: row, size: 2}", "{name: row, size: 1000000}"), ""),
+    "TODOs": (in_place_of(AUTHORS, f"[{'TODO, ' * 39_000}]"), ""),
+}
+"""Texts of at most the size that is read, and the rule that each breaks."""
 
-GOOD = {"one text", "coordinates", "one arm named often", "values together", "TODOs"}
-"""Those that are large and otherwise without error."""
 
-MEASURE = r"""
-import json, os, re, sys, time
-from reproaudit.audit.loading import read_audit
-for path in sys.argv[1:]:
-    if os.fork():  # each is read in a process of its own, after one import for all
-        os.wait()
-        continue
+@pytest.mark.parametrize("name", CRAFTED)
+def test_crafted_audits_are_read_or_refused_soon(name: str) -> None:
+    text, rule = CRAFTED[name]
+    assert len(text) <= MAX_AUDIT_BYTES
     began = time.process_time()
-    audit, faults = read_audit(path)
-    printed = len("\n".join(map(str, faults)))
-    print(json.dumps({
-        "seconds": time.process_time() - began,
-        "mebibytes": int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1]) / 1024,
-        "read": audit is not None, "faults": len(faults), "printed": printed,
-    }), flush=True)
-    os._exit(0)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-@pytest.mark.parametrize(
-    "quarter", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 2, 3))]
-)
-def test_crafted_audits_are_read_in_bounded_time_and_memory(quarter: int, tmp_path: Path) -> None:
-    names = list(CRAFTED)[quarter::4]
-    paths = [tmp_path / str(number) / "toy.yaml" for number, _ in enumerate(names)]
-    for name, path in zip(names, paths, strict=True):
-        path.parent.mkdir()
-        path.write_text(CRAFTED[name](), encoding="utf-8")
-        assert path.stat().st_size <= MAX_AUDIT_BYTES
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, *map(str, paths)],
-        check=True, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    for name, line in zip(names, done.stdout.splitlines(), strict=True):
-        said = json.loads(line)
-        # beside other work, a processor takes up to twice as long for the same
-        assert said["seconds"] < 2 * SECONDS, (name, said)
-        assert said["mebibytes"] < MEBIBYTES, (name, said)
-        assert said["faults"] <= MOST_FAULTS + 1, (name, said)
-        assert said["printed"] < 1_000_000, (name, said)
-        assert said["read"] == (name in GOOD), (name, said)
+    _, faults = read_audit("toy.yaml", text)
+    assert time.process_time() - began < SECONDS
+    assert len(faults) <= MOST_FAULTS + 1
+    assert {one.rule for one in faults if one.severity == "error"} == ({rule} if rule else set())
 
 
 def test_faults_beyond_a_thousand_are_counted() -> None:
-    text = CRAFTED["wrong types"]()
+    text, _ = CRAFTED["wrong types"]
     audit, faults = read_audit("toy.yaml", text)
     assert audit is None
     *listed, last = faults
@@ -262,4 +175,4 @@ def test_what_took_the_square_of_its_size_is_read_or_refused_soon(
     began = time.process_time()
     with suppress(AuditError):
         SQUARES[what](tmp_path)
-    assert time.process_time() - began < 3 * SECONDS
+    assert time.process_time() - began < SECONDS

@@ -19,9 +19,8 @@ from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
-from reproaudit.running.choosing import Chosen, choose, planned_only
+from reproaudit.running.choosing import Chosen, choose, grouped, planned_only
 from reproaudit.running.code import cell_of, versions_of
-from reproaudit.running.groups import grouped
 from reproaudit.running.store import Store
 
 AUDIT = make_audit()

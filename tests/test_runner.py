@@ -199,7 +199,6 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     ("experiment", "text"),
     [
         ("by_seed", "'by_seed' returned dict. Return the Measurements of session.seed."),
-        ("reads_seeds", "write session.seed, and return its Measurements (toy2020.py:"),
         ("no_data", "FileNotFoundError: the data set 'digits' is not there (toy2020.py:"),
     ],
 )

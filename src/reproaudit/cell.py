@@ -24,6 +24,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 CellKey = tuple[str, str, int]
 """A cell within its paper and tier: experiment, `canonical_settings`, seed."""
 
+TierKey = tuple[str, CellKey]
+"""A cell within its paper: tier and cell key."""
 
 CUSTOM = "custom"
 """The tier of runs with other seeds, settings or single experiments; they feed no answer."""

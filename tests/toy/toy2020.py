@@ -140,13 +140,8 @@ def dies(settings: Settings, session: Session) -> Measurements:
 
 
 def by_seed(settings: Settings, session: Session) -> dict[int, Measurements]:
-    """Returns what modules of version 0.1 did."""
+    """Returns no Measurements, but these by seed."""
     return {session.seed: descent(settings, session)}
-
-
-def reads_seeds(_settings: Settings, session: Session) -> Measurements:
-    """Reads what modules of version 0.1 did."""
-    return Measurements(scalars={"seeds": len(session.seeds)})  # type: ignore[attr-defined]
 
 
 def place(_settings: Settings, _session: Session) -> Measurements:
@@ -170,7 +165,6 @@ EXPERIMENTS = {
     "dies_once": Experiment(Settings, dies_once),
     "dies": Experiment(Settings, dies),
     "by_seed": Experiment(Settings, by_seed),  # type: ignore[arg-type]
-    "reads_seeds": Experiment(Settings, reads_seeds),
     "no_data": Experiment(Settings, descent, data=no_data),
     "proxied": Experiment(
         Settings,

@@ -8,8 +8,7 @@ There are three steps:
 3. Once the models accept, `reproaudit.audit.rules` checks what spans several nodes.
 
 A file of reviews, and one that says how an author's repository is run, go the same way. No input
-makes it raise anything but a `SpecError`. The work grows with the size of the file and with nothing
-else: values, nesting and listed faults are limited.
+makes it raise anything but a `SpecError`: values, nesting and listed faults are limited.
 """
 
 from __future__ import annotations
@@ -34,9 +33,6 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
-
-MOST_COMPARED = 100_000
-"""Known names that an unknown one is compared with, for all hints of a file together."""
 
 VERSION: Loc = ("schema_version",)
 
@@ -137,7 +133,9 @@ def read_as(
         return None, None, faults.in_order()
     read, refusals = _validate(model, document.data)
     doubtful = faults.locs  # what follows from these is not reported again
-    _take((one for one in refusals if doubtful.isdisjoint(_above(one.loc))), document, faults)
+    for one in refusals:
+        if doubtful.isdisjoint(one.loc[:depth] for depth in range(len(one.loc) + 1)):
+            _take([one], document, faults)
     if rules is not None:
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
@@ -146,22 +144,14 @@ def read_as(
     return None if faults.refuse else read, document, faults.in_order()
 
 
-def _above(loc: Loc) -> list[Loc]:
-    return [loc[:depth] for depth in range(len(loc) + 1)]
-
-
 def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule as faults, each once, with the nearest known name as a remedy."""
-    compared = 0
     seen = set()
     for one in found:
         if (one.rule, one.loc, one.remedy) in seen:
             continue
         seen.add((one.rule, one.loc, one.remedy))
-        hint = ""
-        if one.about and one.known:
-            compared += len(one.known)
-            hint = did_you_mean(one.about, one.known) if compared <= MOST_COMPARED else ""
+        hint = did_you_mean(one.about, one.known) if one.about and one.known else ""
         place = document.place(one.loc, at_key=one.about in one.loc[-1:])
         faults.add(place, one.loc, one.rule, one.message, one.remedy or hint)
 

@@ -23,7 +23,7 @@ from reproaudit.audit.model import (
     VariableName,
     version_of,
 )
-from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of, quantities_of
+from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
 from reproaudit.checks import Check
 from reproaudit.declarations import (
@@ -44,13 +44,6 @@ UNFINISHED_WORDS = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 
 _AVERAGES = frozenset({"mean", "median", "iqm"})
 
-MOST_WORK = 1_000_000
-"""What rules compare at most; the largest audit so far needs ten thousand."""
-
-
-MOST_RUNS_TOGETHER = 200_000
-"""Runs of all arms of all claims at one tier; the largest audit so far asks for three thousand."""
-
 
 def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
     """Yield every place where an audit, which the models accept, breaks a rule.
@@ -61,50 +54,11 @@ def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
     if audit.paper.slug != stem:
         message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
         yield Violation("RA014", ("paper", "slug"), message)
-    if (much := _work(audit)) > MOST_WORK:
-        message = f"found {much} values, counted wherever they are used; expected thousands"
-        yield Violation("RA016", (), message)
-        return
-    if (many := _planned(audit)) > MOST_RUNS_TOGETHER:
-        message = f"found {many:,} runs of all arms of all claims; expected at most "
-        message += f"{MOST_RUNS_TOGETHER:,}"
-        yield Violation("RA016", ("runs",), message, "Ask for fewer runs, or list fewer arms.")
     yield from _of_listed(audit, stem)
     unsound = list(_of_declared(audit))
     yield from unsound
     for i, claim in enumerate(() if unsound else audit.claims):
         yield from _of_claim(audit, claim, ("claims", i))
-
-
-def _work(audit: Audit) -> int:
-    """How much the rules compare: what is written once counts wherever it is used."""
-    shared = len(audit.measurements) + len(audit.settings)
-    count = len(audit.experiments) * shared
-    for claim in audit.claims:
-        names = [one.measurement for one in quantities_of(claim)]
-        found = [audit.declaration(claim.experiment, one) for one in names]
-        for axis in (axis for one in found if one is not None for axis in one.axes):
-            count += len(_coordinates(audit, claim.experiment, axis, "paper", claim.settings))
-        written = {one if isinstance(one, str) else one.name: one for _, one in claim.arms()}
-        for one in written.values():
-            arm = audit.arms.get(one) if isinstance(one, str) else one
-            settings = arm.settings.values() if arm is not None else ()
-            length = sum(len(value) if isinstance(value, tuple) else 1 for value in settings)
-            count += len(names) * (1 + length) + shared
-    return count
-
-
-def _planned(audit: Audit) -> int:
-    """How many runs the claims' arms and alternatives ask for at one tier, at most."""
-    count = 0
-    for claim in audit.claims:
-        one = audit.experiments.get(claim.experiment)
-        runs = (one.runs if one is not None else None) or audit.runs
-        settings = {**audit.settings, **(one.settings if one is not None else {})}
-        varied = sum(len(each.alternatives) + len(each.readings) for each in settings.values())
-        arms = 1 + sum(1 for _ in claim.arms()) + varied
-        count += arms * max(runs.quick, runs.paper, runs.arms)
-    return count
 
 
 # --- two rules that many places share -----------------------------------------------------------

@@ -30,7 +30,7 @@ from reproaudit.running.adoptions import (
     read_adoptions,
 )
 from reproaudit.running.code import closure_of, versions, versions_of
-from reproaudit.running.cores import processor
+from reproaudit.running.devices import processor
 from reproaudit.running.events import PhaseStarted
 from reproaudit.running.files import listing, sha256
 from reproaudit.running.journal import add_line

@@ -26,8 +26,7 @@ from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
 from reproaudit.running.adoptions import read_adoptions
-from reproaudit.running.cores import available_cores
-from reproaudit.running.devices import pick_device
+from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.events import MayStart, OnEvent, PhaseStarted, Summary
 from reproaudit.running.executors import Executor, Limits
 from reproaudit.running.run import run_cells

@@ -12,6 +12,7 @@ from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
+from reproaudit.cell import TierKey
 from reproaudit.folders import scratch_folder
 from reproaudit.judge import History, index_records, judge
 from reproaudit.report.files import read_scorecard
@@ -26,7 +27,6 @@ from reproaudit.running.choosing import (
     chosen_of_shipped,
     has_records,
 )
-from reproaudit.running.groups import TierKey
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.submission.reading import Submission

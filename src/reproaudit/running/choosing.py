@@ -11,6 +11,9 @@ Within a group, the cells of an experiment and its settings are judged on one st
 the one with which a run planned them last. A report cannot ask the experiment, whose code it does
 not run; so every run notes that state in the store (`Store.note_data`). Where no run did, it is the
 state of the record that was written last.
+
+A group holds the records that one state of code, versions, device and form made. States of code
+that were seen to give the same bits (`adoptions`) count as the same.
 """
 
 from __future__ import annotations
@@ -18,16 +21,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from reproaudit.audit.catalog import Entry
+from reproaudit.audit.catalog import Entry, Module
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.seeds import stored_tier
+from reproaudit.cell import TierKey
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, read_adoptions
+from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
-from reproaudit.running.groups import Group, TierKey, group_of, grouped, todays_groups
+from reproaudit.running.files import sha256
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.verdict import LeftOut
 
@@ -36,6 +42,50 @@ Data = Mapping[str, str]
 
 PlannedData = Callable[[Record], Data | None]
 """From a record to the data with which a run planned its cell last; None if no run noted them."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The digest of the code that made some records, and versions, device and form with it."""
+
+    code: str
+    versions: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def id(self) -> str:
+        """Eight hexadecimal digits, for ``--group``."""
+        return sha256(repr((self.code, self.versions)).encode())[:8]
+
+
+def group_of(record: Record, adoptions: Adoptions = NO_ADOPTIONS) -> Group:
+    """The group that a record belongs to: that of today's code if it gave the same bits."""
+    code = adoptions.counting_as(record)
+    return Group(code, tuple(sorted(versions_of(record.environment).items())))
+
+
+def todays_groups(module: Module | None) -> tuple[Group, ...]:
+    """The groups whose records today's code would make in the fast form, one for each device.
+
+    Raises:
+        SpecError: if the module is missing, unreadable or not valid Python.
+    """
+    if module is None:
+        return ()
+    code = closure_of(module)
+    found = [versions(device, code.packages) for device in ("cpu", "cuda")]
+    return tuple(Group(code.digest, tuple(sorted(one.items()))) for one in found)
+
+
+def grouped(
+    records: Iterable[Record], adoptions: Adoptions = NO_ADOPTIONS
+) -> dict[Group, list[Record]]:
+    """Records by group, in their order; the group of the last one last."""
+    found: dict[Group, list[Record]] = {}
+    for record in records:
+        group = group_of(record, adoptions)
+        found[group] = found.pop(group, [])
+        found[group].append(record)
+    return found
 
 
 @dataclass(frozen=True)
@@ -230,7 +280,7 @@ def chosen_of_quick(entry: Entry, audit: Audit, tier: TierName, store: Store) ->
     """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
     if tier != "paper":
         return Chosen()
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store, None), store)
+    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store), store)
 
 
 def chosen_of_shipped(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
@@ -239,31 +289,28 @@ def chosen_of_shipped(entry: Entry, audit: Audit, tier: TierName, store: Store) 
     Raises:
         SpecError: if the audit declares other coordinates than the records have.
     """
-    records = _in_order(entry, audit, tier, store)
-    keys = {(one.tier, one.key) for one in records}
-    today = todays_groups(entry.code)
-    adoptions = read_adoptions(entry, None)
-    chosen = choose(records, keys, today, store.planned_data, None, adoptions)
-    return _of_todays_axes(audit, tier, chosen, store)
+    return _of_todays_axes(audit, tier, _of_store(entry, audit, tier, store, shipped=True), store)
 
 
 def _of_store(
-    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    store: Store,
+    wanted: str | None = None,
+    *,
+    shipped: bool = False,
 ) -> Chosen:
-    cells = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
-    keys = {(cell.tier, cell.key) for cell in cells}
-    records = _in_order(entry, audit, tier, store)
-    adoptions = read_adoptions(entry, store.root)
+    """The chosen records of a tier and of its alternatives; of shipped ones, every cell counts."""
+    kept = stored_tier(audit, tier)
+    places = (kept, varied_tier(kept))
+    records = store.in_order(one for it in places for one in store.records(entry.slug, it))
+    planned = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
+    keys = {(one.tier, one.key) for one in (records if shipped else planned)}
+    adoptions = read_adoptions(entry, None if shipped else store.root)
     today = todays_groups(entry.code)
     chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
     return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
-
-
-def _in_order(entry: Entry, audit: Audit, tier: TierName, store: Store) -> list[Record]:
-    """The records of a tier and of its alternatives, as they were written."""
-    kept = stored_tier(audit, tier)
-    places = (kept, varied_tier(kept))
-    return store.in_order(one for it in places for one in store.records(entry.slug, it))
 
 
 def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:

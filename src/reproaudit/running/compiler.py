@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,24 +19,19 @@ def reported_compilation(report: Callable[[bool], None]) -> Iterator[None]:
     from numba.core import event
 
     class Depth(event.Listener):
-        """Counts the functions that are being compiled, one within another, or in threads."""
+        """Counts the functions that are being compiled, one within another: Numba has a lock."""
 
-        def __init__(self) -> None:
-            self._open = 0
-            self._lock = threading.Lock()
+        depth = 0
 
         def on_start(self, _event: object) -> None:
-            self._add(1)
+            if not self.depth:
+                report(True)
+            self.depth += 1
 
         def on_end(self, _event: object) -> None:
-            self._add(-1)
-
-        def _add(self, one: int) -> None:
-            with self._lock:
-                before = self._open
-                self._open += one
-                if 0 in (before, self._open):
-                    report(self._open > 0)
+            self.depth -= 1
+            if not self.depth:
+                report(False)
 
     with event.install_listener("numba:compile", Depth()):
         yield

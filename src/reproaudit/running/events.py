@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from reproaudit.cell import Cell
+from reproaudit.cell import Cell, TierKey
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.groups import TierKey
 
 
 @dataclass(frozen=True)

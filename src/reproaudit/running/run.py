@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 import reproaudit
 from reproaudit.audit.catalog import Module
@@ -99,7 +98,15 @@ def run_cells(
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
-    on_event(PlanReady(tuple(_planned_cell(job, present.get(job.number)) for job in planned)))
+    took = {number: seconds for number, (_, seconds) in present.items()}
+    on_event(
+        PlanReady(
+            tuple(
+                PlannedCell(job.cell, sum(job.phases.values()), took.get(job.number))
+                for job in planned
+            )
+        )
+    )
     if not missing:
         return summary
     run = _Run(store, fresh, on_event, may_start, summary)
@@ -210,25 +217,15 @@ def _job_like(
     )
 
 
-class _Kept(NamedTuple):
-    """The fingerprint of a cell's finished record, and the seconds that the cell took."""
-
-    fingerprint: str
-    seconds: float
+_Kept = dict[int, tuple[str, float]]
+"""By a job's number, the fingerprint of its finished record, and the seconds that it took."""
 
 
-def _planned_cell(job: Job, kept: _Kept | None) -> PlannedCell:
-    return PlannedCell(job.cell, sum(job.phases.values()), None if kept is None else kept.seconds)
-
-
-def _noted(
-    store: Store, planned: Sequence[Job], others: Sequence[Job], present: Mapping[int, _Kept]
-) -> Summary:
+def _noted(store: Store, planned: Sequence[Job], others: Sequence[Job], present: _Kept) -> Summary:
     """Notes with which data cells are planned, and where each has its record or will have it."""
     summary = Summary(present=len(present))
     for job in planned:
-        kept = present.get(job.number)
-        summary.plan(job.cell, job.fingerprint if kept is None else kept.fingerprint)
+        summary.plan(job.cell, present.get(job.number, (job.fingerprint,))[0])
     for job in others:
         record = _present(store, job)
         summary.plan(job.cell, job.fingerprint if record is None else record.fingerprint)
@@ -251,14 +248,14 @@ def fingerprints_of(job: Job) -> Iterator[str]:
         yield fingerprint(job.cell, code, job.versions, job.data)
 
 
-def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, _Kept]:
+def _records_of(store: Store, jobs: Sequence[Job]) -> _Kept:
     """By number, what is needed of the finished record of each job's cell that has one.
 
     Raises:
         SpecError: if a record has other coordinates than are declared. Measured again by the same
             code, its numbers would be the same, under other names.
     """
-    found: dict[int, _Kept] = {}
+    found: _Kept = {}
     changed: Counter[ChangedAxes] = Counter()
     papers = {job.cell.paper for job in jobs}
     kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
@@ -266,7 +263,7 @@ def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, _Kept]:
         record = _present(store, job)
         if record is None:
             continue
-        found[job.number] = _Kept(record.fingerprint, record.seconds)
+        found[job.number] = (record.fingerprint, record.seconds)
         if job.declared is not None:
             changed.update(changed_axes(record, job.declared, kept[job.cell.paper]))
     if changed:
@@ -274,12 +271,16 @@ def _records_of(store: Store, jobs: Sequence[Job]) -> dict[int, _Kept]:
     return found
 
 
-def _present(store: Store, job: Job) -> Record | None:
+def _present(
+    store: Store, job: Job, on_damage: Callable[[DamagedError], None] = lambda _error: None
+) -> Record | None:
+    """The finished record of a cell, which is listed; files that are none are passed over."""
     for name in fingerprints_of(job):
         try:
             record = store.find(job.cell, name)
-        except DamagedError:
-            continue  # looked at again, and moved aside, under the cell's lock
+        except DamagedError as error:
+            on_damage(error)
+            continue
         if record is not None:
             store.enlist(store.path(job.cell, name))
             return record
@@ -343,18 +344,13 @@ class _Run:
 
     def _made(self, job: Job) -> Record | None:
         """The cell's finished record; a file that is none is moved aside."""
-        for name in fingerprints_of(job):
-            try:
-                record = self.store.find(job.cell, name)
-            except DamagedError as error:
-                aside = set_aside(error.path)
-                if aside is not None:
-                    text = f"moved an unreadable record to {aside}: {error.reason}"
-                    self.on_event(CellNote(job.cell, text))
-                continue
-            if record is not None:
-                return record
-        return None
+
+        def move(error: DamagedError) -> None:
+            if aside := set_aside(error.path):
+                text = f"moved an unreadable record to {aside}: {error.reason}"
+                self.on_event(CellNote(job.cell, text))
+
+        return _present(self.store, job, move)
 
     # --- taking outcomes
 

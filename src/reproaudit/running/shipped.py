@@ -12,7 +12,7 @@ import io
 import lzma
 import tarfile
 from collections.abc import Collection
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from reproaudit.bounded import read_regular
 from reproaudit.errors import StoreError
@@ -30,8 +30,6 @@ MAX_BYTES = 2**27
 TAKE_AGAIN = "Take the file from where it was published again."
 
 _MANIFEST = "manifest.log"
-_MOST_DEPTH = 16
-"""Of the folders in a path; a record lies in two."""
 _DAMAGES = (tarfile.TarError, lzma.LZMAError, EOFError, OSError, ValueError, RecursionError)
 
 
@@ -80,13 +78,8 @@ def unpack_records(file: Path, folder: Path) -> Store:
         data = read_regular(file, MAX_BYTES)
     try:
         with tarfile.open(fileobj=io.BytesIO(_decompressed(data)), mode="r:") as archive:
-            seen: set[PurePosixPath] = set()
             for one in archive:
-                is_plain = one.isreg() and not one.issparse()
-                if is_plain and one.name.count("/") < _MOST_DEPTH:
-                    if (place := PurePosixPath(one.name)) in seen:
-                        raise tarfile.ReadError(f"it holds '{one.name[:200]}' twice")
-                    seen.add(place)
+                if one.isreg() and not one.issparse():
                     archive.extract(one, folder, set_attrs=False, filter="data")
     except _DAMAGES as error:
         reason = str(error).partition("\n")[0]

@@ -33,8 +33,7 @@ from reproaudit.records import (
 from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
 from reproaudit.running.compiler import reported_compilation
 from reproaudit.running.coordinates import coordinates_along, declared_axes
-from reproaudit.running.cores import processor
-from reproaudit.running.devices import use_threads
+from reproaudit.running.devices import processor, use_threads
 from reproaudit.running.events import CellActivity, OnEvent, Progress
 from reproaudit.running.files import write_whole
 from reproaudit.running.modules import find_siblings, load_experiments, one_line
@@ -298,11 +297,6 @@ class JobSession:
         self._began = time.monotonic()
         self._reported: dict[str, float] = {}
         self._steps: dict[str, int] = {}
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """Says what a module of version 0.1 has to write now."""
-        raise TypeError("a session has one seed: write session.seed, and return its Measurements")
 
     def begin(self) -> None:
         """Starts the clock: what came before was importing, not measuring."""
