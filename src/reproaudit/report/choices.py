@@ -181,8 +181,12 @@ def _answers(arms: Sequence[tuple[ClaimText, ReadingAnswer]], setting: Setting) 
         ]
         if turned:
             yield f"{value}: {', '.join(turned)}"
-        elif any(arm.answer is Answer.UNFINISHED for _, arm in guesses):
-            yield f"{value}: training had not come half as far"
+        elif open_ones := [arm for _, arm in guesses if arm.answer is Answer.UNFINISHED]:
+            few = next((one for one in open_ones if one.unfinished), None)
+            why = "training had not come half as far"
+            if few is not None:
+                why = f"too few runs tell, {of(few.yes, few.n)}"
+            yield f"{value}: {why}"
         else:
             same.append(value)
     if same:
