@@ -65,6 +65,7 @@ class Run:
         settled: whether the median over the end of a course is read in place of its last value.
         groups: of arms that are compared as a group, all runs, by the arm's name; None for one
             that diverged or crashed. What is read in such an arm is the median of its runs.
+        is_partial: whether measurements are NaN at coordinates that were not observed.
     """
 
     seed: int
@@ -77,6 +78,7 @@ class Run:
     built: bool = False
     settled: bool = False
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
+    is_partial: bool = False
 
     def placed(self, at: Mapping[str, Coordinate]) -> Run:
         """Return the same run, read at more coordinates."""
@@ -236,7 +238,7 @@ class Run:
             values = np.take(values, places, axis=before + len(free))
             if not isinstance(places, int):
                 free.append(axis.name)
-        if np.isnan(values).any():
+        if self.is_partial and np.isnan(values).any():
             name = quantity.measurement
             raise MeasurementMissingError(f"'{name}' was not observed at all coordinates", name)
         for how in dict.fromkeys(quantity.over[one] for one in free if one in quantity.over):
