@@ -66,6 +66,7 @@ class Run:
             of the mean of its late part.
         groups: of arms that are compared as a group, all runs, by the arm's name; None for one
             that diverged or crashed. What is read in such an arm is the median of its runs.
+        is_partial: whether measurements are NaN at coordinates that were not observed.
     """
 
     seed: int
@@ -78,6 +79,7 @@ class Run:
     built: bool = False
     settled: bool = False
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
+    is_partial: bool = False
 
     def placed(self, at: Mapping[str, Coordinate]) -> Run:
         """Return the same run, read at more coordinates."""
@@ -237,7 +239,7 @@ class Run:
             values = np.take(values, places, axis=before + len(free))
             if not isinstance(places, int):
                 free.append(axis.name)
-        if np.isnan(values).any():
+        if self.is_partial and np.isnan(values).any():
             name = quantity.measurement
             raise MeasurementMissingError(f"'{name}' was not observed at all coordinates", name)
         for how in dict.fromkeys(quantity.over[one] for one in free if one in quantity.over):

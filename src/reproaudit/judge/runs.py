@@ -113,10 +113,10 @@ class Bundles:
     def _bare(self, arm: PlannedArm, record: Record) -> Run:
         declared = self.audit.measurements_of(arm.experiment)
         built = arm.role is Role.CONSTRUCTED
-        measured = record.measurements
+        run = Run(record.seed, record.measurements, declared, record.settings, arm.reads)
         if record.origin is not None and record.coordinates:
             measured = _at_all_coordinates(record, record.coordinates, declared)
-        run = Run(record.seed, measured, declared, record.settings, arm.reads)
+            run = replace(run, measurements=measured, is_partial=True)
         return replace(run, built=built)
 
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
