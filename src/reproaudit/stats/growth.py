@@ -139,9 +139,7 @@ def roughness(values: FloatArray) -> tuple[float, float]:
     """
     if len(values) < FEWEST_LATE:
         return math.inf, 0.0
-    near, far = (
-        _spread(values[k:-k] - (values[: -2 * k] + values[2 * k :]) / 2) for k in (1, 2)
-    )
+    near, far = (_spread(values[k:-k] - (values[: -2 * k] + values[2 * k :]) / 2) for k in (1, 2))
     r = np.linspace(0, 0.98, 99)
     left = 1.5 - 2 * r + r**2 / 2
     ratio = (far / near) ** 2 if near else 0.0
