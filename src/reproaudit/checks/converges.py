@@ -75,7 +75,8 @@ class Converges(Kind):
     neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void where its
     standard error exceeds the bound, or explains a change or a slope, where rest and a slow decay
     disagree and neither fits surely better, and where the last half does not tell zero from a level
-    that fits the last nine tenths surely better. A loss of exactly 0 has come to rest at zero.
+    that fits the last nine tenths surely better, but for noise. A loss of exactly 0 has come to
+    rest at zero.
     """
 
     made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)
@@ -249,12 +250,21 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     error = quantile_t(0.95, int(free)) * zero.size / (np.log(steps[late]).std() * np.sqrt(free))
     if slope - error > -SLOWEST:
         return np.inf
+    told = level is None or zero.surely_below(level)
+    if slope >= -error or (not told and _may_rest(steps, loss)):
+        return np.nan
+    return slope
+
+
+def _may_rest(steps: _Array, loss: _Array) -> bool:
+    """Whether a level surely fits the last nine tenths better, and leaves over noise alone."""
     most = _late(steps, NEARLY_ALL)
-    if level is not None and not zero.surely_below(level) and loss[most].min() > 0:
-        zero, level = _misfits(steps[most], loss[most])
-        if zero is None or (level is not None and level.surely_below(zero)):
-            return np.nan
-    return slope if slope < -error else np.nan
+    if loss[most].min() <= 0:
+        return False
+    zero, level = _misfits(steps[most], loss[most])
+    if level is None or level.systematic:
+        return False
+    return zero is None or level.surely_below(zero)
 
 
 def _misfits(steps: _Array, loss: _Array) -> tuple[Misfit | None, Misfit | None]:
