@@ -16,7 +16,7 @@ from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.cell import Cell
 from reproaudit.judge import History, index_records, judge
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
-from reproaudit.report.scorecard import scorecard_of
+from reproaudit.report.answers import scorecard_of
 from reproaudit.running.code import fingerprint_of
 from reproaudit.verdict import ClaimAnswer, Made, Reason, Scorecard
 

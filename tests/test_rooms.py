@@ -25,7 +25,7 @@ STEPS = {
     ("running/run", "run_cells"): "run",
     ("running/store", "write"): "store",
     ("judge/outcomes", "judge"): "judge",
-    ("report/scorecard", "scorecard_of"): "scorecard",
+    ("report/answers", "scorecard_of"): "scorecard",
     ("report/files", "write_report"): "write",
     ("report/terminal", "run_lines"): "terminal",
 }

@@ -1,4 +1,4 @@
-"""What reviewers and authors say, as rows for a page, and the rule of a claim in words."""
+"""What reviewers and authors say, in the words of a page."""
 
 from __future__ import annotations
 
@@ -16,18 +16,7 @@ from reproaudit.audit.model import (
     VariableName,
     version_of,
 )
-from reproaudit.report.reviews import (
-    AnswerRow,
-    DecisionRow,
-    DisputeRow,
-    NoteRow,
-    SignOffRow,
-    answer_rows,
-    decision_rows,
-    dispute_rows,
-    note_row,
-    sign_off_rows,
-)
+from reproaudit.report.reviews import decisions, note_words, opinions
 from reproaudit.verdict import Outcome, Scorecard
 
 DAY = date(2026, 11, 26)
@@ -40,36 +29,22 @@ def reviewed(**said: object) -> Scorecard:
 
 def test_nobody_has_said_anything() -> None:
     card = reviewed()
-    assert (decision_rows(card), dispute_rows(card), answer_rows(card)) == ([], [], [])
-    assert (sign_off_rows(card), note_row(card)) == ([], None)
+    assert (decisions(card), opinions(card)) == ([], [])
 
 
 def test_decisions_come_in_the_order_of_the_variables() -> None:
-    card = reviewed(
-        variables={
-            VariableName.DATASET_SPLITS: (
-                Review(
-                    reviewer="R1",
-                    decision=ReviewDecision.NOT_APPLICABLE,
-                    reason="drawn anew",
-                    as_of=DAY,
-                ),
-            ),
-            VariableName.PSEUDOCODE: (
-                Review(reviewer="R2", decision=ReviewDecision.AGREE, reason="so", as_of=EARLIER),
-            ),
-        }
-    )
-    assert decision_rows(card) == [
-        DecisionRow("Pseudocode", "R2", "agree", "so", EARLIER),
-        DecisionRow("Dataset Splits", "R1", "not applicable", "drawn anew", DAY),
+    said = {"decision": ReviewDecision.NOT_APPLICABLE, "as_of": DAY}
+    first = Review(reviewer="R1", reason="drawn anew", **said)  # type: ignore[arg-type]
+    second = Review(reviewer="R2", decision=ReviewDecision.AGREE, reason="so", as_of=EARLIER)
+    variables = {VariableName.DATASET_SPLITS: (first,), VariableName.PSEUDOCODE: (second,)}
+    assert decisions(reviewed(variables=variables)) == [
+        "Pseudocode: R2, 2026-11-02, agree. so",
+        "Dataset Splits: R1, 2026-11-26, not applicable. drawn anew",
     ]
 
 
-def test_a_dispute_has_its_answers_and_other_answers_stand_apart() -> None:
+def test_a_dispute_has_its_answers_and_other_answers_and_sign_offs_follow() -> None:
     one, two = (claim for claim in make_audit().claims[:2])
-    answer = Response(to=one.id, by="A. Author", statement="we see it", as_of=DAY)
-    apart = Response(to=two.id, by="A. Author", statement="yes", locator="a forum", as_of=DAY)
     card = reviewed(
         disputes=(
             Dispute(claim=one.id, reviewer="R1", reason="too loose", as_of=DAY),
@@ -77,38 +52,33 @@ def test_a_dispute_has_its_answers_and_other_answers_stand_apart() -> None:
             Dispute(arm="no_such_arm", reviewer="R2", reason="it learns", as_of=DAY),
             Dispute(claim="mini.gone", reviewer="R2", reason="it was there", as_of=DAY),
         ),
-        responses=(answer, apart),
-    )
-    rows = dispute_rows(card)
-    assert [(row.kind, row.about) for row in rows] == [
-        ("setting", "steps"),
-        ("claim", one.short),
-        ("arm", "no such arm"),
-        ("claim", "mini.gone"),
-    ]
-    said = AnswerRow(one.short, "A. Author", "we see it", "", DAY)
-    assert rows[1] == DisputeRow("claim", one.short, "R1", "too loose", DAY, [said])
-    assert [list(row.answers) for row in (rows[0], *rows[2:])] == [[], [], []]
-    assert answer_rows(card) == [AnswerRow(two.short, "A. Author", "yes", "a forum", DAY)]
-
-
-def test_a_sign_off_is_of_this_version_or_of_another() -> None:
-    version = version_of(make_scorecard().audit)
-    card = reviewed(
+        responses=(
+            Response(to=one.id, by="A. Author", statement="we see it", as_of=DAY),
+            Response(to=two.id, by="A. Author", statement="yes", locator="a forum", as_of=DAY),
+        ),
         sign_offs=(
-            SignOff(reviewer="R1", version=version, as_of=DAY),
+            SignOff(reviewer="R1", version=version_of(make_scorecard().audit), as_of=DAY),
             SignOff(reviewer="R2", version="0" * 32, as_of=EARLIER),
-        )
+        ),
     )
-    assert sign_off_rows(card) == [SignOffRow("R2", EARLIER, False), SignOffRow("R1", DAY, True)]
+    assert opinions(card) == [
+        "R2, 2026-11-02, disputes the setting “steps”: too few",
+        f"R1, 2026-11-26, disputes the claim “{one.short}”: too loose "
+        "A. Author, 2026-11-26: we see it",
+        "R2, 2026-11-26, disputes the arm “no such arm”: it learns",
+        "R2, 2026-11-26, disputes the claim “mini.gone”: it was there",
+        f"A. Author, 2026-11-26, on “{two.short}”: yes",
+        "R2, 2026-11-02, signed off another version of the audit.",
+        "R1, 2026-11-26, signed off this version of the audit.",
+    ]
     read = Scorecard.model_validate_json(card.model_dump_json(by_alias=True, exclude_unset=True))
-    assert sign_off_rows(read) == sign_off_rows(card), "also once it was a file"
+    assert opinions(read) == opinions(card), "also once it was a file"
 
 
 def test_a_note_is_stale_once_an_answer_has_changed() -> None:
-    answers = make_scorecard().answers_digest
-    card = reviewed(note=Note(reviewer="R1", text="It holds.", answers=answers, as_of=DAY))
-    assert note_row(card) == NoteRow("R1", "It holds.", DAY, False)
+    note = Note(reviewer="R1", text="So.", answers=make_scorecard().answers_digest, as_of=DAY)
+    card = reviewed(note=note)
+    assert note_words(card, note) == "opinion of R1, 2026-11-26"
     first = card.claims[0]
     runs = first.base.runs[1:]
     for changed in (
@@ -116,6 +86,4 @@ def test_a_note_is_stale_once_an_answer_has_changed() -> None:
         first.model_copy(update={"base": first.base.model_copy(update={"runs": runs})}),
     ):
         other = card.model_copy(update={"claims": (changed, *card.claims[1:])})
-        row = note_row(other)
-        assert row is not None
-        assert row.is_stale
+        assert note_words(other, note).endswith("; the answers have changed since")

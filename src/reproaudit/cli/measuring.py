@@ -153,8 +153,8 @@ def adopt(
     ask_to_run([entry], trust)
     reports = report_folder(out, store)
     if prepare:
-        prepared = adopting.prepare(entry, entry.audit(), how, reports, budget)
-        present(prepared.data, prepared.lines, as_json)
+        data, said = adopting.prepare(entry, entry.audit(), how, reports, budget)
+        present(data, [said], as_json)
         return 0
     found = adopting.adopt_code(entry, entry.audit(), how, reports, budget, old)
     present(found.data, found.lines, as_json)

@@ -17,10 +17,15 @@ from typer import Argument, Option
 from reproaudit.cell import RunForm
 from reproaudit.commands.output import say
 from reproaudit.errors import TechnicalError, UsageError
+from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
     from reproaudit.verdict import Scorecard
+
+_model = deferred("reproaudit.audit.model")
+_files = deferred("reproaudit.report.files")
+_notebook = deferred("reproaudit.report.notebook")
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,27 +55,6 @@ def parsed(option: str, parse: Callable[[str], Any], metavar: str, about: str) -
             raise UsageError(f"{option}: {error}") from error
 
     return Option(option, parser=parser, metavar=metavar, help=about)
-
-
-def parse_tier(text: str) -> str:
-    """Return a tier."""
-    from reproaudit.audit.model import known_tier
-
-    return known_tier(text)
-
-
-def parse_formats(text: str) -> frozenset[str]:
-    """Return formats of reports, joined by commas."""
-    from reproaudit.report.files import chosen_formats
-
-    return chosen_formats(text)
-
-
-def parse_outcomes(text: str) -> frozenset[str]:
-    """Return outcomes, joined by commas."""
-    from reproaudit.report.notebook import known_outcomes
-
-    return known_outcomes(text)
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -133,7 +117,9 @@ KeptStore = Annotated[
 Out = Annotated[
     Path | None, Option(help="The folder of reports; 'reports' beside the store if none.")
 ]
-Tier = Annotated[Any, parsed("--tier", parse_tier, "TIER", "smoke, quick or paper.")]
+Tier = Annotated[
+    Any, parsed("--tier", lambda text: _model.known_tier(text), "TIER", "smoke, quick or paper.")
+]
 Salt = Annotated[
     str | None,
     parsed("--salt", parse_salt, "WORD", "Draws other seeds, kept apart (paper tier)."),
@@ -141,13 +127,23 @@ Salt = Annotated[
 FORMATS_HELP = "terminal, html, json, md"
 Formats = Annotated[
     frozenset[str] | None,
-    parsed("--format", parse_formats, "FORMATS", f"{FORMATS_HELP}, joined by commas; else all."),
+    parsed(
+        "--format",
+        lambda text: _files.chosen_formats(text),
+        "FORMATS",
+        f"{FORMATS_HELP}, joined by commas; else all.",
+    ),
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Claims = Annotated[list[str] | None, Option("--claim", help="Only this claim; may be repeated.")]
 FailOn = Annotated[
     frozenset[str] | None,
-    parsed("--fail-on", parse_outcomes, "OUTCOMES", "Exit with 1 on these: not-supported[,…]."),
+    parsed(
+        "--fail-on",
+        lambda text: _notebook.known_outcomes(text),
+        "OUTCOMES",
+        "Exit with 1 on these: not-supported[,…].",
+    ),
 ]
 Seeds = Annotated[
     Sequence[int] | None,

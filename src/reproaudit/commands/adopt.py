@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -74,19 +74,11 @@ class CodeComparison:
     @property
     def data(self) -> dict[str, object]:
         """What ``--json`` prints."""
-        return {
-            "paper": self.paper,
-            "old": self.old,
-            "new": self.new,
-            "records": self.records,
-            "pairs": self.pairs,
-            "same": len(self.same),
-            "differs": [
-                {"tier": one.tier, "experiment": one.experiment, "seed": one.seed, "what": what}
-                for one, what in self.differs
-            ],
-            "left": self.left,
-        }
+        differs = [
+            {"tier": one.tier, "experiment": one.experiment, "seed": one.seed, "what": what}
+            for one, what in self.differs
+        ]
+        return {**vars(self), "same": len(self.same), "differs": differs}
 
     @property
     def lines(self) -> Iterator[str]:
@@ -110,35 +102,12 @@ class CodeComparison:
             yield f"The others keep their code: 'reproaudit run {self.paper}' measures them anew."
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """How many pairs have a cell on this processor that today's code measured."""
-
-    paper: str
-    code: str
-    measured: int
-    pairs: int
-
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return asdict(self)
-
-    @property
-    def lines(self) -> Iterator[str]:
-        """What a user reads."""
-        yield (
-            f"{self.paper}: of {self.measured} of {self.pairs} pairs of experiment and settings a "
-            f"cell is measured with {self.code[:8]} on this processor."
-        )
-
-
 def prepare(
     entry: Entry, audit: Audit, how: How, reports: Path, budget: float | None = None
-) -> Preparation:
+) -> tuple[dict[str, object], str]:
     """Measure a drawn cell of every pair with today's code, for an adoption of later code.
 
-    Arguments as of `adopt_code`.
+    Arguments as of `adopt_code`. Returns what ``--json`` prints, and what a user reads.
     """
     store = how.store
     code = closure_of(entry.module)
@@ -150,7 +119,12 @@ def prepare(
     ]
     drawn = list(_drawn(records, [], code.digest, code.digest))
     measured = _measured(entry, audit, how, drawn, budget)
-    return Preparation(entry.slug, code.digest, len(measured), len(drawn))
+    counts = {"measured": len(measured), "pairs": len(drawn)}
+    said = (
+        f"{entry.slug}: of {len(measured)} of {len(drawn)} pairs of experiment and settings a "
+        f"cell is measured with {code.digest[:8]} on this processor."
+    )
+    return {"paper": entry.slug, "code": code.digest, **counts}, said
 
 
 def adopt_code(

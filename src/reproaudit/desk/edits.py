@@ -134,20 +134,6 @@ def with_decision(
     return _with_decisions(reviews, name, _replaced(reviews.variables.get(name, ()), entry))
 
 
-def withdraw_decision(reviews: Reviews, name: VariableName, reviewer: str) -> Reviews:
-    """Return the reviews without the reviewer's decision on a variable, and their sign-off.
-
-    Raises:
-        UsageError: if there is none.
-    """
-    was = reviews.variables.get(name, ())
-    left = tuple(one for one in was if one.reviewer != reviewer)
-    if left == was:
-        raise UsageError(f"{reviewer} has decided nothing on {name}.")
-    signed = tuple(one for one in reviews.sign_offs if one.reviewer != reviewer)
-    return _with_decisions(reviews.model_copy(update={"sign_offs": signed}), name, left)
-
-
 def dispute(
     reviews: Reviews, audit: Audit, item: str, reviewer: str, reason: str, today: date
 ) -> Reviews:
@@ -167,19 +153,6 @@ def dispute(
     return reviews.model_copy(update={"disputes": (*left, entry)})
 
 
-def withdraw_dispute(reviews: Reviews, item: str, reviewer: str) -> Reviews:
-    """Return the reviews without the reviewer's dispute, whether the audit has the item or not.
-
-    Raises:
-        UsageError: if there is none.
-    """
-    own = [item_of(one) for one in reviews.disputes if one.reviewer == reviewer]
-    if item not in own:
-        raise UsageError(f"{reviewer} disputes no such thing. {did_you_mean(item, own)}".rstrip())
-    left = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, reviewer)]
-    return reviews.model_copy(update={"disputes": tuple(left)})
-
-
 def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: date) -> Reviews:
     """Return the reviews with another answer to a finding or a claim.
 
@@ -191,19 +164,6 @@ def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: d
         raise UsageError(f"no finding or claim '{to}'. {did_you_mean(to, known)}")
     entry = Response(to=to, by=by, statement=_readable(text), as_of=today)
     return reviews.model_copy(update={"responses": (*reviews.responses, entry)})
-
-
-def withdraw_answers(reviews: Reviews, to: str, by: str) -> Reviews:
-    """Return the reviews without somebody's answers, whether the audit has what they are to or not.
-
-    Raises:
-        UsageError: if there is none.
-    """
-    own = [one.to for one in reviews.responses if one.by == by]
-    if to not in own:
-        raise UsageError(f"{by} has answered no such thing. {did_you_mean(to, own)}".rstrip())
-    left = [one for one in reviews.responses if (one.to, one.by) != (to, by)]
-    return reviews.model_copy(update={"responses": tuple(left)})
 
 
 def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Reviews:
@@ -252,15 +212,43 @@ def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: d
     return reviews.model_copy(update={"note": entry})
 
 
-def withdraw_note(reviews: Reviews, reviewer: str) -> Reviews:
-    """Return the reviews without the reviewer's note.
+def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
+    """Return the reviews without what somebody has said, whether the audit has the item or not.
+
+    With a reviewer's decision their sign-off goes, too.
+
+    Args:
+        reviews: what the review file says.
+        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, ``answer ID`` or the note.
+        who: the reviewer, or who answered.
 
     Raises:
-        UsageError: if it is not theirs, or there is none.
+        UsageError: if they have said nothing of it.
     """
-    if reviews.note is None or reviews.note.reviewer != reviewer:
-        raise UsageError(f"{reviewer} has written no note.")
-    return reviews.model_copy(update={"note": None})
+    kind, _, name = item.partition(" ")
+    if item == NOTE:
+        if reviews.note is None or reviews.note.reviewer != who:
+            raise UsageError(f"{who} has written no note.")
+        return reviews.model_copy(update={"note": None})
+    if kind == "answer":
+        to = [one.to for one in reviews.responses if one.by == who]
+        if name not in to:
+            raise UsageError(f"{who} has answered no such thing. {did_you_mean(name, to)}".rstrip())
+        answers = [one for one in reviews.responses if (one.to, one.by) != (name, who)]
+        return reviews.model_copy(update={"responses": tuple(answers)})
+    if kind in DISPUTABLE:
+        own = [item_of(one) for one in reviews.disputes if one.reviewer == who]
+        if item not in own:
+            raise UsageError(f"{who} disputes no such thing. {did_you_mean(item, own)}".rstrip())
+        disputes = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, who)]
+        return reviews.model_copy(update={"disputes": tuple(disputes)})
+    was = reviews.variables.get(VariableName(item), ())
+    left = tuple(one for one in was if one.reviewer != who)
+    if left == was:
+        raise UsageError(f"{who} has decided nothing on {item}.")
+    signed = tuple(one for one in reviews.sign_offs if one.reviewer != who)
+    unsigned = reviews.model_copy(update={"sign_offs": signed})
+    return _with_decisions(unsigned, VariableName(item), left)
 
 
 def undecided(reviews: Reviews, reviewer: str) -> list[str]:
@@ -288,25 +276,19 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
     kind, _, name = (part.strip() for part in subject.partition(" "))
     word, _, text = (part.strip() for part in words.partition(":"))
     try:
-        if subject == NOTE:
-            if words != "withdraw":
-                raise UsageError("a note is written with --note FILE; here it can be withdrawn.")
-            return withdraw_note(reviews, reviewer)
-        if kind == "answer":
-            if words == "withdraw":
-                return withdraw_answers(reviews, name, reviewer)
-            return answer(reviews, audit, name, reviewer, words, today)
-        if kind in DISPUTABLE:
-            item = f"{kind} {name}"
-            if words == "withdraw":
-                return withdraw_dispute(reviews, item, reviewer)
-            if word.lower() != "dispute":
-                raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
-            return dispute(reviews, audit, item, reviewer, text, today)
-        variable = _variable(subject)
+        is_named = subject == NOTE or kind in (*DISPUTABLE, "answer")
+        item = f"{kind} {name}".strip() if is_named else _variable(subject)
         if words == "withdraw":
-            return withdraw_decision(reviews, variable, reviewer)
-        return with_decision(reviews, variable, reviewer, word, text, today)
+            return withdraw(reviews, item, reviewer)
+        if item == NOTE:
+            raise UsageError("a note is written with --note FILE; here it can be withdrawn.")
+        if kind == "answer":
+            return answer(reviews, audit, name, reviewer, words, today)
+        if kind not in DISPUTABLE:
+            return with_decision(reviews, VariableName(item), reviewer, word, text, today)
+        if word.lower() != "dispute":
+            raise UsageError("expected 'dispute: REASON' or 'withdraw'.")
+        return dispute(reviews, audit, item, reviewer, text, today)
     except UsageError as error:
         hint = f" {EXAMPLES}" if isinstance(error, FieldError) else ""
         raise UsageError(f"--set '{order}': {error}{hint}") from error

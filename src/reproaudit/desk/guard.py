@@ -7,10 +7,9 @@ cookie, and long bodies are refused before anything is read or written.
 from __future__ import annotations
 
 import secrets
-from http.cookies import CookieError, SimpleCookie
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -50,11 +49,11 @@ class Guard:
         """Answers a request itself, or hands it on with its body."""
         if scope["type"] != "http":
             return
-        headers = Headers(scope=scope)
-        refused = self._refused(scope, headers)
+        request = Request(scope, receive)
+        refused = self._refused(request)
         body = b""
-        if refused is None and scope["method"] == "POST":
-            body, refused = await _body(headers, receive)
+        if refused is None and request.method == "POST":
+            body, refused = await _body(request)
 
         async def replayed() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
@@ -66,28 +65,28 @@ class Guard:
 
         await (refused or self._app)(scope, replayed, secured)
 
-    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refused(self, request: Request) -> Response | None:
         """The answer to a request that goes no further; None if it may."""
-        if scope["method"] not in ("GET", "HEAD", "POST"):
+        headers = request.headers
+        if request.method not in ("GET", "HEAD", "POST"):
             return _refusal(405, "Only pages and forms are served.")
         if headers.getlist("host") != [self._host]:
             return _refusal(421, f"This is {self._host}; the request was for something else.")
         origins = headers.getlist("origin")
-        if (origins or scope["method"] == "POST") and origins != [self._origin]:
+        if (origins or request.method == "POST") and origins != [self._origin]:
             return _refusal(403, "A form of another page was refused.")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return _refusal(403, f"A request from another page was refused. {COPY}")
-        if scope["path"] == "/enter" and scope["method"] == "GET":
-            return self._entered(Request(scope), headers)
-        if not self._knows(headers):
-            return _refusal(403, f"This browser has not entered. {COPY}")
-        return None
+        is_known = _equal(request.cookies.get(self._cookie, ""), self._session)
+        if request.scope["path"] == "/enter" and request.method == "GET":
+            return self._entered(request, is_known)
+        return None if is_known else _refusal(403, f"This browser has not entered. {COPY}")
 
-    def _entered(self, request: Request, headers: Headers) -> Response:
+    def _entered(self, request: Request, is_known: bool) -> Response:
         """Turns the token of the address into a cookie, once."""
         shown = request.query_params.get("token", "")
         right = self.token is not None and _equal(shown, self.token)
-        if not right and not self._knows(headers):
+        if not right and not is_known:
             return _refusal(403, "This address is wrong, or was used. Start the command again.")
         response = RedirectResponse("/", 303)
         if right:
@@ -97,33 +96,21 @@ class Guard:
             )
         return response
 
-    def _knows(self, headers: Headers) -> bool:
-        """True if a request brings the cookie."""
-        found = SimpleCookie()
-        try:
-            for one in headers.getlist("cookie"):
-                found.load(one)
-        except CookieError:
-            return False
-        return self._cookie in found and _equal(found[self._cookie].value, self._session)
 
-
-async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
+async def _body(request: Request) -> tuple[bytes, Response | None]:
     """The body of a request, or the answer to one that is too long."""
     too_long = _refusal(413, f"Expected at most {LARGEST_BODY} bytes.")
-    stated = headers.get("content-length", "0")
+    stated = request.headers.get("content-length", "0")
     if not stated.isdecimal() or len(stated) > 9 or int(stated) > LARGEST_BODY:
         return b"", too_long
     body = b""
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return b"", _refusal(400, "The request broke off.")
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > LARGEST_BODY:
-            return b"", too_long
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST_BODY:
+                return b"", too_long
+    except ClientDisconnect:
+        return b"", _refusal(400, "The request broke off.")
     return body, None
 
 

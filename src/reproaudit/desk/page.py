@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -27,10 +27,10 @@ from reproaudit.desk import edits
 from reproaudit.desk.saving import read_version
 from reproaudit.desk.session import DeskSession, StaleError
 from reproaudit.errors import AuditError
-from reproaudit.report.html import STYLE
+from reproaudit.report.html import STYLE, environment
 from reproaudit.report.numbers import setting_value
 from reproaudit.report.printable import printable
-from reproaudit.report.rules import rule_of
+from reproaudit.report.rules import arm_rows, check_words
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
@@ -102,10 +102,14 @@ def _act(
     today = date.today()
     reason = form.get("reason", "")
     taken_back = form.get("act") == "withdraw"
+
+    def withdrawn(reviews: Reviews, _audit: Audit) -> Reviews:
+        return edits.withdraw(reviews, item, who)
+
     if item in set(VariableName):
         name = VariableName(item)
         if taken_back:
-            return f"no decision on {name}", lambda r, _: edits.withdraw_decision(r, name, who)
+            return f"no decision on {name}", withdrawn
         decision = form.get("decision", "")
         return (
             f"{decision.replace('_', ' ')} on {name}",
@@ -115,7 +119,7 @@ def _act(
         return "signed off", lambda r, audit: edits.sign_off(r, audit, who, today)
     if item == edits.NOTE:
         if taken_back:
-            return "no note", lambda r, _: edits.withdraw_note(r, who)
+            return "no note", withdrawn
         card = session.scorecard(again=True)
         if card is None:
             raise AuditError(NO_ANSWERS)
@@ -125,7 +129,7 @@ def _act(
     if kind not in edits.DISPUTABLE:
         raise AuditError("The page has no such item.")
     if taken_back:
-        return f"no dispute of {name_of}", lambda r, _: edits.withdraw_dispute(r, item, who)
+        return f"no dispute of {name_of}", withdrawn
     return (
         f"dispute of {name_of}",
         lambda r, audit: edits.dispute(r, audit, item, who, reason, today),
@@ -175,7 +179,8 @@ def _page(
             stamp=partial(session.stamp, audit, reviews),
             words=[one.value for one in ReviewDecision],
             **_note_shown(session, reviews),
-            rules={one.id: rule_of(audit, one) for one in audit.claims},
+            arm_rows=arm_rows,
+            check_words=check_words,
             signed=any(
                 s.reviewer == who and s.version == version_of(audit) for s in reviews.sign_offs
             ),
@@ -210,11 +215,7 @@ def _note_shown(session: DeskSession, reviews: Reviews) -> dict[str, Any]:
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    return environment().overlay(
         loader=PackageLoader("reproaudit.desk", "templates"),
-        autoescape=True,
         finalize=lambda value: printable(value) if type(value) is str else value,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -86,22 +87,14 @@ def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Serv
     return uvicorn.Server(config), address
 
 
-@contextlib.contextmanager
-def listening(port: int) -> Iterator[socket.socket]:
-    """A socket that listens on the loopback address alone.
+def listening(port: int) -> socket.socket:
+    """Return a socket that listens on the loopback address alone.
 
     Raises:
         UsageError: if the port cannot be used.
     """
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            sock.bind((LOOPBACK, port))
-            sock.listen()
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"--port {port}: {reason}. Choose another, or 0.") from error
-        yield sock
-    finally:
-        sock.close()
+        return socket.create_server((LOOPBACK, port))
+    except (OSError, OverflowError) as error:
+        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
+        raise UsageError(f"--port {port}: {reason}. Choose another, or 0.") from error

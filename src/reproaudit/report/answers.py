@@ -6,6 +6,7 @@ Which records of a store are judged together, `running.choosing` says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, shipped_reports
@@ -14,9 +15,12 @@ from reproaudit.audit.plan import scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.folders import scratch_folder
-from reproaudit.judge import History, index_records, judge
+from reproaudit.judge import History, Records, index_records, judge
+from reproaudit.judge.readings import Panel
+from reproaudit.records import CellStatus, Record
+from reproaudit.report.courses import chart_of
 from reproaudit.report.files import read_scorecard
-from reproaudit.report.scorecard import scorecard_of
+from reproaudit.report.words import leading
 from reproaudit.results import history_of
 from reproaudit.running.adoptions import Adoptions, read_adoptions
 from reproaudit.running.choosing import (
@@ -30,7 +34,14 @@ from reproaudit.running.choosing import (
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.submission.reading import Submission
-from reproaudit.verdict import Made, Scorecard
+from reproaudit.verdict import (
+    SCHEMA_VERSION,
+    ClaimAnswer,
+    Figure,
+    JudgedRecords,
+    Made,
+    Scorecard,
+)
 
 
 def scorecard_of_store(
@@ -152,6 +163,32 @@ def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, s
     )
 
 
+def scorecards_of_paper(
+    entry: Entry,
+    audit: Audit,
+    store: Store,
+    tier: TierName | None,
+    out: Path,
+    group: str | None = None,
+    *,
+    judge_shipped: bool = True,
+) -> tuple[Scorecard, ...]:
+    """Return a paper's scorecard; for want of it, those of measurements made elsewhere.
+
+    Of measurements from elsewhere there may be several: each that was judged with its pages in the
+    report folder, at the highest tier. Arguments and errors are those of `scorecard_of_paper`.
+    """
+    own = scorecard_of_paper(entry, audit, store, tier, out, group, judge_shipped=judge_shipped)
+    if own is not None:
+        return (own,)
+    for one in [tier] if tier else reversed(TIERS):
+        for folder in _report_folders(entry, audit, store, out, one):
+            found = sorted(folder.glob("elsewhere/*/scorecard.json"))
+            if found:
+                return tuple(_as_written(read_scorecard(file), entry, audit) for file in found)
+    return ()
+
+
 def scorecard_of_paper(
     entry: Entry,
     audit: Audit,
@@ -180,12 +217,10 @@ def scorecard_of_paper(
     """
     if not audit.claims:
         return scorecard_of(audit, entry.reviews(), tier or "quick", (), {}, made=Made())
-    places = _report_folders(store, out)
     for one in [tier] if tier else reversed(TIERS):
-        kept = stored_tier(audit, one)
-        if has_records(store, entry.slug, kept):
+        if has_records(store, entry.slug, stored_tier(audit, one)):
             return scorecard_of_store(entry, audit, one, store, wanted=group)
-        folders = [reports / kept / entry.slug for reports in places]
+        folders = _report_folders(entry, audit, store, out, one)
         for folder in folders:
             if judge_shipped and (folder / FILE_NAME).is_file():
                 return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
@@ -196,36 +231,12 @@ def scorecard_of_paper(
     return _shipped(entry, audit, tier)
 
 
-def scorecards_of_paper(
-    entry: Entry,
-    audit: Audit,
-    store: Store,
-    tier: TierName | None,
-    out: Path,
-    group: str | None = None,
-    *,
-    judge_shipped: bool = True,
-) -> tuple[Scorecard, ...]:
-    """Return a paper's scorecard; for want of it, those of measurements made elsewhere.
-
-    Arguments and errors are those of `scorecard_of_paper`. Of measurements from elsewhere there may
-    be several: each that was judged with its pages in the report folder, at the highest tier.
-    """
-    own = scorecard_of_paper(entry, audit, store, tier, out, group, judge_shipped=judge_shipped)
-    if own is not None:
-        return (own,)
-    for one in [tier] if tier else reversed(TIERS):
-        kept = stored_tier(audit, one)
-        for reports in _report_folders(store, out):
-            found = sorted((reports / kept / entry.slug / "elsewhere").glob("*/scorecard.json"))
-            if found:
-                return tuple(_as_written(read_scorecard(file), entry, audit) for file in found)
-    return ()
-
-
-def _report_folders(store: Store, out: Path) -> tuple[Path, ...]:
+def _report_folders(
+    entry: Entry, audit: Audit, store: Store, out: Path, tier: TierName
+) -> list[Path]:
     """Where reports are: what was shipped lies beside the store, wherever the new pages go."""
-    return tuple(dict.fromkeys((out, store.root.parent / "reports")))
+    places = dict.fromkeys((out, store.root.parent / "reports"))
+    return [one / stored_tier(audit, tier) / entry.slug for one in places]
 
 
 def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | None:
@@ -256,3 +267,80 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
         if getattr(card.audit, name) != getattr(today, name)
     )
     return card.model_copy(update={"changed_since": changed, "reviews": entry.reviews()})
+
+
+# --- the scorecard -----------------------------------------------------------------------------
+
+
+def scorecard_of(
+    audit: Audit,
+    reviews: Reviews,
+    tier: TierName,
+    claims: Sequence[ClaimAnswer],
+    records: Records,
+    *,
+    made: Made,
+    earlier: int = 0,
+) -> Scorecard:
+    """Return a paper's scorecard.
+
+    Args:
+        audit: the paper, with the claims that were judged.
+        reviews: what reviewers say of it.
+        tier: of the records.
+        claims: the verdict.
+        records: those that were judged.
+        made: what made them.
+        earlier: how many results came before.
+    """
+    judged = [one for seeds in records.values() for one in seeds.values()]
+    return Scorecard(
+        schema_version=SCHEMA_VERSION,
+        tier=stored_tier(audit, tier),
+        claims=tuple(claims),
+        figures=_figures(audit, tier, claims, records),
+        records=_summary(judged),
+        made=made,
+        earlier_results=earlier,
+        origin=next((one.origin for one in judged if one.origin is not None), None),
+        audit=audit,
+        reviews=reviews,
+    )
+
+
+def _figures(
+    audit: Audit, tier: TierName, claims: Sequence[ClaimAnswer], records: Records
+) -> dict[str, Figure]:
+    found = {}
+    for claim, one in zip(audit.claims, claims, strict=True):
+        shown = leading(one)
+        if shown is not None:
+            panel = Panel.of(audit, claim, tier, records)
+            bundles = panel.under(panel.bundles.arms[one.base.name]).bundles
+            if (figure := chart_of(bundles, one, shown)) is not None:
+                found[one.id] = figure
+    return found
+
+
+def _summary(records: Sequence[Record]) -> JudgedRecords:
+    ended = {status: sum(one.status is status for one in records) for status in CellStatus}
+    versions: dict[str, set[str]] = {}
+    for one in records:
+        packages = {"python": one.environment.python, **one.environment.packages}
+        for name, version in packages.items():
+            versions.setdefault(name, set()).add(version)
+    return JudgedRecords(
+        completed=ended[CellStatus.COMPLETED],
+        diverged=ended[CellStatus.DIVERGED],
+        failed=ended[CellStatus.FAILED],
+        seconds=round(sum(one.seconds for one in records), 3),
+        started=min((_utc(one.started) for one in records), default=None),
+        last=max((_utc(one.started) for one in records), default=None),
+        ended=max((_utc(one.started, one.seconds) for one in records), default=None),
+        software={name: tuple(sorted(found)) for name, found in sorted(versions.items())},
+    )
+
+
+def _utc(moment: datetime, seconds: float = 0.0) -> datetime:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return (aware + timedelta(seconds=seconds)).replace(microsecond=0)

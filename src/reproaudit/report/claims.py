@@ -18,9 +18,9 @@ from reproaudit.report.words import (
     figure_of,
     leading,
     number_asked,
+    run_number,
     typical_words,
     words,
-    worst_of,
 )
 from reproaudit.stats.binomial import share_interval
 from reproaudit.verdict import (
@@ -146,7 +146,7 @@ class ClaimText(Context):
             return typical_words(shown, what, noun, held, with_worst=with_worst)
         ends = [
             f"{figure_of(one, what)} at {where}{at_words(at)}"
-            f"{f', worst run {worst_of(one)}' if with_worst else ''}"
+            f"{f', worst run {run_number(one, one.worst)}' if with_worst else ''}"
             for where, (at, one) in zip((f"{self.symbol} = ", ""), levels, strict=False)
         ]
         return f"{noun} {'; '.join(ends) if with_worst else listed(ends)}"
@@ -261,21 +261,20 @@ class ClaimText(Context):
         """Tell whether an alternative ran at a lower tier than the page's."""
         return isinstance(one, AlternativeAnswer) and one.tier != self.tier
 
-    def stated_value(self, one: ArmAnswer) -> str:
-        """Return a reading's value with the place that states it: 20 pairs (code)."""
+    def stated_value(self, one: ReadingAnswer) -> str:
+        """Return a stated value with the place that states it: 20 pairs (code)."""
+        others = [other.varied for other in self.answer.readings if other.varied is not None]
+        varied = one.varied or next(iter(others), None)
+        if varied is None:
+            return "the settings as run"
+        setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
         if one.varied is None:
-            return self.arm(one)
-        setting = self.audit.settings_of(self.claim.experiment)[one.varied.setting]
-        stated = {other.value: other.source for other in setting.readings}
-        place = PLACES[stated.get(one.varied.value, setting.source)]
-        return f"{self.arm(one)} ({place})"
-
-    def own_value(self, name: str) -> str:
-        """Return the value of a setting as the claim was run, with the place that states it."""
-        setting = self.audit.settings_of(self.claim.experiment)[name]
-        varied = Varied(setting=name, value=setting.at(self.tier))
-        value = self.namer.varied(self.claim.experiment, varied)
-        return f"{value} ({PLACES[setting.source]})"
+            varied = Varied(setting=varied.setting, value=setting.at(self.tier))
+            source = setting.source
+        else:
+            stated = {other.value: other.source for other in setting.readings}
+            source = stated.get(varied.value, setting.source)
+        return f"{self.namer.varied(self.claim.experiment, varied)} ({PLACES[source]})"
 
     # --- the figure -------------------------------------------------------------------------------
 

@@ -28,14 +28,9 @@ class Documentation:
     reviewed: int
 
     @property
-    def has_reviews(self) -> bool:
-        """Whether anybody has decided on a variable; else `reviewed` is what the card says."""
-        return any(one.decisions for one in self.variables)
-
-    @property
     def by_reviewers(self) -> int | None:
         """How many variables reviewers find documented; None where nobody has reviewed."""
-        return self.reviewed if self.has_reviews else None
+        return self.reviewed if any(one.decisions for one in self.variables) else None
 
 
 def documented_words(by_reviewers: int | None, card: int, of: int) -> str:

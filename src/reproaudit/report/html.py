@@ -10,11 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
-from reproaudit.report import outline, reviews, screen
+from reproaudit.report import choices, documentation, outline, reviews, screen
 from reproaudit.report.chart import chart, legend, strip
-from reproaudit.report.choices import grid_of
 from reproaudit.report.claims import questions_of
-from reproaudit.report.documentation import by_whom, documentation_of, documented_words
 from reproaudit.report.words import DOTS, look
 from reproaudit.verdict import Outcome, Scorecard
 
@@ -24,7 +22,8 @@ STYLE = TEMPLATES / "style.css"
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return what renders the templates of this room; HTML is escaped in them."""
     found = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -32,11 +31,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["o"] = outline
-    found.globals["s"] = screen
-    found.globals["r"] = reviews
-    shown = (by_whom, chart, grid_of, documentation_of, documented_words, legend, look, strip)
-    found.globals.update({one.__name__: one for one in shown})
+    found.globals.update(c=choices, d=documentation, o=outline, r=reviews, s=screen)
+    found.globals.update({one.__name__: one for one in (chart, legend, look, questions_of, strip)})
     found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
     found.globals["style"] = STYLE.read_text(encoding="utf-8")
     return found
@@ -44,25 +40,16 @@ def _environment() -> Environment:
 
 def html(card: Scorecard) -> str:
     """Return a paper's page."""
-    claims = screen.ordered_claims(card)
-    page = _environment().get_template("paper.html")
-    return page.render(card=card, claims=claims, questions=questions_of(card))
+    return environment().get_template("paper.html").render(card=card)
 
 
 def multiverse_html(found: StrictModel) -> str:
     """Return the page of a paper's readings and alternatives."""
-    return _environment().get_template("multiverse.html").render(found=found)
+    return environment().get_template("multiverse.html").render(found=found)
 
 
 def register_html(register: StrictModel, pictures: Mapping[str, Markup]) -> str:
     """Return the register's page, with the picture of each page that has one."""
-    return (
-        _environment()
-        .get_template("register.html")
-        .render(
-            register=register,
-            documented_words=documented_words,
-            pictures=pictures,
-            outcomes=[(one.value, one.value.replace(" ", "-")) for one in Outcome],
-        )
-    )
+    outcomes = [(one.value, one.value.replace(" ", "-")) for one in Outcome]
+    page = environment().get_template("register.html")
+    return page.render(register=register, pictures=pictures, outcomes=outcomes)

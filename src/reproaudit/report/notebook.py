@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import html as escaping
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES, write_report
-from reproaudit.report.html import html
+from reproaudit.report.html import environment, html
 from reproaudit.report.markdown import markdown, plain, table
 from reproaudit.report.outline import runs_words
-from reproaudit.report.printable import printable
+from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
 from reproaudit.report.words import OUTCOMES, look
 from reproaudit.verdict import ClaimAnswer, Outcome, Scorecard
@@ -122,19 +121,9 @@ class PaperScorecard(Scorecard):
 
         The frame keeps the page's style sheet from the notebook, and runs nothing.
         """
-        title = f"{self.paper.slug}: {self.paper.title} ({self.tier} tier)"
-        head = "".join(f"<th>{_escaped(name)}</th>" for name in COLUMNS)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in claim_cells(claim)) + "</tr>"
-            for claim in texts_of(self)
-        )
-        return (
-            f"<div><p><strong>{_escaped(title)}</strong></p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-            "<details><summary>The whole scorecard</summary>"
-            f'<iframe sandbox="" title="{_escaped(title)}" srcdoc="{escaping.escape(self.page())}" '
-            'style="width:100%;height:40em;border:1px solid #888"></iframe></details></div>'
-        )
+        page = environment().get_template("notebook.html")
+        rows = [claim_cells(claim) for claim in texts_of(self)]
+        return page.render(card=self, columns=COLUMNS, rows=rows, page=self.page(), clean=clean)
 
 
 def claim_cells(claim: ClaimText) -> tuple[str, ...]:
@@ -152,7 +141,3 @@ def claim_cells(claim: ClaimText) -> tuple[str, ...]:
 def claims_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of claims as Markdown, with a heading: for a summary in CI or a review."""
     return "\n".join((f"# {plain(title)}", "", *table(columns, rows))) + "\n"
-
-
-def _escaped(text: object) -> str:
-    return escaping.escape(printable(" ".join(str(text).split())))

@@ -28,8 +28,7 @@ from reproaudit.report.words import (
     OUTCOMES,
     WITHOUT,
     figure_of,
-    typical_of,
-    worst_of,
+    run_number,
 )
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
@@ -375,8 +374,8 @@ def grade_rows(claim: ClaimText) -> list[tuple[str, str, str, str, str]]:
     rows = []
     for one in claim.answer.grades:
         first = one.estimates[0] if one.estimates else None
-        typical = typical_of(first) if first else "none"
-        worst = worst_of(first) if first else "none"
+        typical = run_number(first, first.median) if first else "none"
+        worst = run_number(first, first.worst) if first else "none"
         at = f"{one.at}" if claim.is_primary(one) else f"{one.at} (not primary)"
         rows.append((at, of(one.yes, one.n), typical, worst, one.decision.value))
     return rows
@@ -389,6 +388,15 @@ def at_once(claim: ClaimText) -> str:
     if len(primary) < 2:
         return ""
     return f"{of(claim.base.yes, claim.base.n)} at {claim.symbol} = {listed(primary)} at once"
+
+
+def grade_words(claim: ClaimText) -> str:
+    """Return every coordinate with its decision, runs and numbers, then those met at once."""
+    rows = [
+        f"{at}: {decision}, {runs} ({typical}, worst {worst})"
+        for at, runs, typical, worst, decision in grade_rows(claim)
+    ]
+    return "; ".join(filter(None, (*rows, at_once(claim))))
 
 
 def settings(card: Scorecard) -> list[str]:

@@ -2,95 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from reproaudit.audit.model import ArmSpec, Audit, Claim
+from reproaudit.audit.model import Audit, Claim
 from reproaudit.checks import Kind, Names, read_noun
 from reproaudit.declarations import Quantity
 from reproaudit.report.numbers import at_words, listed, stated
 from reproaudit.report.words import Namer
-from reproaudit.verdict import Varied
 
 
-@dataclass(frozen=True)
-class ArmRow:
-    """An arm of a claim.
-
-    Attributes:
-        name: the arm's name in the audit.
-        role: control, positive control, or without what of an ablation.
-        words: what pages call it.
-        about: what it lacks, or how it is built.
-        differs: what it is run with, or which measurements are read, other than the claim's own.
-    """
+class ArmRow(NamedTuple):
+    """An arm of a claim."""
 
     name: str
+    """The arm's name in the audit."""
     role: str
+    """Control, positive control, or without what of an ablation."""
     words: str
+    """What pages call it."""
     about: str
-    differs: str
+    """What it lacks, or how it is built."""
 
 
-@dataclass(frozen=True)
-class ClaimRule:
-    """What a claim asks.
-
-    Attributes:
-        headline: each check that a run must meet to say yes.
-        support: each check of what else the paper says.
-        notes: each stricter check of ours.
-        arms: controls first, then the positive control and ablations.
-    """
-
-    headline: Sequence[str]
-    support: Sequence[str]
-    notes: Sequence[str]
-    arms: Sequence[ArmRow]
-
-
-def rule_of(audit: Audit, claim: Claim) -> ClaimRule:
-    """Return what a claim asks of a run, and its arms, in words."""
-    namer = Namer(audit)
-    headline, support, notes = (
-        [_check(one, namer, claim.experiment) for one in each]
-        for each in (claim.headline, claim.support, claim.notes)
-    )
-    return ClaimRule(headline, support, notes, list(_arms(audit, claim, namer)))
-
-
-def arm_words(audit: Audit, claim: Claim, arm: ArmSpec) -> str:
-    """Return what of an arm is other than the claim's own runs."""
-    namer = Namer(audit)
-    experiment = arm.experiment or claim.experiment
-    parts = [audit.experiments[arm.experiment].title] if arm.experiment else []
-    varied = [Varied(setting=name, value=value) for name, value in arm.settings.items()]
-    parts += [namer.varied(experiment, one) for one in varied]
-    parts += [
-        f"{namer.noun(experiment, other)} in place of {namer.noun(claim.experiment, own)}"
-        for own, other in arm.reads.items()
-        if namer.noun(experiment, other) != namer.noun(claim.experiment, own)
-    ]
-    return "; ".join(parts)
-
-
-def _arms(audit: Audit, claim: Claim, namer: Namer) -> Iterator[ArmRow]:
+def arm_rows(audit: Audit, claim: Claim) -> Iterator[ArmRow]:
+    """Yield the arms of a claim: controls first, then the positive control and ablations."""
     found = [("control", one) for one in claim.nulls]
     found += [("positive control", one) for one in (claim.constructed,) if one is not None]
     found += [(f"without {one.lacks}", one.arm) for one in claim.ablations]
     for role, one in found:
         arm = audit.arms[one] if isinstance(one, str) else one
         name = one if isinstance(one, str) else one.name
-        words = arm.words or namer.arm(name)
-        yield ArmRow(name, role, words, arm.why, arm_words(audit, claim, arm))
+        yield ArmRow(name, role, arm.words or Namer(audit).arm(name), arm.why)
 
-
-# --- a check --------------------------------------------------------------------------------------
 
 _UNSAID = frozenset({"kind", "origin", "why", "standard", "log"})
 """Fields of a check, or of a bound, that have words of their own or none."""
@@ -104,17 +52,14 @@ _PROVENANCE = {
 }
 
 
-def _check(check: Kind, namer: Namer, experiment: str) -> str:
-    """What a check asks: its kind in words, and each of its fields."""
-    names = Names(partial(namer.noun, experiment), namer.arm, at_words)
+def check_words(audit: Audit, claim: Claim, check: Kind) -> str:
+    """Return what a check of a claim asks of a run: its kind in words, and each of its fields."""
+    namer = Namer(audit)
+    names = Names(partial(namer.noun, claim.experiment), namer.arm, at_words)
     phenomenon = (type(check).__doc__ or check.name).splitlines()[0].rstrip(".")
     by_mean = ["decided on the mean of the runs"] if check.by_mean else []
-    return f"{phenomenon}. {_sentence([*_fields(check, names), *by_mean])}"
-
-
-def _sentence(parts: Sequence[str]) -> str:
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+    text = "; ".join([*_fields(check, names), *by_mean])
+    return f"{phenomenon}. {text[:1].upper()}{text[1:]}."
 
 
 def _fields(model: BaseModel, names: Names) -> Iterator[str]:

@@ -102,8 +102,7 @@ def _verdict(claims: Sequence[ClaimText]) -> Iterator[str]:
     main = [one for one in claims if one.claim.main]
     others = [one for one in claims if not one.claim.main]
     for one in main:
-        hangs = _hangs(one) if one.answer.sides else ""
-        yield f"{_MAIN[one.answer.outcome].format(short=one.claim.short, hangs=hangs)}."
+        yield f"{_MAIN[one.answer.outcome].format(short=one.claim.short, hangs=_hangs(one))}."
     hanging = [one for one in others if one.answer.outcome is Outcome.DEPENDS]
     if len(hanging) == 1:
         yield f"Another {_hangs(hanging[0])}."
@@ -123,57 +122,31 @@ def _verdict(claims: Sequence[ClaimText]) -> Iterator[str]:
         yield f"{listed(counts)}."
 
 
-def _choice(claim: ClaimText) -> str:
-    """The settings on which a claim hangs."""
-    names = {one.varied.setting for one in _sides(claim) if one.varied is not None}
-    return listed([claim.setting(name) for name in sorted(names)])
-
-
-def _sides(claim: ClaimText) -> tuple[ReadingAnswer, ...]:
-    return claim.answer.sides or ()
-
-
 def _hangs(claim: ClaimText) -> str:
-    """With which value a claim holds and with which it does not, or that it is so as run."""
-    yes, no = _sides(claim)
+    """With which value a claim holds and with which it does not; '' if it hangs on none."""
+    if claim.answer.sides is None:
+        return ""
+    yes, no = claim.answer.sides
     if isinstance(no, AlternativeAnswer):
         return f"holds as run and not with {claim.arm(no)}"
     if isinstance(yes, AlternativeAnswer):
         return f"does not hold as run and does with {claim.arm(yes)}"
-    return f"holds with {_value(claim, yes)} and not with {_value(claim, no)}"
-
-
-def _value(claim: ClaimText, one: ReadingAnswer) -> str:
-    """A stated value with its place: 20 pairs (code)."""
-    if one.varied is not None:
-        return claim.stated_value(one)
-    others = [other.varied for other in claim.answer.readings if other.varied is not None]
-    return claim.own_value(others[0].setting) if others else "the settings as run"
+    return f"holds with {claim.stated_value(yes)} and not with {claim.stated_value(no)}"
 
 
 # --- bullets --------------------------------------------------------------------------------------
 
 _HEADINGS: Mapping[Outcome, str] = {
-    Outcome.ERROR: "No answer",
-    Outcome.NOT_SUPPORTED: "Does not hold",
-    Outcome.PARTLY_SUPPORTED: "Holds in part",
     Outcome.SUPPORTED: "Holds",
+    Outcome.NOT_SUPPORTED: "Does not hold",
+    Outcome.ERROR: "No answer",
+    Outcome.DEPENDS: "Depends on {choice}",
+    Outcome.PARTLY_SUPPORTED: "Holds in part",
     Outcome.UNDECIDED: "Open",
     Outcome.UNINFORMATIVE: "Tells nothing",
     Outcome.NOT_TESTED: "Not tested",
 }
-
-_ORDER = (
-    Outcome.SUPPORTED,
-    Outcome.NOT_SUPPORTED,
-    Outcome.ERROR,
-    Outcome.DEPENDS,
-    Outcome.PARTLY_SUPPORTED,
-    Outcome.UNDECIDED,
-    Outcome.UNINFORMATIVE,
-    Outcome.NOT_TESTED,
-)
-"""The order of the sections; that of the main claim comes first."""
+"""In the order of the sections; that of the main claim comes first."""
 
 
 def sections(card: Scorecard) -> tuple[Section, ...]:
@@ -182,8 +155,10 @@ def sections(card: Scorecard) -> tuple[Section, ...]:
     Claims that hang on the same choice share a heading. Those without a bullet are counted.
     """
     ordered = ordered_claims(card)
-    weightiest = sorted(not_plain(ordered), key=_is_exception)
-    named = weightiest[:MOST_BULLETS]
+    shown = not_plain(ordered)
+    # what holds but for an exception comes last
+    shown.sort(key=lambda one: one.answer.outcome is Outcome.SUPPORTED and not one.claim.main)
+    named = shown[:MOST_BULLETS]
     headed: dict[str, list[ClaimText]] = {}
     for one in ordered:
         headed.setdefault(_heading(one), []).append(one)
@@ -200,7 +175,7 @@ def ordered_claims(card: Scorecard) -> tuple[ClaimText, ...]:
 
     def place(one: ClaimText) -> tuple[bool, int, str, bool, bool]:
         heading = _heading(one)
-        section = heading not in first, _ORDER.index(one.answer.outcome), heading
+        section = heading not in first, [*_HEADINGS].index(one.answer.outcome), heading
         return *section, not one.claim.main, is_plain(one)
 
     return tuple(sorted(claims, key=place))
@@ -236,14 +211,9 @@ def holding_words(claims: Sequence[ClaimText]) -> str:
 
 
 def _heading(claim: ClaimText) -> str:
-    if claim.answer.outcome is not Outcome.DEPENDS:
-        return _HEADINGS[claim.answer.outcome]
-    return f"Depends on {_choice(claim)}"
-
-
-def _is_exception(claim: ClaimText) -> bool:
-    """Whether a claim, not the main one, holds but for an exception."""
-    return claim.answer.outcome is Outcome.SUPPORTED and not claim.claim.main
+    sides = [one.varied.setting for one in claim.answer.sides or () if one.varied is not None]
+    choice = listed([claim.setting(name) for name in sorted(set(sides))])
+    return _HEADINGS[claim.answer.outcome].format(choice=choice)
 
 
 def finding(claim: ClaimText) -> str:
@@ -291,7 +261,7 @@ def _depends(claim: ClaimText) -> Iterator[str]:
     others = [one for one in claim.answer.readings if one.answer in clear]
     read = [claim.base, *(one for one in others if one.answer is not claim.base.answer)]
     for one in sorted(read, key=lambda one: one.answer is not Answer.YES):
-        value = _value(claim, one) if len(read) > 1 else "as run"
+        value = claim.stated_value(one) if len(read) > 1 else "as run"
         numbers = f": {_against_bound(claim)}" if one is claim.base else _figure(claim, one)
         yield f"{value}, {of(one.yes, one.n)}{numbers}"
     yield from _guesses(claim)
@@ -437,7 +407,7 @@ _WITH: Mapping[Answer, str] = {
 def _readings(claim: ClaimText) -> Iterator[str]:
     """Yield what other stated readings say, where that is not yes."""
     for one in claim.answer.readings:
-        value = _value(claim, one)
+        value = claim.stated_value(one)
         if not one.n:
             yield f"not run with {value}"
         elif one.answer is Answer.UNFINISHED:

@@ -52,8 +52,7 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
 def _report(
     card: Scorecard, width: int, fitted: Callable[..., Sequence[str]], rows: bool
 ) -> Iterator[str]:
-    title = f"{card.paper.title}. {byline(card)} · {about_runs(card)}"
-    yield from _head(card, title, width)
+    yield from _head(card, _titled(card), width)
     if card.audit.about and rows:
         yield from ("", *_wrapped(card.audit.about, width))
     for section in sections(card):
@@ -68,7 +67,12 @@ def _report(
         yield from ("", *fitted(f"Ours: {said}", width))
     if rows and card.tier != "smoke":
         yield ""
-        yield from _rows([*ordered_claims(card), *questions_of(card)], width)
+        claims = [*ordered_claims(card), *questions_of(card)]
+        yield from _rows(claims, len(claims), _answered, width)
+
+
+def _titled(card: Scorecard) -> str:
+    return f"{card.paper.title}. {byline(card)} · {about_runs(card)}"
 
 
 def _head(card: Scorecard, title: str, width: int) -> Iterator[str]:
@@ -77,60 +81,69 @@ def _head(card: Scorecard, title: str, width: int) -> Iterator[str]:
     if card.origin is not None:
         who = f"{card.origin.who} ({card.origin.source})"
         yield from _wrapped(f"Not ours: measured by {who}.", width)
-    yield from _as_written(card, width)
+    yield from _wrapped(as_written_words(card), width)
     yield from ("", *_wrapped(" ".join(verdict(card)), width))
 
 
-def _rows(claims: Sequence[ClaimText], width: int) -> Iterator[str]:
+def _rows(
+    claims: Sequence[ClaimText], most: int, said: Callable[[ClaimText], str], width: int
+) -> Iterator[str]:
+    """Yield a line a claim, with its mark and name; those beyond so many lines are counted."""
     names = max((len(one.name) for one in claims), default=0)
-    for claim in claims:
-        outcome = claim.answer.outcome
-        runs = of(claim.base.yes, claim.base.n)
-        asked = ", ours" if claim.claim.ours else ""
-        said = f"{outcome:<16} {claim.answer.level or '':<8} {runs}{asked}"
-        yield _cut(f"  {look(outcome).mark} {claim.name:<{names}}  {said}", width)
+    shown = claims if len(claims) <= most else claims[: most - 1]
+    for claim in shown:
+        mark = look(claim.answer.outcome).mark
+        yield _cut(f"  {mark} {claim.name:<{names}}  {said(claim)}", width)
+    if left := len(claims) - len(shown):
+        yield f"  … and {left} more"
+
+
+def _answered(claim: ClaimText) -> str:
+    answer = claim.answer
+    asked = ", ours" if claim.claim.ours else ""
+    return f"{answer.outcome:<16} {answer.level or '':<8} {_runs(claim)}{asked}"
+
+
+def _judged(claim: ClaimText) -> str:
+    reasons = claim.answer.reasons
+    why = claim.why(reasons[0]) if reasons and claim.answer.level is None else claim.effect
+    return f"{claim.answer.outcome:<16} {_runs(claim):<8}  {why}"
+
+
+def _ran(claim: ClaimText) -> str:
+    return f"{_runs(claim):<9} {claim.effect}"
+
+
+def _runs(claim: ClaimText) -> str:
+    return of(claim.base.yes, claim.base.n)
 
 
 def judged_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     """Yield the lines of `judge`: the verdict, a line a claim, and what was not used."""
-    yield from _head(card, f"{card.paper.title}. {byline(card)} · {about_runs(card)}", width)
+    yield from _head(card, _titled(card), width)
     yield ""
-    claims = [*ordered_claims(card), *questions_of(card)]
-    names = max((len(one.name) for one in claims), default=0)
-    shown = claims if len(claims) <= MOST_JUDGED else claims[: MOST_JUDGED - 1]
-    for claim in shown:
-        reasons = claim.answer.reasons
-        why = claim.why(reasons[0]) if reasons and claim.answer.level is None else claim.effect
-        said = f"{claim.answer.outcome:<16} {of(claim.base.yes, claim.base.n):<8}  {why}"
-        yield _cut(f"  {look(claim.answer.outcome).mark} {claim.name:<{names}}  {said}", width)
-    if claims[len(shown) :]:
-        yield f"  … and {len(claims) - len(shown)} more"
+    yield from _rows([*ordered_claims(card), *questions_of(card)], MOST_JUDGED, _judged, width)
     remarks = card.made.remarks
     if remarks:
         yield ""
     yield from (_cut(one, width) for one in remarks[:MOST_REMARKS])
-    if remarks[MOST_REMARKS:]:
-        more = len(remarks) - MOST_REMARKS
+    if more := len(remarks[MOST_REMARKS:]):
         yield f"… and {more} more remarks on the measurements: --out writes the page."
 
 
 def run_lines(card: Scorecard) -> Iterator[str]:
     """Yield the lines of `run SLUG`: the verdict, a line for each claim, and the counts."""
-    head = list(_head(card, _ran(card), LINE_WIDTH))
+    kept = card.records
+    both = ((kept.failed, "failed"), (kept.diverged, "diverged"))
+    ended = [f"{count} {how}" for count, how in both if count]
+    aside = f" ({', '.join(ended)})" if ended else ""
+    runs = f"{counted(kept.count, 'run')}{aside}, {kept.seconds / 60:.1f} core-minutes"
+    head = list(_head(card, f"{card.paper.slug} · {scale_words(card)} · {runs}", LINE_WIDTH))
     yield from head
     if card.tier == "smoke":
         return
     yield ""
-    names = max((len(one.name) for one in card.claims), default=0)
-    claims = ordered_claims(card)
-    room = max(MOST_RUN_LINES - len(head) - 4, 1)
-    shown = len(claims) if len(claims) <= room else room - 1
-    for claim in claims[:shown]:
-        mark = f"  {look(claim.answer.outcome).mark} {claim.name:<{names}}  "
-        counts = f"{of(claim.base.yes, claim.base.n):<9}"
-        yield _cut(f"{mark}{counts} {claim.effect}", LINE_WIDTH)
-    if claims[shown:]:
-        yield f"  … and {len(claims) - shown} more"
+    yield from _rows(ordered_claims(card), max(MOST_RUN_LINES - len(head) - 4, 1), _ran, LINE_WIDTH)
     yield ""
     levels = [one.level for one in card.claims if one.level is not None]
     if card.tier == "quick" and levels:
@@ -148,7 +161,7 @@ def detail_lines(card: Scorecard) -> Iterator[str]:
         for one in claim.base.estimates:
             yield from _wrapped(claim.said(one), LINE_WIDTH, "  ")
         for label, said, arm in _arms(claim):
-            loss = f", loss {_trained(arm.trained)}" if arm.trained else ""
+            loss = ", loss {:.3g} → {:.3g}".format(*arm.trained) if arm.trained else ""
             yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", LINE_WIDTH)
 
 
@@ -162,24 +175,6 @@ def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
     yield from (("control", claim.arm(one), one) for one in answer.nulls)
     yield from (("without", claim.lacks(one), one) for one in answer.ablations)
     yield from (("alternative", claim.arm(one), one) for one in answer.alternatives)
-
-
-def _trained(ends: tuple[float, float]) -> str:
-    return f"{ends[0]:.3g} → {ends[1]:.3g}"
-
-
-def _as_written(card: Scorecard, width: int) -> Sequence[str]:
-    return _wrapped(as_written_words(card), width)
-
-
-def _ran(card: Scorecard) -> str:
-    """The paper, its tier, and how many runs took how long."""
-    kept = card.records
-    both = ((kept.failed, "failed"), (kept.diverged, "diverged"))
-    ended = [f"{count} {how}" for count, how in both if count]
-    aside = f" ({', '.join(ended)})" if ended else ""
-    runs = f"{counted(kept.count, 'run')}{aside}, {kept.seconds / 60:.1f} core-minutes"
-    return f"{card.paper.slug} · {scale_words(card)} · {runs}"
 
 
 def _wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> Sequence[str]:

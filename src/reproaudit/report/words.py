@@ -43,7 +43,6 @@ class Shown:
         mark: one character.
         colour: the style of a terminal, and the name of a badge's colour.
         badge: the class of a page's badge.
-        order: the place in a list, worst first.
         junit: passed, failure, error or skipped.
         means: the line of the legend.
     """
@@ -51,7 +50,6 @@ class Shown:
     mark: str
     colour: str
     badge: str
-    order: int
     junit: str
     means: str
 
@@ -61,7 +59,6 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "✓",
         "green",
         "good",
-        5,
         "passed",
         "more than half of all runs would say yes, at 95 % confidence",
     ),
@@ -69,7 +66,6 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "◐",
         "yellow",
         "part",
-        3,
         "passed",
         "what else the paper says of it is not met, or it holds at some coordinates only",
     ),
@@ -77,7 +73,6 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "⇄",
         "blue",
         "part",
-        3,
         "passed",
         "yes or no hangs on a choice that the paper leaves open",
     ),
@@ -85,26 +80,24 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "✗",
         "red",
         "bad",
-        2,
         "failure",
         "more than half of all runs would say no, at 95 % confidence",
     ),
     Outcome.UNDECIDED: Shown(
-        "?", "yellow", "none", 1, "skipped", "these runs, or a bound of ours, leave it open"
+        "?", "yellow", "none", "skipped", "these runs, or a bound of ours, leave it open"
     ),
     Outcome.UNINFORMATIVE: Shown(
         "○",
         "dim",
         "none absent",
-        4,
         "skipped",
         "a control passes too, or what has to succeed fails: the check cannot tell",
     ),
     Outcome.NOT_TESTED: Shown(
-        "–", "dim", "none absent", 4, "skipped", "runs or a measurement are missing"
+        "–", "dim", "none absent", "skipped", "runs or a measurement are missing"
     ),
     Outcome.ERROR: Shown(
-        "!", "magenta", "fault", 0, "error", "runs crashed, and the answer hangs on them"
+        "!", "magenta", "fault", "error", "runs crashed, and the answer hangs on them"
     ),
 }
 
@@ -260,14 +253,9 @@ def figure_of(one: Estimate, what: Number) -> str:
     return _written(one, what, one.median)
 
 
-def typical_of(one: Estimate) -> str:
-    """Return the typical run's number as it is; none if there is none."""
-    return "none" if one.median is None else f"{at_limit(one, one.median)}{number(one.median)}"
-
-
-def worst_of(one: Estimate) -> str:
-    """Return the worst run's number as it is; none if there is none."""
-    return "none" if one.worst is None else f"{at_limit(one, one.worst)}{number(one.worst)}"
+def run_number(one: Estimate, value: float | None) -> str:
+    """Return the typical or the worst run's number as it is; none if there is none."""
+    return "none" if value is None else f"{at_limit(one, value)}{number(value)}"
 
 
 _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}

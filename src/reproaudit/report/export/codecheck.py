@@ -10,7 +10,7 @@ asked for, never made up.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -53,11 +53,17 @@ def _authors(card: Scorecard, signed: ExportRequest) -> list[dict[str, str]]:
             f"--author-orcid: found {len(given)} for {len(names)} authors; expected one for each, "
             "in their order; '' for an author without."
         )
-    return [
-        {"name": clean(name), "ORCID": _orcid_id(orcid, "--author-orcid")} if orcid
-        else {"name": clean(name)}
-        for name, orcid in zip_longest(names, given)
-    ]  # fmt: skip
+    orcids = [one or None for one in given]
+    return _named([clean(name) for name in names], orcids, "--author-orcid")
+
+
+def _named(names: Sequence[str], orcids: Sequence[str | None], option: str) -> list[dict[str, str]]:
+    """Each person, with the ORCID iD if there is one."""
+    found = []
+    for name, orcid in zip_longest(names, orcids):
+        number = {"ORCID": _orcid_id(orcid, option)} if orcid is not None else {}
+        found.append({"name": name, **number})
+    return found
 
 
 def _missing(said: Mapping[str, Any], signed: ExportRequest) -> list[str]:
@@ -100,13 +106,10 @@ def _people(signed: ExportRequest) -> list[dict[str, str]]:
         raise UsageError(
             f"--report-url: found '{report}'; expected an address, such as https://doi.org/10.5281/…"
         )
-    return [
-        {"name": name} if orcid is None else {"name": name, "ORCID": _orcid_id(orcid)}
-        for name, orcid in zip_longest(names, signed.orcids)
-    ]
+    return _named(names, signed.orcids, "--orcid")
 
 
-def _orcid_id(text: str, option: str = "--orcid") -> str:
+def _orcid_id(text: str, option: str) -> str:
     """An ORCID iD without its address; its last character checks the others (ISO 7064 MOD 11-2)."""
     digits = re.fullmatch(
         r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", text.strip(), re.ASCII

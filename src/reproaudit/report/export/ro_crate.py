@@ -78,15 +78,10 @@ def _metadata(card: Scorecard, parts: list[CrateFile], license_url: str | None) 
     action = f"#run-{card.paper.slug}-{card.tier}"
     article = list(_article(card.paper))
     graph: list[Entity] = [
-        {
-            "@id": METADATA,
-            "@type": "CreativeWork",
-            "about": _to("./"),
-            "conformsTo": _to(RO_CRATE_SPECIFICATION),
-        },
+        _entity(METADATA, "CreativeWork", about=_to("./"), conformsTo=_to(RO_CRATE_SPECIFICATION)),
         _root(card, parts, action, article[0]["@id"], license_url),
-        _titled(PROFILE, "Process Run Crate", version="0.5"),
-        *([_titled(license_url, license_url, url=license_url)] if license_url else []),
+        _entity(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"),
+        *_licence(license_url),
         *map(_file, parts),
         *article,
         _action(card, parts, action),
@@ -94,6 +89,15 @@ def _metadata(card: Scorecard, parts: list[CrateFile], license_url: str | None) 
     ]
     data = {"@context": list(CONTEXT), "@graph": graph}
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _entity(identifier: str, kind: str, **fields: Any) -> Entity:
+    return {"@id": identifier, "@type": kind, **fields}
+
+
+def _licence(url: str | None) -> Iterator[Entity]:
+    if url:
+        yield _entity(url, "CreativeWork", name=url, url=url)
 
 
 def _to(identifier: str) -> dict[str, str]:
@@ -114,72 +118,65 @@ def _root(
     license_url: str | None,
 ) -> Entity:
     last = card.records.last
-    return {
-        "@id": "./",
-        "@type": "Dataset",
-        "conformsTo": _to(PROFILE),
-        "name": clean(f"Reproducibility audit of {card.paper.title}, {card.tier} tier"),
-        "description": clean(
-            f"What the paper claims, and what running it showed. {' '.join(verdict(card))} "
-            f"{closing(card.of_paper)}"
-        ),
-        "datePublished": str(last.date()) if last is not None else "1970-01-01",
-        "license": _to(license_url)
-        if license_url is not None
-        else "No licence is stated. Ask whoever shares this crate.",
-        "about": _to(article),
-        "mentions": _to(action),
-        "hasPart": _each(quote(file.name) for file in files),
-    }
-
-
-def _titled(identifier: str, name: str, **more: str) -> Entity:
-    return {"@id": identifier, "@type": "CreativeWork", "name": name, **more}
+    said = f"What the paper claims, and what running it showed. {' '.join(verdict(card))}"
+    no_licence = "No licence is stated. Ask whoever shares this crate."
+    return _entity(
+        "./",
+        "Dataset",
+        conformsTo=_to(PROFILE),
+        name=clean(f"Reproducibility audit of {card.paper.title}, {card.tier} tier"),
+        description=clean(f"{said} {closing(card.of_paper)}"),
+        datePublished=str(last.date()) if last is not None else "1970-01-01",
+        license=no_licence if license_url is None else _to(license_url),
+        about=_to(article),
+        mentions=_to(action),
+        hasPart=_each(quote(file.name) for file in files),
+    )
 
 
 def _file(file: CrateFile) -> Entity:
-    return {
-        "@id": quote(file.name),
-        "@type": "File",
-        "name": file.name,
-        "description": file.about,
-        "encodingFormat": file.media_type,
-        "contentSize": str(len(file.content)),
-        "sha256": hashlib.sha256(file.content).hexdigest(),
-    }
+    return _entity(
+        quote(file.name),
+        "File",
+        name=file.name,
+        description=file.about,
+        encodingFormat=file.media_type,
+        contentSize=str(len(file.content)),
+        sha256=hashlib.sha256(file.content).hexdigest(),
+    )
 
 
 def _article(paper: Paper) -> Iterator[Entity]:
     """Yields the paper, its authors and its identifiers; the paper first."""
     known = identifiers(paper)
     authors = [
-        {"@id": f"#author-{i}", "@type": "Person", "name": clean(name)}
+        _entity(f"#author-{i}", "Person", name=clean(name))
         for i, name in enumerate(paper.authors, start=1)
     ]
     values = [
-        {
-            "@id": f"#{one.scheme.lower()}",
-            "@type": "PropertyValue",
-            "propertyID": one.scheme,
-            "value": one.value,
-            "url": one.url,
-        }
+        _entity(
+            f"#{one.scheme.lower()}",
+            "PropertyValue",
+            propertyID=one.scheme,
+            value=one.value,
+            url=one.url,
+        )
         for one in known
     ]
-    article: Entity = {
-        "@id": known[0].url if known else "#paper",
-        "@type": "ScholarlyArticle",
-        "name": clean(paper.title),
-        "author": _each(author["@id"] for author in authors),
-        "datePublished": str(paper.year),
-        "isPartOf": _to("#venue"),
-    }
+    article = _entity(
+        known[0].url if known else "#paper",
+        "ScholarlyArticle",
+        name=clean(paper.title),
+        author=_each(author["@id"] for author in authors),
+        datePublished=str(paper.year),
+        isPartOf=_to("#venue"),
+    )
     if known:
         article["identifier"] = _each(value["@id"] for value in values)
         if len(known) > 1:
             article["sameAs"] = _each(one.url for one in known[1:])
     yield article
-    yield _titled("#venue", clean(paper.venue))
+    yield _entity("#venue", "CreativeWork", name=clean(paper.venue))
     yield from authors
     yield from values
 
@@ -187,16 +184,16 @@ def _article(paper: Paper) -> Iterator[Entity]:
 def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
     kept = card.records
     made = [f"{kept.count} records", *made_words(card)]
-    action: Entity = {
-        "@id": identifier,
-        "@type": "CreateAction",
-        "name": clean(f"Run and judge {card.paper.slug} at the {card.tier} tier"),
-        "description": clean(". ".join(made)),
-        "instrument": _to("#reproaudit"),
-        "object": _each(quote(file.name) for file in files if not file.made),
-        "result": _each(quote(file.name) for file in files if file.made),
-        "actionStatus": "http://schema.org/CompletedActionStatus",
-    }
+    action = _entity(
+        identifier,
+        "CreateAction",
+        name=clean(f"Run and judge {card.paper.slug} at the {card.tier} tier"),
+        description=clean(". ".join(made)),
+        instrument=_to("#reproaudit"),
+        object=_each(quote(file.name) for file in files if not file.made),
+        result=_each(quote(file.name) for file in files if file.made),
+        actionStatus="http://schema.org/CompletedActionStatus",
+    )
     if kept.started is not None and kept.ended is not None:
         action["startTime"] = kept.started.isoformat()
         action["endTime"] = kept.ended.isoformat()
@@ -210,17 +207,8 @@ def _software(card: Scorecard) -> Iterator[Entity]:
     """
     needed = {name: ", ".join(found) for name, found in card.records.software.items()}
     own = needed.pop("reproaudit", __version__)
-    yield {
-        "@id": "#reproaudit",
-        "@type": "SoftwareApplication",
-        "name": "reproaudit",
-        "softwareVersion": own,
-        "softwareRequirements": _each(f"#software-{quote(name)}" for name in needed),
-    }
+    names = {name: f"#software-{quote(name)}" for name in needed}
+    program = _entity("#reproaudit", "SoftwareApplication", name="reproaudit", softwareVersion=own)
+    yield {**program, "softwareRequirements": _each(names.values())}
     for name, version in needed.items():
-        yield {
-            "@id": f"#software-{quote(name)}",
-            "@type": "SoftwareApplication",
-            "name": name,
-            "softwareVersion": version,
-        }
+        yield _entity(names[name], "SoftwareApplication", name=name, softwareVersion=version)
