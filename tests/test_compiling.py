@@ -13,7 +13,7 @@ import pytest
 from reproaudit.audit.catalog import Module
 from reproaudit.running import worker
 from reproaudit.running.code import closure_of
-from reproaudit.running.compiler import reported_compilation
+from reproaudit.running.worker import reported_compilation
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
 MAIN = """

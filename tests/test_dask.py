@@ -97,25 +97,24 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         one.close()
 
 
-def run(store: Store, cluster: Cluster | None, *wanted: Any, jobs: int = 1, **how: Any) -> Summary:
+def run(store: Store, cluster: Cluster | None, *wanted: Any, **how: Any) -> Summary:
     executor = None if cluster is None else DaskCluster(cluster.address, "cpu")
-    return run_cells(wanted, locate, store, jobs=jobs, executor=executor, **how)
+    return run_cells(wanted, locate, store, executor=executor, **how)
 
 
 def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
     return {name: same_numbers(one) for name, one in records(store).items()}
 
 
-def test_same_results_here_in_processes_and_on_a_cluster(tmp_path: Path, cluster: Cluster) -> None:
+def test_same_results_here_and_on_a_cluster(tmp_path: Path, cluster: Cluster) -> None:
     for name in ("one", "two"):
         cluster.worker(name, "--nthreads", "1")
     wanted = [cell(seed=seed) for seed in range(4)]
-    stores = {name: Store(tmp_path / name) for name in ("here", "processes", "cluster")}
+    stores = {name: Store(tmp_path / name) for name in ("here", "cluster")}
     run(stores["here"], None, *wanted)
-    run(stores["processes"], None, *wanted, jobs=2)
     summary = run(stores["cluster"], cluster, *wanted)
     assert (summary.completed, summary.failed) == (4, 0)
-    assert numbers(stores["here"]) == numbers(stores["processes"]) == numbers(stores["cluster"])
+    assert numbers(stores["here"]) == numbers(stores["cluster"])
     assert run(stores["cluster"], cluster, *wanted).present == 4
 
 

@@ -82,11 +82,9 @@ def edit_module(audits: Path) -> None:
 # --- which records --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tier", ["quick", "paper"])
-def test_the_pages_of_a_run_are_those_of_its_report(
-    tmp_path: Path, command: Command, tier: str
-) -> None:
+def test_the_pages_of_a_run_are_those_of_its_report(tmp_path: Path, command: Command) -> None:
     """Byte by byte; without the records, scorecard.json alone, which the pages then say."""
+    tier = "paper"
     assert command("multiverse", "--tier", tier)
     ran = command("run", "--tier", tier)
     folder = tmp_path / "reports" / tier / "mini"
@@ -115,15 +113,23 @@ def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(
 def test_a_report_judges_todays_records_else_those_with_most_cells(
     audits: Path, command: Command
 ) -> None:
-    command("run")
+    first = command("run")
     assert judged(audits).made.of_today
-    edit_module(audits)
+    before = (audits / "mini.py").read_text()
+    (audits / "mini.py").write_text(
+        before.replace("settings.level * np", "0.5 + settings.level * np")
+    )
     card = judged(audits)
-    assert card.records.count == 35
+    assert (card.records.count, answers(json_data(card))) == (35, answers(first))
     assert any(one.startswith("Made by other code than today's: ") for one in made_words(card))
-    command("run")
+    assert answers(command("run")) != answers(first)
     made = judged(audits).made
     assert (made.of_today, made.other_groups) == (True, 1)
+    (audits / "mini.py").write_text(before)
+    there = sorted((audits.parent / "runs").rglob("*.json"))
+    assert answers(command("run")) == answers(first)
+    assert sorted((audits.parent / "runs").rglob("*.json")) == there, "nothing is measured again"
+    assert answers(json_data(judged(audits))) == answers(first)
 
 
 def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
@@ -200,10 +206,10 @@ def answers(card: dict[str, Any]) -> list[Any]:
     return [[one["id"], one["outcome"], one["base"], one["alternatives"]] for one in card["claims"]]
 
 
-@pytest.mark.parametrize("tier", ["quick", "paper"])
 def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
-    data: Path, command: Command, tier: str
+    data: Path, command: Command
 ) -> None:
+    tier = "paper"
     first = answers(command("multiverse", "--tier", tier) and command("run", "--tier", tier))
     data.write_text("0.5")
     command("multiverse", "--tier", tier)

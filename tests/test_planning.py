@@ -137,26 +137,16 @@ def test_a_damaged_note_of_data_is_named(tmp_path: Path) -> None:
         chosen_in(store)
 
 
-def test_records_of_other_code_are_judged_and_said_to_be(tmp_path: Path) -> None:
-    write_paper(tmp_path / "audits")
-    store, records = stored(tmp_path / "runs")
-    entry = Catalog(tmp_path / "audits")["mini"]
-    card = scorecard_of_store(entry, AUDIT, "quick", store)
-    assert card.records.count == len(records)
-    assert card.made.of_today is False
-
-
-def test_a_scorecard_of_an_empty_store_tests_nothing(tmp_path: Path) -> None:
-    write_paper(tmp_path / "audits")
-    entry = Catalog(tmp_path / "audits")["mini"]
-    card = scorecard_of_store(entry, AUDIT, "quick", Store(tmp_path / "runs"))
-    assert {one.outcome for one in card.claims} == {"not tested"}
-
-
-def test_a_record_of_other_settings_is_not_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", [None, 0.7])
+def test_without_records_of_its_settings_a_scorecard_tests_nothing(
+    tmp_path: Path, level: float | None
+) -> None:
     write_paper(tmp_path / "audits")
     store = Store(tmp_path / "runs")
-    values = {**AUDIT.values_of("descent", "quick"), "level": 0.7}
-    store.write(make_record(Cell("mini", "quick", "descent", values, 0)))
+    if level is not None:
+        values = {**AUDIT.values_of("descent", "quick"), "level": level}
+        store.write(make_record(Cell("mini", "quick", "descent", values, 0)))
     entry = Catalog(tmp_path / "audits")["mini"]
-    assert scorecard_of_store(entry, AUDIT, "quick", store).records.count == 0
+    card = scorecard_of_store(entry, AUDIT, "quick", store)
+    assert card.records.count == 0
+    assert {one.outcome for one in card.claims} == {"not tested"}

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
 
 from reproaudit.lazy import np
 
@@ -65,6 +73,12 @@ class StrictModel(BaseModel):
         defer_build=True,
         use_attribute_docstrings=True,
     )
+
+
+def first_refusal(error: ValidationError) -> str:
+    """Return the first place that a model refuses, and why."""
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'as a whole'}: {first['msg']}"
 
 
 # --- declarations -------------------------------------------------------------------------------

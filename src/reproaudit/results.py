@@ -19,7 +19,7 @@ from reproaudit.audit.faults import BROKEN_LOG, REMEDIES
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.seeds import digest, rule
 from reproaudit.cell import canonical_settings
-from reproaudit.declarations import StrictModel
+from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
 from reproaudit.folders import git
 from reproaudit.running.files import locked, sha256, write_whole
@@ -106,9 +106,7 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
         try:
             lines.append(_LINE.validate_json(text))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            what = f"{where}: {first['msg']}" if where else first["msg"]
+            what = first_refusal(error)
             faults.append((number, f"found no result ({what}); expected a line as a run writes it"))
     return lines, faults
 

@@ -19,8 +19,9 @@ from reproaudit.running.code import closure_of
 
 
 @pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
+def _cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for all tests here, so that the bare environment is made once."""
+    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path_factory.getbasetemp() / "commands"))
 
 
 def only(found: dict[int, Record]) -> Record:
@@ -217,6 +218,7 @@ def test_nothing_but_run_executes_it(
     audits = ["--audits", str(tmp_path / "audits")]
     store = ["--store", str(tmp_path / "runs")]
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
     assert run_command(["check", "soudry2018", *audits]) == 0
     assert run_command(["check", "audits"]) == 0
     assert run_command(["list", *audits, *store]) == 0

@@ -33,12 +33,15 @@ FAR_ENOUGH = 0.5
 
 @dataclass(frozen=True)
 class Panel:
-    """A claim before its records: its arms, and the arm whose runs are shown as the claim's own."""
+    """A claim before its records: its arms, and the arm whose runs are shown as the claim's own.
+
+    What was asked is kept, and shared with panels that have the same arms.
+    """
 
     bundles: Bundles
     base: PlannedArm
-    asked: dict[tuple[str, Coordinate | None], ArmAnswer] = field(default_factory=dict, init=False)
-    panels: dict[str, Panel] = field(default_factory=dict, init=False)
+    asked: dict[object, ArmAnswer] = field(default_factory=dict)
+    panels: dict[str, Panel] = field(default_factory=dict)
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
@@ -55,10 +58,8 @@ class Panel:
         clear = (Answer.YES, Answer.NO, Answer.MIXED)
         telling = (one for one in self.stated if self.reading(one).answer in clear)
         ran = (one for one in self.stated if self.bundles.recorded(one))
-        found = Panel(self.bundles, next(telling, None) or next(ran, self.base))
-        found.asked.update(self.asked)
-        found.panels.update(self.panels)
-        return found
+        base = next(telling, None) or next(ran, self.base)
+        return Panel(self.bundles, base, self.asked, self.panels)
 
     def under(self, arm: PlannedArm) -> Panel:
         """Return the panel whose other arms share a reading's or an alternative's settings.
@@ -69,7 +70,8 @@ class Panel:
             return self
         if arm.name not in self.panels:
             arms = {name: self._moved(one, arm) for name, one in self.bundles.arms.items()}
-            self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm)
+            asked = self.asked if arms == self.bundles.arms else {}
+            self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm, asked)
         return self.panels[arm.name]
 
     def _moved(self, one: PlannedArm, arm: PlannedArm) -> PlannedArm:
@@ -111,7 +113,7 @@ class Panel:
 
     def at(self, arm: PlannedArm, place: Coordinate | None) -> ArmAnswer:
         """Put the headline to an arm, at a graded coordinate, once."""
-        key = arm.name, place
+        key = arm.name, arm.varied, place
         if key not in self.asked:
             self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, place)
         return self.asked[key]

@@ -17,6 +17,7 @@ from reproaudit.declarations import (
     Declaration,
     MeasurementKind,
     MeasurementMissingError,
+    Quantity,
 )
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record, Series
@@ -134,10 +135,8 @@ class Bundles:
         """
         run = self.run(arm, self.recorded(arm)[seed])
         for quantity in (q for one in self.claim.headline for q in one.quantities() if not q.arm):
-            name = run.reads.get(quantity.measurement, quantity.measurement)
-            declared = run.declarations.get(name)
             at_a_step = quantity.step == "first" or isinstance(quantity.step, int)
-            if declared is None or declared.kind is not MeasurementKind.SERIES or at_a_step:
+            if at_a_step or not _is_series(quantity, run):
                 continue
             steps, values = run.series(quantity)
             late = steps[0] + 0.8 * (steps[-1] - steps[0])
@@ -274,13 +273,21 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     A mean over runs levels single observations by itself, and what reads the whole course does.
     """
     found = list(check.conditions(run))
-    if check.whole_course or check.by_mean:
+    ends = any(q.step == "last" and _is_series(q, run) for q in check.quantities())
+    if check.whole_course or check.by_mean or not ends:
         return found
     settled = check.conditions(replace(run, settled=True))
     return [
         replace(one, void=Void.END_APART) if {one.met, other.met} == {True, False} else one
         for one, other in zip(found, settled, strict=True)
     ]
+
+
+def _is_series(quantity: Quantity, run: Run) -> bool:
+    there = run.others.get(quantity.arm or "", run)
+    name = there.reads.get(quantity.measurement, quantity.measurement)
+    declared = there.declarations.get(name)
+    return declared is not None and declared.kind is MeasurementKind.SERIES
 
 
 def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -> Run:

@@ -22,6 +22,7 @@ from reproaudit.verdict import (
     ArmAnswer,
     ClaimAnswer,
     Estimate,
+    Level,
     Outcome,
     ReadingAnswer,
     ReasonKind,
@@ -235,7 +236,9 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
         whole = all(one.base.yes == one.base.n for one in rest)
         runs = ", in every run" if whole and outcome is Outcome.SUPPORTED else ""
         names = [one.name.replace("-", " ") for one in rest]
-        yield Bullet(look(outcome).mark, f"{count}{runs}:", f"{listed(names)}.")
+        unsure = sum(one.answer.level in (Level.LOW, Level.VERY_LOW) for one in rest)
+        sure = f", certainty low in {unsure}" if unsure else ""
+        yield Bullet(look(outcome).mark, f"{count}{runs}{sure}:", f"{listed(names)}.")
 
 
 def _said(claim: ClaimText) -> Iterator[str]:
@@ -249,7 +252,8 @@ def _said(claim: ClaimText) -> Iterator[str]:
 
 def _holds(claim: ClaimText) -> Iterator[str]:
     own = f" with {claim.own}" if claim.own else ""
-    yield f"{of(claim.base.yes, claim.base.n)}{own}: {_numbers(claim)}{_parts(claim)}"
+    yield f"{of(claim.base.yes, claim.base.n)}{own}: {_numbers(claim)}"
+    yield from _parts(claim)
     if _breaks(claim):
         yield _at_levels(claim)
     yield from _readings(claim)
@@ -361,18 +365,21 @@ def _figure_of_arm(claim: ClaimText, arm: ArmAnswer) -> str:
     return figure_of(one, claim.number_of(one))
 
 
-def _parts(claim: ClaimText) -> str:
-    """What is left without a part of the mechanism, and where the other runs end."""
-    said = [claim.elsewhere] if claim.elsewhere else []
+def _parts(claim: ClaimText) -> Iterator[str]:
+    """Yield where the other runs end, and what is left without a part of the mechanism."""
+    if claim.elsewhere:
+        yield claim.elsewhere
+    said = []
     for one in claim.answer.ablations:
         without = f"without {claim.lacks(one)}"
         if one.specificity is Specificity.SMALLER and claim.effects(one):
             said.append(f"{without} by less, {number(one.effect or 0.0)}-fold")
         elif one.specificity is Specificity.DIVERGES:
-            said.append(f"diverges {without}")
+            said.append(f"{without} it diverges")
         elif one.specificity is not Specificity.OPEN:
-            said.append(f"holds {without} in {of(one.yes, one.n)}")
-    return f"; {listed(said)}" if said else ""
+            said.append(f"{without} it holds in {of(one.yes, one.n)}")
+    if said:
+        yield listed(said)
 
 
 def _breaks(claim: ClaimText) -> bool:
@@ -419,11 +426,13 @@ def _readings(claim: ClaimText) -> Iterator[str]:
 
 
 def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
-    """What the first bound of ours that is missed would lead to, relaxed: 1.1 would pass."""
+    """The first bound of ours that is missed, and relaxed: we allow 1.05; 1.1 would pass."""
     for one in arm.estimates:
         relaxed = one.model_copy(update={"limit": one.limit.relaxed()})
         if not one.met and relaxed.limit != one.limit:
-            return f"; {bound_of(relaxed, claim.number_of(one))} {RELAXED[arm.relaxed]}"
+            what = claim.number_of(one)
+            now = asked(one, bound_of(one, what))
+            return f", {now}; {bound_of(relaxed, what)} {RELAXED[arm.relaxed]}"
     return ""
 
 
@@ -514,7 +523,7 @@ def _ours(card: Scorecard) -> Iterator[str]:
         yield f"We judged at {listed(sorted(graded))}."
     said = [
         f"{count} {'is' if count == 1 else 'are'} {words}"
-        for wording, words in (("recalled", "worded from memory"), ("derived", "derived"))
+        for wording, words in (("recalled", "worded from our memory"), ("derived", "derived"))
         if (count := sum(one.claim.wording == wording for one in claims))
     ]
     if said:
@@ -522,9 +531,11 @@ def _ours(card: Scorecard) -> Iterator[str]:
     guesses = [one for one in choices_of(card) if not one.reading]
     if guesses:
         varied = sum(bool(one.answers) for one in guesses)
-        yield f"We guessed {counted(len(guesses), 'setting')} and varied {varied or 'none'}."
+        names = several(list(dict.fromkeys(one.words for one in guesses)), MOST_NAMES)
+        guessed = f"{counted(len(guesses), 'setting')} ({names})"
+        yield f"We guessed {guessed} and varied {varied or 'none'}."
     if asked_by_us := questions_of(card):
-        yield f"{_are(len(asked_by_us), 'question')} ours, in no count."
+        yield f"We add {counted(len(asked_by_us), 'question')} of our own, in no count."
     if left := card.audit.not_audited:
         yield f"{_are(len(left), 'claim')} not run."
     if card.earlier_results:
@@ -544,7 +555,8 @@ def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:
     ]
     near = any(arm.answer is Answer.NEAR for one in claims for arm in one.answer.stated)
     if turned:
-        yield f"Another bound of ours would change {counted(len(turned), 'answer')}."
+        names = several([one.name.replace("-", " ") for one in turned], MOST_NAMES)
+        yield f"Another bound of ours would change {counted(len(turned), 'answer')}: {names}."
     elif ours_alone and not near:
         yield "Our bounds, relaxed or tightened, change no answer."
 

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.cell import Cell, canonical_settings
-from reproaudit.declarations import StrictModel
+from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
 from reproaudit.records import Record
 from reproaudit.running.code import closure_of, versions_of
@@ -176,10 +176,8 @@ def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption]:
         try:
             yield Adoption.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            at = ".".join(map(str, first["loc"]))
-            what = f"{at}: {first['msg']}" if at else first["msg"]
             raise SpecError(
-                f"{place}: found no adoption ({what}); expected a line that 'reproaudit adopt' "
-                "wrote. Restore the file from git, or remove the line and adopt again."
+                f"{place}: found no adoption ({first_refusal(error)}); expected a line that "
+                "'reproaudit adopt' wrote. Restore the file from git, or remove the line and "
+                "adopt again."
             ) from None

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from reproaudit.bounded import read_regular
-from reproaudit.declarations import Axis, Coordinate, Declaration
+from reproaudit.declarations import Axis, Coordinate, Declaration, first_refusal
 from reproaudit.errors import StoreError
 from reproaudit.records import Record
 from reproaudit.running.files import explained
@@ -71,10 +71,8 @@ def read_axes(file: Path) -> Mapping[str, Axes]:
         except FileNotFoundError:
             return {}
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"])) or "as a whole"
             raise StoreError(
-                f"{file}: found no axes by experiment and measurement ({where}: {first['msg']}). "
+                f"{file}: found no axes by experiment and measurement ({first_refusal(error)}). "
                 "Take it from where the records were published again."
             ) from None
 

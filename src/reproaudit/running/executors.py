@@ -194,24 +194,18 @@ class LocalProcesses:
             job = next(waiting, None)
             if job is None:
                 return
-            while not (worker := idle.pop() if idle else self._new()).start(job):
-                self._bury(worker, STOP_SECONDS)  # it has died while idle
-
-    def _new(self) -> _Worker:
-        self._workers.append(_Worker())
-        return self._workers[-1]
+            if not idle:
+                idle = [_Worker()]
+                self._workers += idle
+            idle.pop().start(job)
 
     def _lost(self, worker: _Worker, job: Job, on_event: OnEvent, limit: str = "") -> JobOutcome:
         """The outcome of a job whose worker has died, or is ended since it exceeds a limit."""
-        death = self._bury(worker, 0 if limit else STOP_SECONDS)
-        error = limit or f"the worker process {death}"
+        self._workers.remove(worker)
+        death = worker.end(0 if limit else STOP_SECONDS)
         with worker.printed:
             words = worker.report(on_event)
-        return lost(job, error, words, is_final=bool(limit))
-
-    def _bury(self, worker: _Worker, seconds: float) -> str:
-        self._workers.remove(worker)
-        return worker.end(seconds)
+        return lost(job, limit or f"the worker process {death}", words, is_final=bool(limit))
 
 
 class _Died:
@@ -237,17 +231,14 @@ class _Worker:
         with suppress(OSError):
             self.pipe.send(dict(os.environ))
 
-    def start(self, job: Job) -> bool:
-        """Gives it a job; False if it has died while idle."""
+    def start(self, job: Job) -> None:
+        """Gives it a job, which is lost if it has died while idle."""
         self.printed.seek(0)  # its own place, too: both have one open file
         self.printed.truncate()
-        try:
+        with suppress(OSError):
             self.pipe.send(job)
-        except OSError:
-            return False
         self.job = job
         self._began = time.monotonic()
-        return True
 
     def receive(self) -> CellActivity | Progress | JobOutcome | _Died | None:
         """Its next message; None if there is none yet."""

@@ -98,15 +98,7 @@ def run_cells(
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
-    took = {number: seconds for number, (_, seconds) in present.items()}
-    on_event(
-        PlanReady(
-            tuple(
-                PlannedCell(job.cell, sum(job.phases.values()), took.get(job.number))
-                for job in planned
-            )
-        )
-    )
+    on_event(PlanReady(tuple(_planned_cell(job, present) for job in planned)))
     if not missing:
         return summary
     run = _Run(store, fresh, on_event, may_start, summary)
@@ -219,6 +211,11 @@ def _job_like(
 
 _Kept = dict[int, tuple[str, float]]
 """By a job's number, the fingerprint of its finished record, and the seconds that it took."""
+
+
+def _planned_cell(job: Job, present: _Kept) -> PlannedCell:
+    seconds = present[job.number][1] if job.number in present else None
+    return PlannedCell(job.cell, sum(job.phases.values()), seconds)
 
 
 def _noted(store: Store, planned: Sequence[Job], others: Sequence[Job], present: _Kept) -> Summary:

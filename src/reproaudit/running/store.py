@@ -40,6 +40,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cell import Cell
+from reproaudit.declarations import first_refusal
 from reproaudit.errors import StoreError
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.running.code import cell_of, fingerprint, fingerprint_of, versions_of
@@ -344,9 +345,7 @@ def open_record(path: Path, data: bytes) -> tuple[Record, str]:
     try:
         record = Record.model_validate_json(sealed[2])
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "as a whole"
-        reason = f"not a record of this version of reproaudit ({place}: {first['msg']})"
+        reason = f"not a record of this version of reproaudit ({first_refusal(error)})"
         raise DamagedError(path, reason) from error
     if record.version != RECORD_VERSION:
         reason = f"a record of format {record.version}; expected {RECORD_VERSION}"

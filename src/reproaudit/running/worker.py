@@ -10,7 +10,8 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,6 @@ from reproaudit.records import (
     is_finite,
 )
 from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
-from reproaudit.running.compiler import reported_compilation
 from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.devices import processor, use_threads
 from reproaudit.running.events import CellActivity, OnEvent, Progress
@@ -281,6 +281,36 @@ def _environment(job: Job) -> Environment:
         packages=dict(sorted({"reproaudit": __version__, **packages}.items())),
         form=job.form,
     )
+
+
+@contextmanager
+def reported_compilation(report: Callable[[bool], None]) -> Iterator[None]:
+    """Calls a function with True when Numba begins to compile, and with False when it has.
+
+    Functions that a function calls are compiled within it; they are not reported again.
+    """
+    if "numba" not in sys.modules:  # what does not import it does not wait for it
+        yield
+        return
+    from numba.core import event
+
+    class Depth(event.Listener):
+        """Counts the functions that are being compiled, one within another: Numba has a lock."""
+
+        depth = 0
+
+        def on_start(self, _event: object) -> None:
+            if not self.depth:
+                report(True)
+            self.depth += 1
+
+        def on_end(self, _event: object) -> None:
+            self.depth -= 1
+            if not self.depth:
+                report(False)
+
+    with event.install_listener("numba:compile", Depth()):
+        yield
 
 
 class JobSession:

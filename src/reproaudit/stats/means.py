@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 from reproaudit.stats.binomial import Decision
 
@@ -49,6 +50,7 @@ def decide_mean(interval: tuple[float, float], accepted: tuple[float, float]) ->
     return Decision.OPEN
 
 
+@cache
 def quantile_t(probability: float, freedom: int) -> float:
     """Compute the quantile of Student's t at a probability of at least one half, by bisection."""
     low = 0.0
