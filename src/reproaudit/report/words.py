@@ -347,7 +347,9 @@ class Context:
         return number_asked(one, self.claim.headline[one.check])
 
     def arm_of(self, reason: Reason) -> ArmAnswer:
-        """Return the arm that a reason is about."""
+        """Return the arm that a reason is about; the claim's own runs if it names none."""
+        if not reason.arm:
+            return self.answer.base
         return next(one for one in self.answer.arms() if one.name == reason.arm)
 
     def estimate_of(self, reason: Reason) -> Estimate:
@@ -381,7 +383,21 @@ def words(reason: Reason, context: Context) -> str:
     Raises:
         KeyError: for a kind that has no words.
     """
-    return _WORDS[reason.kind](reason, context)
+    said = _WORDS[reason.kind]
+    if not isinstance(said, str):
+        return said(reason, context)
+    arm = context.arm_of(reason)
+    return said.format(
+        arm=context.arm(arm),
+        count=of(arm.yes, arm.n),
+        runs=counted(reason.runs, "run"),
+        what=reason.what,
+        noun=context.noun(reason.what),
+        settings=listed([context.setting(one) for one in reason.settings]),
+        bound=stated(reason.bound),
+        stated=stated(reason.stated),
+        tier=context.tier,
+    )
 
 
 def _straddles(reason: Reason, context: Context) -> str:
@@ -502,68 +518,44 @@ def _open_with(reason: Reason, context: Context) -> str:
     return f"open {how}, {of(arm.yes, arm.n)}"
 
 
-def _passes(reason: Reason, context: Context) -> str:
-    arm = context.arm_of(reason)
-    return f"the control ({context.arm(arm)}) passes, too, in {of(arm.yes, arm.n)}"
-
-
 def _in_the_way(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
     said = of(arm.yes, arm.n) if arm.n else "it has not run"
     return f"the control ({context.arm(arm)}) does not clearly fail: {said}"
 
 
-def _otherwise(reason: Reason, context: Context) -> str:
-    arm = context.arm_of(reason)
-    return f"{context.arm(arm)}, less likely, answers otherwise: {of(arm.yes, arm.n)}"
-
-
-def _small_side(reason: Reason, context: Context) -> str:
-    return f"{context.arm(context.arm_of(reason))} ran at reduced scale only"
-
-
-_WORDS: Mapping[ReasonKind, Callable[[Reason, Context], str]] = {
+_WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     # why there is no outcome
-    ReasonKind.CRASHED: lambda r, _: (
-        f"{counted(r.runs, 'run')} crashed, and the answer hangs on them"
-    ),
-    ReasonKind.SMOKE: lambda _r, _: "the smoke tier judges nothing",
-    ReasonKind.NOT_MEASURED: lambda r, c: f"{c.noun(r.what)} was not measured",
-    ReasonKind.TOO_FEW: lambda r, _: f"{counted(r.runs, 'run')} missing before there is an answer",
-    ReasonKind.CONTROL_PASSES: _passes,
-    ReasonKind.CONTROL_LARGER: lambda r, c: (
-        f"the control ({c.namer.arm(r.arm)}) has the larger difference in most runs"
-    ),
+    ReasonKind.CRASHED: "{runs} crashed, and the answer hangs on them",
+    ReasonKind.SMOKE: "the smoke tier judges nothing",
+    ReasonKind.NOT_MEASURED: "{noun} was not measured",
+    ReasonKind.TOO_FEW: "{runs} missing before there is an answer",
+    ReasonKind.CONTROL_PASSES: "the control ({arm}) passes, too, in {count}",
+    ReasonKind.CONTROL_LARGER: "the control ({arm}) has the larger difference in most runs",
     ReasonKind.OUT_OF_REACH: _out_of_reach,
     ReasonKind.VOID_RUNS: _voids,
     ReasonKind.READING_UNFINISHED: _unfinished,
-    ReasonKind.READING_LEFT_OUT: lambda r, c: (
-        f"not run with another stated {c.setting(r.settings[0])}"
-    ),
+    ReasonKind.READING_LEFT_OUT: "not run with another stated {settings}",
     ReasonKind.NEAR: _near,
-    ReasonKind.NOT_ENDED: lambda _r, _: "training had not ended: what is judged still moves",
+    ReasonKind.NOT_ENDED: "training had not ended: what is judged still moves",
     ReasonKind.CONTROL_OPEN: _in_the_way,
     ReasonKind.MEAN_ALONE: _mean_alone,
     ReasonKind.LEVELS: _levels,
     ReasonKind.STRADDLES: _straddles,
-    ReasonKind.FEW_RUNS: lambda _r, c: (
-        f"{of(c.answer.base.yes, c.answer.base.n)} decide neither way"
-    ),
+    ReasonKind.FEW_RUNS: "{count} decide neither way",
     ReasonKind.ALTERNATIVE_OPEN: _open_with,
     # why not surer
-    ReasonKind.SCALE: lambda _r, c: f"reduced scale ({c.tier})",
-    ReasonKind.PROXY: lambda r, _: f"other data or method: {r.what}",
-    ReasonKind.ORIGIN: lambda r, _: f"measured by {r.what}, not by us",
+    ReasonKind.SCALE: "reduced scale ({tier})",
+    ReasonKind.PROXY: "other data or method: {what}",
+    ReasonKind.ORIGIN: "measured by {what}, not by us",
     ReasonKind.INDIRECT: _indirect,
     ReasonKind.READING_OPEN: _open_with,
-    ReasonKind.SMALL_SIDE: _small_side,
-    ReasonKind.GUESS_OTHERWISE: _otherwise,
+    ReasonKind.SMALL_SIDE: "{arm} ran at reduced scale only",
+    ReasonKind.GUESS_OTHERWISE: "{arm}, less likely, answers otherwise: {count}",
     ReasonKind.GUESS_NOT_VARIED: _not_varied,
     ReasonKind.RUNS: _agree,
     ReasonKind.NO_CONTROL: lambda _r, c: f"no control: {c.claim.no_control or 'none is named'}",
-    ReasonKind.OUR_BOUND: lambda r, _: (
-        f"our bound at {stated(r.bound)} instead of {stated(r.stated)} changes the answer"
-    ),
+    ReasonKind.OUR_BOUND: "our bound at {bound} instead of {stated} changes the answer",
     ReasonKind.RULE: lambda r, _: (
         "a bound was changed after results" if r.changed else "audit not committed before runs"
     ),
