@@ -551,7 +551,7 @@ PLANTED_TRUE: tuple[Planted, ...] = (
     Planted("stages", "a stage that comes late in training",
             _two(lambda t: rising(t, 0.5, 0.02), lambda t: rising(t, 0.85, 0.008), 0.005)),
     Planted("stages", "a ramp that ends late in training",
-            _two(lambda t: rising(t, 0.2, 0.01), lambda t: np.clip((t - 0.5) / 0.35, 0, 1), 0.005)),
+            _two(lambda t: rising(t, 0.2, 0.01), lambda t: np.clip((t - 0.5) / 0.35, 0, 1), 0.003)),
     Planted("converges", "a fast decay to a level",
             _loss(lambda t: 0.01 + falling(t, 30), 0.005)),
     Planted("converges", "a decay to a level", _loss(lambda t: 0.02 + falling(t, 14), 0.005)),
