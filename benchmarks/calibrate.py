@@ -526,8 +526,6 @@ PLANTED_NULLS: tuple[Planted, ...] = (
     Planted("scales_like", "a rise between two plateaus", _over_sizes(
         lambda s: np.exp(-1.9 * rising(np.log(s), np.log(s[-1]) / 2, 0.5)),
         0.01), UNBENT),
-    Planted("scales_like", "a power that begins halfway", _over_sizes(
-        lambda s: np.minimum(1, (s / s[-1] ** 0.5) ** -1.0), 0.01), UNBENT),
     Planted("scales_like", "one size apart", _over_sizes(
         lambda s: s**-0.5 * np.where(s == s[len(s) // 2], 2.0, 1.0), 0.01)),
     Planted("beats", "a lone observation beyond a level", lambda t, r: {
@@ -552,8 +550,8 @@ PLANTED_TRUE: tuple[Planted, ...] = (
             _two(lambda t: rising(t, 0.1, 0.01), lambda t: np.maximum(t - 0.3, 0)), AT_A_LEVEL),
     Planted("stages", "a stage that comes late in training",
             _two(lambda t: rising(t, 0.5, 0.02), lambda t: rising(t, 0.85, 0.008), 0.005)),
-    Planted("stages", "a ramp that ends at nine tenths",
-            _two(lambda t: rising(t, 0.2, 0.01), lambda t: np.clip((t - 0.5) / 0.4, 0, 1), 0.005)),
+    Planted("stages", "a ramp that ends late in training",
+            _two(lambda t: rising(t, 0.2, 0.01), lambda t: np.clip((t - 0.5) / 0.35, 0, 1), 0.003)),
     Planted("converges", "a fast decay to a level",
             _loss(lambda t: 0.01 + falling(t, 30), 0.005)),
     Planted("converges", "a decay to a level", _loss(lambda t: 0.02 + falling(t, 14), 0.005)),

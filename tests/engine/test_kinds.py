@@ -102,8 +102,8 @@ def test_the_page_shows_rates_within_the_bounds() -> None:
     held: list[tuple[Sequence[Shape | Planted], float, float]] = [
         (NULLS, 0, 5),
         (TRUE, 90, 100),
-        (PLANTED_NULLS, 0, 5),
-        (PLANTED_TRUE, 90, 100),
+        ((*PLANTED_NULLS, *NUMBER_NULLS), 0, 5),
+        ((*PLANTED_TRUE, *NUMBER_TRUE), 90, 100),
         (HIDDEN, 0, 10),
     ]
     for table, (shapes, least, most) in zip(tables, held, strict=True):
