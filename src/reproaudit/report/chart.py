@@ -40,7 +40,7 @@ SAID: Mapping[LineRole, str] = {
 """What a figure calls a kind of line."""
 
 
-Row = tuple[str, str, Sequence[float]]
+StripRow = tuple[str, str, Sequence[float]]
 """Of a strip: the mark, whose runs, and their numbers."""
 
 
@@ -198,11 +198,11 @@ def _leading(claim: ClaimText) -> Estimate | None:
     return next((one for one in claim.base.estimates if one.numbers), None)
 
 
-def _rows(claim: ClaimText, own: Estimate, arms: Sequence[ArmAnswer]) -> list[Row]:
+def _rows(claim: ClaimText, own: Estimate, arms: Sequence[ArmAnswer]) -> list[StripRow]:
     """Of the claim's runs and of each arm that has numbers: the mark, the words, the numbers."""
     place = claim.base.estimates.index(own)
     marks = {Role.ABLATION: "ring", Role.CONSTRUCTED: "built"}
-    rows: list[Row] = [("run", SAID["run"], own.numbers)]
+    rows: list[StripRow] = [("run", SAID["run"], own.numbers)]
     for one in arms:
         mark = marks.get(one.role, "null")
         values = _values(one, place)
@@ -211,7 +211,7 @@ def _rows(claim: ClaimText, own: Estimate, arms: Sequence[ArmAnswer]) -> list[Ro
     return rows
 
 
-def _scale(own: Estimate, rows: Sequence[Row], left: float, right: float) -> _Axis:
+def _scale(own: Estimate, rows: Sequence[StripRow], left: float, right: float) -> _Axis:
     """The scale of all numbers and bounds; what is better lies to the right, whatever the bound."""
     shown = [*(value for _, _, values in rows for value in values), *_ends(own)]
     log = min(shown) > 0 and max(shown) > 5 * min(shown)
@@ -254,7 +254,7 @@ def _mark(kind: str, x: float, y: float) -> Markup:
     return Markup('<circle class="{}" cx="{}" cy="{}" r="2.4"/>').format(kind, _n(x), _n(y))
 
 
-def _strip_label(claim: ClaimText, own: Estimate, rows: Sequence[Row]) -> str:
+def _strip_label(claim: ClaimText, own: Estimate, rows: Sequence[StripRow]) -> str:
     parts = [f"{len(own.numbers)} runs from {_span(own.numbers)}"]
     parts += [f"{words} from {_span(values)}" for _, words, values in rows[1:]]
     return f"{claim.said(own)}; {'; '.join(parts)}"

@@ -33,8 +33,11 @@ from reproaudit.verdict import (
 MOST_BULLETS = 8
 """The most claims with a bullet of their own; the others are counted."""
 
-MOST_NAMES = 5
+MOST_NAMES = 4
 """The most settings that a question names; the others are counted."""
+
+FEW_NAMES = 3
+"""The most guesses that are named; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +240,7 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
         runs = ", in every run" if whole and outcome is Outcome.SUPPORTED else ""
         names = [one.name.replace("-", " ") for one in rest]
         unsure = sum(one.answer.level in (Level.LOW, Level.VERY_LOW) for one in rest)
-        sure = f", certainty low in {unsure}" if unsure else ""
+        sure = f", {unsure} of low certainty" if unsure else ""
         yield Bullet(look(outcome).mark, f"{count}{runs}{sure}:", f"{listed(names)}.")
 
 
@@ -431,8 +434,8 @@ def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
         relaxed = one.model_copy(update={"limit": one.limit.relaxed()})
         if not one.met and relaxed.limit != one.limit:
             what = claim.number_of(one)
-            now = asked(one, bound_of(one, what))
-            return f", {now}; {bound_of(relaxed, what)} {RELAXED[arm.relaxed]}"
+            now = "" if arm == claim.base else f", {asked(one, bound_of(one, what))}"
+            return f"{now}; {bound_of(relaxed, what)} {RELAXED[arm.relaxed]}"
     return ""
 
 
@@ -523,7 +526,7 @@ def _ours(card: Scorecard) -> Iterator[str]:
         yield f"We judged at {listed(sorted(graded))}."
     said = [
         f"{count} {'is' if count == 1 else 'are'} {words}"
-        for wording, words in (("recalled", "worded from our memory"), ("derived", "derived"))
+        for wording, words in (("recalled", "worded from memory"), ("derived", "derived"))
         if (count := sum(one.claim.wording == wording for one in claims))
     ]
     if said:
@@ -531,15 +534,16 @@ def _ours(card: Scorecard) -> Iterator[str]:
     guesses = [one for one in choices_of(card) if not one.reading]
     if guesses:
         varied = sum(bool(one.answers) for one in guesses)
-        names = several(list(dict.fromkeys(one.words for one in guesses)), MOST_NAMES)
-        guessed = f"{counted(len(guesses), 'setting')} ({names})"
+        names = list(dict.fromkeys(one.words for one in guesses))
+        named = f" ({listed(names)})" if len(names) <= FEW_NAMES else ""
+        guessed = f"{counted(len(guesses), 'setting')}{named}"
         yield f"We guessed {guessed} and varied {varied or 'none'}."
     if asked_by_us := questions_of(card):
-        yield f"We add {counted(len(asked_by_us), 'question')} of our own, in no count."
+        yield f"We add {counted(len(asked_by_us), 'question')}, in no count."
     if left := card.audit.not_audited:
         yield f"{_are(len(left), 'claim')} not run."
     if card.earlier_results:
-        yield "We set the bounds knowing earlier results."
+        yield "We set bounds knowing earlier results."
 
 
 def _are(count: int, noun: str) -> str:

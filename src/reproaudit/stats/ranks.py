@@ -39,7 +39,8 @@ MOST_EXACT = 100
 def decide_ranks(own: Sequence[float], others: Sequence[float]) -> Decision:
     """Decide whether one group lies below another, at 95 % one-sided confidence.
 
-    *Met* if it lies significantly below, *missed* if the other does, else *open*.
+    *Met* if it lies significantly below, *missed* if the other does, else *open*. Where many
+    numbers of both are equal, there are few orders: another small one in the first may open it.
     """
     if rank_sum(own, others) <= 1 - CONFIDENCE:
         return Decision.MET
