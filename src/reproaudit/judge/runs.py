@@ -273,7 +273,8 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     A mean over runs levels single observations by itself, and what reads the whole course does.
     """
     found = list(check.conditions(run))
-    ends = any(q.step == "last" and _is_series(q, run) for q in check.quantities())
+    read = [one for one in check.quantities() if one.step in ("last", "late")]
+    ends = any(_is_series(one, run) for one in read)
     if check.whole_course or check.by_mean or not ends:
         return found
     settled = check.conditions(replace(run, settled=True))
