@@ -15,7 +15,7 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
-from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, Decays, Misfit, best_decay
+from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
 
 if TYPE_CHECKING:
@@ -38,9 +38,6 @@ SLOWEST = 0.1
 
 NEARLY_ALL = 0.1
 """The share of training from which on a level competes, where the last half does not tell."""
-
-_FITTED = 3
-"""The numbers that are fitted of a decay: a limit, a scale, and an exponent or a rate."""
 
 _FALLS = Number(
     "falls",
@@ -246,7 +243,7 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     zero, level = _misfits(steps[late], loss[late])
     if zero is None or (level is not None and level.surely_below(zero)):
         return np.inf
-    free = max(zero.independent - _FITTED, 1.0)
+    free = max(zero.independent - FITTED, 1.0)
     error = quantile_t(0.95, int(free)) * zero.size / (np.log(steps[late]).std() * np.sqrt(free))
     if slope - error > -SLOWEST:
         return np.inf

@@ -90,7 +90,7 @@ class Misfit(NamedTuple):
         """Tell whether a law fits better than another beyond noise: by a likelihood ratio, 5 %."""
         if self.systematic and self._beyond(other.size**2 - self.size**2):
             return True
-        free = max(self.independent - _FITTED, 1.0)
+        free = max(self.independent - FITTED, 1.0)
         return 2 * free * math.log(other.size / self.size) > _LIKELIHOOD
 
     def _beyond(self, squared: float) -> bool:
@@ -100,7 +100,7 @@ class Misfit(NamedTuple):
         return free * math.log1p(max(squared, 0.0) / max(self.rough, least) ** 2) > _LIKELIHOOD
 
 
-_FITTED = 3
+FITTED = 3
 """The numbers that are fitted of a law: offset, scale, and an exponent or a rate."""
 
 _TOLD = 0.25

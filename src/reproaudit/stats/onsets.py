@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reproaudit.lazy import np
+from reproaudit.stats.growth import CERTAIN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +86,7 @@ def has_ended(steps: Sequence[int], values: NDArray[np.float64]) -> bool:
 
     It is if a line through the observations from the last fifth of training on, and the one before
     them, makes at most a tenth of the whole change, as it goes. A change that comes late has ended
-    if a line through the last tenth or twentieth would surely, beyond 1.645 standard errors by
+    if a line through the last tenth or twentieth would surely, beyond `CERTAIN` standard errors by
     `noise`, make no more in a fifth.
     """
     at = (np.asarray(steps, dtype=np.float64) - steps[0]) / max(steps[-1] - steps[0], 1)
@@ -100,7 +101,7 @@ def has_ended(steps: Sequence[int], values: NDArray[np.float64]) -> bool:
         if late.sum() < 2:
             break
         error = noise(steps, values) / float(np.linalg.norm(at[late] - at[late].mean()))
-        if np.polyfit(at[late], towards[late], 1)[0] + 1.645 * error <= most:
+        if np.polyfit(at[late], towards[late], 1)[0] + CERTAIN * error <= most:
             return True
     return False
 
