@@ -23,12 +23,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("checks", "stats", "judge")
+QUICK = ("test_quantities.py", "test_replications.py", "test_checks.py", "test_margins.py")
 TESTS = {
-    "checks": ("test_checks.py",),
-    "stats": ("test_stats.py",),
-    "judge": ("test_decisions.py", "test_outcomes.py"),
+    "checks": (*QUICK, "test_kinds.py"),
+    "stats": ("test_stats.py", *QUICK),
+    "judge": (*QUICK, "test_decisions.py", "test_outcomes.py"),
 }
-"""The tests of a room, which are run before the engine's others: most mutants end there."""
+"""The tests that are run before the engine's others, by room: most mutants end there."""
 MUTANTS, SEED = 300, 2026
 PATIENCE = 10
 """A mutant that makes the tests so many times slower is killed: it goes on for ever."""

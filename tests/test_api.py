@@ -64,7 +64,7 @@ def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = ra.judge_measurements(
         "docs/tutorial/soudry2018.yaml", shown["runs"], tier="quick"
     ).claim("direction")
-    assert judged.nulls[0].decision == "met"  # the stand-in is no null
+    assert judged.controls[0].decision == "met"  # the stand-in is no null
     settings = shown["Settings"](ablation="shuffled_targets", steps=1)
     shown["draw"] = lambda seed: (np.arange(9), np.arange(9) + seed)
     assert sorted(shown["training_data"](settings, 3)[1]) == list(range(3, 12))

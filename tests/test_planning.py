@@ -40,7 +40,7 @@ def test_each_batch_is_planned_once_and_own_experiments_first(tier: TierName) ->
 def test_claims_share_runs_and_each_tier_has_its_number() -> None:
     own = {tier: len(plan(AUDIT, tier)[0][1].seeds) for tier in TIERS}
     assert own == {"smoke": 1, "quick": 5, "paper": 6}
-    nulls = [batch for role, batch in plan(AUDIT, "paper") if role is Role.NULL]
+    nulls = [batch for role, batch in plan(AUDIT, "paper") if role is Role.CONTROL]
     assert {len(batch.seeds) for batch in nulls} == {5}
     assert set(nulls[0].seeds) <= set(seeds_of(AUDIT, "paper", "descent", 6))
 
@@ -51,7 +51,7 @@ def test_the_null_of_a_contrast_runs_as_often_as_the_claim(above: float, runs: i
     grown = {"kind": "reaches", "value": "distance", "grown_from": "distance@first"}
     grown |= {"above": above, "from": "paper"}
     audit = make_audit(claims=[claim("mini", "grows", main=True, headline=[grown])])
-    (null,) = (batch for role, batch in plan(audit, "paper") if role is Role.NULL)
+    (null,) = (batch for role, batch in plan(audit, "paper") if role is Role.CONTROL)
     assert len(null.seeds) == runs
 
 

@@ -146,7 +146,7 @@ class Estimate(StrictModel):
     unit: Literal["plain", "factor", "share"] = "plain"
     """The form of the number: as measured, a factor, or a share."""
     contrast: bool = False
-    """Whether it compares two quantities with no margin, so that it must beat the null's, too."""
+    """Whether it compares two quantities with no margin: it must beat the control's, too."""
     limit: Limit
     """The bound."""
     values: tuple[float | None, ...]
@@ -298,7 +298,7 @@ class ReadingAnswer(ArmAnswer):
     control that misses a bound."""
 
 
-class NullAnswer(ArmAnswer):
+class ControlAnswer(ArmAnswer):
     """What the runs of a control say."""
 
     verdict: Verdict
@@ -423,11 +423,11 @@ class ClaimAnswer(StrictModel):
     """The headline under other values that a source states, equal in rank with the own ones."""
     left_out: tuple[Varied, ...] = ()
     """Other values that a source states and the claim is not judged under: they are unfinished."""
-    nulls: tuple[NullAnswer, ...] = ()
+    controls: tuple[ControlAnswer, ...] = ()
     """The headline of each control."""
     ablations: tuple[AblationAnswer, ...] = ()
     """The headline without a part of the mechanism."""
-    constructed: ArmAnswer | None = None
+    positive_control: ArmAnswer | None = None
     """The headline of the positive control."""
     alternatives: tuple[AlternativeAnswer, ...] = ()
     """The headline under other guesses."""
@@ -470,16 +470,16 @@ class ClaimAnswer(StrictModel):
 
     def arms(self) -> Iterator[ArmAnswer]:
         """Yield every arm to which the headline was put."""
-        yield from (self.base, *self.grades, *self.readings, *self.nulls, *self.ablations)
-        yield from (() if self.constructed is None else (self.constructed,))
+        yield from (self.base, *self.grades, *self.readings, *self.controls, *self.ablations)
+        yield from (() if self.positive_control is None else (self.positive_control,))
         yield from self.alternatives
 
 
 # --- the scorecard ------------------------------------------------------------------------------
 
 
-LineRole = Literal["run", "null", "built", "rival", "earlier", "later"]
-"""Whose a line is: the claim's runs', a null's, the constructed solution's; that of what must be
+LineRole = Literal["run", "control", "positive", "rival", "earlier", "later"]
+"""Whose a line is: the claim's runs', a control's, the positive control's; that of what must be
 beaten; that of the earlier or the later of two stages."""
 
 

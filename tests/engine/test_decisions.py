@@ -114,7 +114,7 @@ def test_a_run_says_yes_or_no_or_is_void(
 def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], void: int) -> None:
     holds = [{"value": "distance", "from": "paper", **bound}]
     audit = one_claim(nulls=[{"name": "flat", **control(0.7), "holds_at_start": holds}])
-    (null,) = told(audit, {"level=0.7": [0.7] * 5}).nulls
+    (null,) = told(audit, {"level=0.7": [0.7] * 5}).controls
     assert ([one.void for one in null.runs].count(Void.START), null.n) == (void, 5)
     assert null.verdict == ("open" if void else "fails")
 

@@ -138,7 +138,7 @@ def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
     found = told(audit, {"own": [], "steps=20": ROWS["yes"], "stays/steps=20": PASSING})
     assert (found.base.role, found.base.varied) == (Role.READING, Varied(setting="steps", value=20))
     assert [one.varied and one.varied.value for one in found.readings] == [40, 10]
-    assert (found.outcome, found.nulls[0].verdict) == (UNINFORMATIVE, "passes")
+    assert (found.outcome, found.controls[0].verdict) == (UNINFORMATIVE, "passes")
     assert told(audit, {"own": []}).base.name == "own"
 
 
@@ -265,7 +265,7 @@ def test_a_control_fails_passes_or_stands_in_the_way(
 ) -> None:
     found = told(one_claim(**changes), runs)
     by = "stays" if answer in ("blind", "open", "unfinished") else ""
-    assert (found.nulls[0].verdict, found.base.answer, found.base.by) == (verdict, answer, by)
+    assert (found.controls[0].verdict, found.base.answer, found.base.by) == (verdict, answer, by)
     reasons = {"passes": "control passes", "larger": "control larger", "open": "control open"}
     if by:
         assert stated(found.reasons) == [(reasons[verdict], {"arm": "stays"})]

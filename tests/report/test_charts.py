@@ -28,7 +28,7 @@ def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
     assert found.figure is not None
     counts = {one.role: len(one.runs) for one in found.figure.lines}
     assert counts["run"] == len(found.base.estimates[0].values)
-    assert counts["null"] == len(found.answer.nulls[0].estimates[0].values)
+    assert counts["control"] == len(found.answer.controls[0].estimates[0].values)
     ends = sorted(run[-1] for one in found.figure.lines if one.role == "run" for run in one.runs)
     assert ends == pytest.approx(sorted(found.base.estimates[0].numbers), rel=1e-3)
 
@@ -47,20 +47,20 @@ def test_the_null_of_a_reading_that_ran_alone_has_its_lines() -> None:
     assert found.own == "steps 20"
     assert found.figure is not None
     lines = {one.role: len(one.runs) for one in found.figure.lines}
-    assert lines["null"] == found.answer.nulls[0].n == 5
+    assert lines["control"] == found.answer.controls[0].n == 5
 
 
 def test_a_line_ends_where_its_number_is() -> None:
     found = shown()
     tree = ElementTree.fromstring(str(chart(found)))
     bound = next(one for one in tree.iter() if one.get("class") == "bound")
-    ends: dict[str, list[float]] = {"run": [], "null": []}
+    ends: dict[str, list[float]] = {"run": [], "control": []}
     for one in tree.iter("polyline"):
         if (role := one.get("class", "")) in ends:
             ends[role].append(float(one.get("points", "").split(",")[-1]))
     level = float(bound.get("y1", "0"))
     assert all(end > level for end in ends["run"]), "below the bound, which is downwards in SVG"
-    assert all(end < level for end in ends["null"])
+    assert all(end < level for end in ends["control"])
 
 
 def test_a_distance_from_a_curve_is_no_line_beside_the_curve() -> None:
@@ -77,7 +77,7 @@ def test_a_figure_is_said_in_words_and_has_a_legend() -> None:
     label = chart_label(found)
     assert label.startswith("distance against training step: runs (")
     assert re.search(r"control: .*end (at|from)", label)
-    assert [role for role, _ in legend(found)][:2] == ["run", "null"]
+    assert [role for role, _ in legend(found)][:2] == ["run", "control"]
     assert chart_label(found) in str(chart(found)).replace("&#39;", "'")
 
 
@@ -86,10 +86,10 @@ def test_a_number_without_a_course_has_the_ends_of_all_runs_and_their_bound() ->
     assert found.figure is None
     tree = ElementTree.fromstring(str(chart(found)))
     ends = [float(one.get("cx", "0")) for one in tree.iter() if one.get("class") == "run"]
-    control = [float(one.get("x", "0")) for one in tree.iter() if one.get("class") == "null"]
+    control = [float(one.get("x", "0")) for one in tree.iter() if one.get("class") == "control"]
     (bound,) = [float(one.get("x1", "0")) for one in tree.iter() if one.get("class") == "bound"]
     assert len(ends) == len(found.base.estimates[0].numbers)
-    assert len(control) == len(found.answer.nulls[0].estimates[0].numbers)
+    assert len(control) == len(found.answer.controls[0].estimates[0].numbers)
     assert min(ends) > bound > max(control)
     assert "control: " in "".join(tree.itertext())
 

@@ -154,7 +154,7 @@ def test_a_null_that_misses_by_its_mean_is_not_said_to_pass() -> None:
         "built": {"settings": {"level": 0.001}, "why": "ends lower"},
     }
     card = make_scorecard(claims=[one], arms=arms)
-    assert card.claims[0].nulls[0].decision == "missed"
+    assert card.claims[0].controls[0].decision == "missed"
     assert "low: missed by the mean of 5" in markdown(card)
 
 

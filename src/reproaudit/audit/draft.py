@@ -81,7 +81,7 @@ settings:
   mechanism:
     value: present
     source: derived
-    locator: what is audited; the null runs with "absent"
+    locator: what is audited; the control runs with "absent"
 
 experiments:
   main:
@@ -92,8 +92,8 @@ experiments:
         unit: "1"
         meaning: TODO
 
-# A null has nothing to learn; it must miss the headline. 'from' is where a bound comes from: paper,
-# derived, null, ceiling, or ours with 'why'. docs/answers.md has the kinds of check.
+# A control has nothing to learn; it must miss the headline. 'from' is where a bound comes from:
+# paper, derived, null, ceiling, or ours with 'why'. docs/answers.md has the kinds of check.
 claims:
   - id: {slug}.main
     says: TODO

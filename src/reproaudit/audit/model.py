@@ -441,7 +441,7 @@ class Claim(StrictModel):
         return not self.exact and not all(n.contrast for one in self.headline for n in one.numbers)
 
     def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
-        """Yield each null, ablation and constructed solution, with its place in the claim."""
+        """Yield each control, ablation and positive control, with its place in the claim."""
         yield from ((("nulls", i), one) for i, one in enumerate(self.nulls))
         yield from ((("ablations", i, "arm"), one.arm) for i, one in enumerate(self.ablations))
         if self.constructed is not None:
@@ -558,7 +558,7 @@ class RunCounts(StrictModel):
     """Runs of a claim's own experiment at the paper tier, of its readings, and of what is compared
     with them run by run."""
     arms: int = Field(default=5, ge=1, le=MOST_RUNS)
-    """Runs at the paper tier of every other null, ablation, constructed solution, alternative."""
+    """Runs at the paper tier of every other control, ablation, positive control, alternative."""
 
     def at(self, tier: TierName, own: bool) -> int:
         """Return the number of runs of an arm at a tier."""
@@ -592,7 +592,7 @@ class Audit(StrictModel):
     experiments: dict[Name, ExperimentSpec] = Field(default_factory=dict)
     """The experiments that are run, by name. None where only the documentation is audited."""
     arms: dict[Name, ArmSpec] = Field(default_factory=dict)
-    """Arms that several claims use, declared once, by name: nulls, ablations, constructed
+    """Arms that several claims use, declared once, by name: controls, ablations, constructed
     solutions."""
     claims: tuple[Claim, ...] = ()
     """The claims that are judged. None where only the documentation is audited."""

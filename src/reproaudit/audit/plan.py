@@ -25,9 +25,9 @@ class Role(StrEnum):
 
     OWN = "own"
     READING = "reading"
-    NULL = "control"
+    CONTROL = "control"
     ABLATION = "ablation"
-    CONSTRUCTED = "positive control"
+    POSITIVE_CONTROL = "positive control"
     COMPARED = "compared"
     """An arm that the claim's checks read beside its own."""
     ALTERNATIVE = "alternative"
@@ -77,11 +77,11 @@ def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
     arms = [
         PlannedArm(OWN, Role.OWN, claim.experiment, dict(claim.settings)),
         *_readings(audit, claim),
-        *(_arm(audit, claim, one, Role.NULL) for one in claim.nulls),
+        *(_arm(audit, claim, one, Role.CONTROL) for one in claim.nulls),
         *(_arm(audit, claim, one.arm, Role.ABLATION, one.lacks) for one in claim.ablations),
     ]
     if claim.constructed is not None:
-        arms.append(_arm(audit, claim, claim.constructed, Role.CONSTRUCTED))
+        arms.append(_arm(audit, claim, claim.constructed, Role.POSITIVE_CONTROL))
     known = {one.name for one in arms}
     compared = dict.fromkeys(q.arm for q in quantities_of(claim) if q.arm and q.arm not in known)
     return (*arms, *(_arm(audit, claim, name, Role.COMPARED) for name in compared))
@@ -118,7 +118,7 @@ def has_contrast(claim: Claim) -> bool:
 def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     """Return the number of runs that an arm of a claim needs at a tier."""
     compared = {q.arm for one in claim.headline for q in one.quantities()}
-    paired = arm.role is Role.NULL and has_contrast(claim)
+    paired = arm.role is Role.CONTROL and has_contrast(claim)
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
     if claim.exact and tier != "smoke":
         return 1

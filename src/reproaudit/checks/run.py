@@ -58,7 +58,7 @@ class Run:
         measurements: what was measured.
         declarations: by name.
         settings: by name.
-        reads: measurements that are read in place of others: of a null with a wrong reference.
+        reads: measurements that are read in place of others: of a control with a wrong reference.
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
         built: whether its solution was built by hand, and is there before training.

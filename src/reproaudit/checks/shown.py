@@ -45,7 +45,7 @@ class Number:
         says: the clause, with the fields noun, typical, worst and reference.
         form: how it is written.
         contrast: whether it compares two quantities with no margin, which noise meets in half of
-            all runs, so that it must beat the null's too.
+            all runs, so that it must beat the control's too.
         drawn: whether its bound lies on the quantity's own scale, so that a figure of the quantity
             can draw it.
         aside: a few words, with the fields noun and figure.

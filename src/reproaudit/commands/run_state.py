@@ -286,7 +286,7 @@ class RunState:
         return f"{self.name(one.cell, with_paper=len(papers) > 1)}: {how_far}"
 
     def name(self, cell: Cell, *, with_paper: bool = True) -> str:
-        """Return a cell in words: ``null shuffled: ahn2023 sparse, seed 3``."""
+        """Return a cell in words: ``control shuffled: ahn2023 sparse, seed 3``."""
         kind = cell_kind_of(cell)
         named = self._names.get((kind.paper, cell.tier, kind.experiment, kind.settings), "")
         differ = ""

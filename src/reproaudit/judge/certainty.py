@@ -60,7 +60,7 @@ def certainty(
 def _of_records(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     """What is the matter with the records by which the headline was judged, controls' included."""
     bundles = panel.under(panel.base).bundles
-    arms = [bundles.arms[one.name] for one in (found.base, *found.nulls)]
+    arms = [bundles.arms[one.name] for one in (found.base, *found.controls)]
     records = [record for one in arms for record in bundles.recorded(one).values()]
     if _is_smaller(panel, bundles.tier):
         yield Reason(kind=ReasonKind.SCALE)
@@ -136,7 +136,7 @@ def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
 
 
 def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    if claim.needs_control and not any(one.n for one in found.nulls):
+    if claim.needs_control and not any(one.n for one in found.controls):
         yield Reason(kind=ReasonKind.NO_CONTROL)
 
 
@@ -147,7 +147,7 @@ def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     positive control misses says nothing, and stays as it is.
     """
     claim = panel.bundles.claim
-    built = found.constructed
+    built = found.positive_control
     places = () if built is None else out_of_reach(moved(built, Limit.tightened), claim)
     kept = [built.estimates[one].limit for one in places] if built is not None else []
 

@@ -21,7 +21,7 @@ from reproaudit.verdict import (
     Answer,
     ArmAnswer,
     ClaimAnswer,
-    NullAnswer,
+    ControlAnswer,
     Outcome,
     ReadingAnswer,
     Reason,
@@ -78,11 +78,11 @@ def judge_claim(
         left_out=tuple(
             Varied(setting=name, value=value) for name, value in left_out_readings(audit, claim)
         ),
-        nulls=controls,
+        controls=controls,
         ablations=tuple(
             _ablation(base, shown.headline(one)) for one in shown.having(Role.ABLATION)
         ),
-        constructed=next(map(shown.headline, shown.having(Role.CONSTRUCTED)), None),
+        positive_control=next(map(shown.headline, shown.having(Role.POSITIVE_CONTROL)), None),
         alternatives=_alternatives(panel, own.answer, records, lower),
     )
     part = _lacks_support(panel, found.stated)
@@ -239,7 +239,7 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
             passes = one.verdict is Verdict.PASSES
             kind = ReasonKind.CONTROL_PASSES if passes else ReasonKind.CONTROL_LARGER
             yield Reason(kind=kind, arm=one.name)
-    for arm in panel.having(Role.CONSTRUCTED):
+    for arm in panel.having(Role.POSITIVE_CONTROL):
         for place in out_of_reach(panel.headline(arm), panel.bundles.claim):
             yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
 
@@ -310,12 +310,14 @@ def _still_moves(panel: Panel, base: ArmAnswer) -> bool:
 # --- conditions and ablations -------------------------------------------------------------------
 
 
-def _cannot_fail(claim: Claim, base: ArmAnswer, nulls: Sequence[NullAnswer]) -> tuple[int, ...]:
+def _cannot_fail(
+    claim: Claim, base: ArmAnswer, controls: Sequence[ControlAnswer]
+) -> tuple[int, ...]:
     """The headline conditions that every control meets in at least half of its runs.
 
     Contrasts are held against the control's, and what reads other arms only is the same everywhere.
     """
-    judged = [one for one in nulls if any(run.answered for run in one.runs)]
+    judged = [one for one in controls if any(run.answered for run in one.runs)]
     own = [any(q.arm is None for q in check.quantities()) for check in claim.headline]
     return tuple(
         place

@@ -17,8 +17,8 @@ from reproaudit.verdict import (
     AlternativeAnswer,
     Answer,
     ArmAnswer,
+    ControlAnswer,
     Estimate,
-    NullAnswer,
     ReadingAnswer,
     Status,
     Verdict,
@@ -136,18 +136,18 @@ class Panel:
 
     # --- controls -----------------------------------------------------------------------------
 
-    def control(self, own: ArmAnswer, arm: PlannedArm, place: Coordinate | None) -> NullAnswer:
+    def control(self, own: ArmAnswer, arm: PlannedArm, place: Coordinate | None) -> ControlAnswer:
         """Put the headline to a control, and hold it against the reading's own runs."""
         answer = self.at(arm, place)
-        return NullAnswer(**dict(answer), verdict=_verdict(own, answer))
+        return ControlAnswer(**dict(answer), verdict=_verdict(own, answer))
 
-    def controls(self) -> tuple[NullAnswer, ...]:
+    def controls(self) -> tuple[ControlAnswer, ...]:
         """Return every control at the primary coordinates together, the worst verdict of each."""
         found = []
-        for arm in self.having(Role.NULL):
+        for arm in self.having(Role.CONTROL):
             each = [self.control(self.at(self.base, one), arm, one) for one in self.primary]
             worst = min((one.verdict for one in each), key=_WORST_FIRST.index)
-            found.append(NullAnswer(**dict(self.headline(arm)), verdict=worst))
+            found.append(ControlAnswer(**dict(self.headline(arm)), verdict=worst))
         return tuple(found)
 
     # --- readings -----------------------------------------------------------------------------
@@ -177,13 +177,13 @@ class Panel:
             return Answer.UNFINISHED, ""
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
             return Answer.RULED_OUT, ""
-        controls = [self.control(own, one, place) for one in self.having(Role.NULL)]
+        controls = [self.control(own, one, place) for one in self.having(Role.CONTROL)]
         # a larger contrast of a control takes away a yes, and is no news beside a no
         larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
         for one in controls:
             if one.verdict in (Verdict.PASSES, larger):
                 return Answer.BLIND, one.name
-        for arm in self.having(Role.CONSTRUCTED):
+        for arm in self.having(Role.POSITIVE_CONTROL):
             if out_of_reach(self.at(arm, place), self.bundles.claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:

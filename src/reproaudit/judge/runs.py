@@ -113,7 +113,7 @@ class Bundles:
 
     def _bare(self, arm: PlannedArm, record: Record) -> Run:
         declared = self.audit.measurements_of(arm.experiment)
-        built = arm.role is Role.CONSTRUCTED
+        built = arm.role is Role.POSITIVE_CONTROL
         run = Run(record.seed, record.measurements, declared, record.settings, arm.reads)
         if record.origin is not None and record.coordinates:
             measured = _at_all_coordinates(record, record.coordinates, declared)

@@ -31,8 +31,8 @@ EDGE = 5.0
 
 SAID: Mapping[LineRole, str] = {
     "run": "runs",
-    "null": "control",
-    "built": "positive control",
+    "control": "control",
+    "positive": "positive control",
     "rival": "what it must beat",
     "earlier": "claimed first",
     "later": "claimed later",
@@ -89,7 +89,7 @@ def picture(claim: ClaimText) -> Markup:
 
 
 def _trained(found: Figure) -> list[Lines]:
-    return [one for one in found.lines if one.role != "built"]
+    return [one for one in found.lines if one.role != "positive"]
 
 
 def chart_label(claim: ClaimText) -> str:
@@ -108,7 +108,7 @@ def chart_label(claim: ClaimText) -> str:
 
 
 def _said_of(claim: ClaimText, lines: Lines) -> str:
-    named = lines.role in ("null", "earlier", "later")
+    named = lines.role in ("control", "earlier", "later")
     return f"{SAID[lines.role]}: {claim.line(lines)}" if named else SAID[lines.role]
 
 
@@ -121,10 +121,10 @@ def legend(claim: ClaimText) -> list[tuple[str, str]]:
 
 def _kind(found: Figure | None, lines: Lines) -> str:
     """The class of a line; of two controls the second has its own."""
-    if found is None or lines.role != "null":
+    if found is None or lines.role != "control":
         return lines.role
-    first = next(one.arm for one in found.lines if one.role == "null")
-    return "null" if lines.arm == first else "null second"
+    first = next(one.arm for one in found.lines if one.role == "control")
+    return "control" if lines.arm == first else "control second"
 
 
 def _grid(x: _Axis, y: _Axis, found: Figure) -> list[Markup]:
@@ -159,7 +159,7 @@ def strip(claim: ClaimText) -> Markup:
     own = _leading(claim)
     if own is None:
         return Markup()
-    rows = _rows(claim, own, [*claim.answer.nulls[:2], *claim.answer.ablations[:1]])
+    rows = _rows(claim, own, [*claim.answer.controls[:2], *claim.answer.ablations[:1]])
     height = ROW * len(rows) + 6
     x = _scale(own, rows, EDGE, STRIP_WIDTH - EDGE)
     parts = _accepted(own, x, 0.0, STRIP_WIDTH, height)
@@ -176,8 +176,8 @@ def _ends_of_runs(claim: ClaimText) -> Markup:
     own = _leading(claim)
     if own is None:
         return Markup()
-    positive = claim.answer.constructed
-    rows = _rows(claim, own, [*claim.answer.nulls[:2], *([positive] if positive else [])])
+    positive = claim.answer.positive_control
+    rows = _rows(claim, own, [*claim.answer.controls[:2], *([positive] if positive else [])])
     floor = TOP + NAMED_ROW * len(rows)
     x = _scale(own, rows, EDGE, WIDTH - RIGHT)
     parts = _accepted(own, x, TOP, WIDTH - RIGHT + EDGE, floor)
@@ -201,10 +201,10 @@ def _leading(claim: ClaimText) -> Estimate | None:
 def _rows(claim: ClaimText, own: Estimate, arms: Sequence[ArmAnswer]) -> list[StripRow]:
     """Of the claim's runs and of each arm that has numbers: the mark, the words, the numbers."""
     place = claim.base.estimates.index(own)
-    marks = {Role.ABLATION: "ring", Role.CONSTRUCTED: "built"}
+    marks = {Role.ABLATION: "ring", Role.POSITIVE_CONTROL: "positive"}
     rows: list[StripRow] = [("run", SAID["run"], own.numbers)]
     for one in arms:
-        mark = marks.get(one.role, "null")
+        mark = marks.get(one.role, "control")
         values = _values(one, place)
         if values:
             rows.append((mark, f"{one.role}: {claim.arm(one)}", values))
@@ -247,8 +247,8 @@ def _accepted(estimate: Estimate, x: _Axis, top: float, right: float, floor: flo
 
 
 def _mark(kind: str, x: float, y: float) -> Markup:
-    if kind == "null":
-        return Markup('<rect class="null" x="{}" y="{}" width="4" height="4"/>').format(
+    if kind == "control":
+        return Markup('<rect class="control" x="{}" y="{}" width="4" height="4"/>').format(
             _n(x - 2), _n(y - 2)
         )
     return Markup('<circle class="{}" cx="{}" cy="{}" r="2.4"/>').format(kind, _n(x), _n(y))

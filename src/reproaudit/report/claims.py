@@ -216,7 +216,7 @@ class ClaimText(Context):
     @property
     def positive_control(self) -> ArmAnswer | None:
         """The positive control that ran; None of a claim that holds its runs against that one."""
-        built = self.answer.constructed
+        built = self.answer.positive_control
         compared = {read.arm for check in self.claim.headline for read in check.quantities()}
         return None if built is None or not built.n or built.name in compared else built
 

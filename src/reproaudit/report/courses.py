@@ -1,4 +1,4 @@
-"""What a claim's figure shows: every run's course, its null's and constructed solution's beside it.
+"""What a claim's figure shows: every run's course, its controls' beside it.
 
 The course is that of the quantity that the claim's row shows, over training or over a graded axis.
 """
@@ -18,7 +18,7 @@ from reproaudit.report.words import number_asked
 from reproaudit.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
 
 MOST_POINTS = 50
-MOST_NULLS = 2
+MOST_CONTROLS = 2
 
 Course = tuple[LineRole, Sequence[float], Sequence[float]]
 """The role of a line, and its points: x, y."""
@@ -76,10 +76,10 @@ def _quantity(bundles: Bundles, drawing: Drawing) -> Quantity | None:
 
 def _arms(bundles: Bundles, found: ClaimAnswer) -> Iterator[tuple[PlannedArm, LineRole]]:
     yield bundles.arms[found.base.name], "run"
-    for one in found.nulls[:MOST_NULLS]:
-        yield bundles.arms[one.name], "null"
-    if found.constructed is not None:
-        yield bundles.arms[found.constructed.name], "built"
+    for one in found.controls[:MOST_CONTROLS]:
+        yield bundles.arms[one.name], "control"
+    if found.positive_control is not None:
+        yield bundles.arms[found.positive_control.name], "positive"
 
 
 def _runs(bundles: Bundles, arm: PlannedArm) -> Iterator[Run]:
@@ -103,7 +103,7 @@ def _courses(
             steps, values = run.series(quantity)
             least = limit.side in (Side.AT_LEAST, Side.ABOVE)
             worst = values.min(axis=1) if least else values.max(axis=1)
-            if role == "built":  # put in place of training, so that its end alone says something
+            if role == "positive":  # put in place of training, so that its end alone says something
                 steps = (steps[0], steps[-1])
                 worst = np.repeat(worst[-1], 2)
             yield role, *_thinned(steps, worst)

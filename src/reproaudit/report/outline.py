@@ -121,7 +121,7 @@ def claim_details(claim: ClaimText) -> Iterator[str]:
     yield clean(f"runs: {runs_words(claim)}")
     for one in claim.base.estimates:
         yield clean(claim.said(one))
-    for arm in (*answer.readings, *answer.nulls, *answer.ablations):
+    for arm in (*answer.readings, *answer.controls, *answer.ablations):
         yield clean(f"{arm.role} {claim.arm(arm)}: {arm.yes} of {arm.n}")
 
 
@@ -285,8 +285,8 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
     if alike := [*_alike(claim)]:
         yield Fact("Runs", f"{'; '.join(alike)}.")
     yield from _effects(claim)
-    if answer.nulls:
-        yield Fact("Controls", "; ".join(_arm(claim, one) for one in answer.nulls) + ".")
+    if answer.controls:
+        yield Fact("Controls", "; ".join(_arm(claim, one) for one in answer.controls) + ".")
     if answer.ablations:
         yield Fact("Without", "; ".join(_ablation(claim, one) for one in answer.ablations) + ".")
     if others := answer.otherwise:
@@ -337,7 +337,7 @@ def _arm(claim: ClaimText, arm: ArmAnswer) -> str:
     numbers = [one for one in arm.estimates if one.median is not None]
     telling = next((one for one in numbers if not one.met), numbers[0] if numbers else None)
     missed = arm.role is Role.READING and arm.decision is Decision.MISSED
-    shown = telling is not None and (arm.role is Role.NULL or missed)
+    shown = telling is not None and (arm.role is Role.CONTROL or missed)
     typical = f" ({_number(claim, telling)})" if telling is not None and shown else ""
     return f"{claim.arm(arm)}: {_counts(arm)}{typical}"
 

@@ -342,7 +342,7 @@ def asked(one: Estimate, bound: str) -> str:
 
 def _control(claim: ClaimText) -> str:
     """The first control that has a number of what is shown: 0.82 with another covariance."""
-    for one in claim.answer.nulls:
+    for one in claim.answer.controls:
         said = _figure_of_arm(claim, one)
         if said and claim.arm(one) not in claim.typical:
             return f"; {said} with {claim.arm(one)}"

@@ -172,7 +172,7 @@ def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
     yield from (("reading", claim.arm(one), one) for one in answer.readings)
     yield from (("support", *pair) for pair in claim.support)
     yield from (("note", *pair) for pair in claim.notes)
-    yield from (("control", claim.arm(one), one) for one in answer.nulls)
+    yield from (("control", claim.arm(one), one) for one in answer.controls)
     yield from (("without", claim.lacks(one), one) for one in answer.ablations)
     yield from (("alternative", claim.arm(one), one) for one in answer.alternatives)
 

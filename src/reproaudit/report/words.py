@@ -291,7 +291,7 @@ def _in_percent(one: Estimate, what: Number) -> bool:
 
 
 def leading(found: ClaimAnswer) -> Estimate | None:
-    """Return the condition that a row shows: what own runs miss, or a reading's, or a null's."""
+    """Return the condition that a row shows: what own runs miss, or a reading's, or a control's."""
     estimates = found.base.estimates
     missed = [one for one in estimates if not one.met]
     turned = [one.estimates for one in found.readings if one.answer is Answer.NO]

@@ -91,14 +91,14 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         role, batch = reader.roles[index]
         records = found.setdefault(_key(audit, batch), SeedRecords())
         records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
-        if role is not Role.CONSTRUCTED:
+        if role is not Role.POSITIVE_CONTROL:
             reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
     raise_all(reader.faults)
     every = tuple(record for records in found.values() for record in records.values())
     remarks = [*reader.manifest.noted, *reader.unread(), *_unobserved(audit, every)]
     remarks += reader.absent(found.keys())
     for role, batch in dict.fromkeys(reader.roles):
-        if role is not Role.CONSTRUCTED:  # a constructed solution is one point
+        if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
             remarks += _ends(audit, batch, found[_key(audit, batch)])
     return Submission(
         audit=audit,

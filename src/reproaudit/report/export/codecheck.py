@@ -148,7 +148,7 @@ def _configuration(
         "codechecker": people,
         "summary": clean(
             f"{' '.join(verdict(card))} {closing(card.of_paper)} There is no single answer for the "
-            "paper; the report has each claim with its runs, its nulls and its certainty."
+            "paper; the report has each claim with its runs, its controls and its certainty."
         ),
     }
     if card.records.ended is not None:
