@@ -99,9 +99,9 @@ def test_a_letter_asks_what_answers_hang_on() -> None:
         claims=[claim("mini", "one", main=True, readings=["level"])], settings=settings
     )
     text = letter(card)
-    assert "The main claim holds with level 0.02 (text) and not with level 0.5 (code)" in text
+    assert "The main claim holds with level 0.02 (paper) and not with level 0.5 (code)" in text
     assert (
-        "1. Level: 0.02 (text) or 0.5 (code)?\n   - level: 0.5: one 0 of 6 (as run 6 of 6)" in text
+        "1. Level: 0.02 (paper) or 0.5 (code)?\n   - level: 0.5: one 0 of 6 (as run 6 of 6)" in text
     )
 
 

@@ -116,7 +116,7 @@ def test_a_law_that_loses_to_its_rivals_is_said_the_other_way_round() -> None:
         assert typical_words(lost, fit, noun, held).startswith(rival)
         assert "fits 2.7 times as well as" in typical_words(lost, fit, noun, held)
         assert typical_words(none, fit, noun, held) == "it stops growing"
-        assert (bound_of(won, fit), figure_of(won, fit)) == ("a better fit", "")
+        assert (bound_of(won, fit), figure_of(won, fit)) == ("a better fit than any rival's", "")
 
 
 def test_a_bound_is_written_like_its_number() -> None:

@@ -23,7 +23,7 @@ _LAW = Number(
     contrast=True,
     aside="law's fit over its best rival's {figure}",
     never="it stops growing",
-    bound="a better fit",
+    bound="a better fit than any rival's",
     inverse="a rival law fits {typical} times as well as {reference}{worst}",
 )
 

@@ -42,11 +42,11 @@ from reproaudit.verdict import (
 )
 
 _LEGEND = (
-    ("Certainty", "It starts at high and loses a step for each named reason."),
-    ("Runs", "How many say yes, and the share of all runs that would, a 90 % interval."),
-    ("Effect", "The median and the worst run, or the mean with its 90 % interval."),
+    ("Certainty", "It starts at high; each reason takes a step off."),
+    ("Runs", "How many say yes; the share of all runs that would, a 90 % interval."),
+    ("Effect", "The median and worst run, or the mean and its 90 % interval."),
     ("Control", "Nothing to learn, or a wrong reference. It must fail."),
-    ("Without X", "The same training without one part. It changes no outcome."),
+    ("Without X", "The training without one part; it changes no outcome."),
 )
 
 

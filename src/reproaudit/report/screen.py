@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from reproaudit.checks import Provenance, Side
 from reproaudit.report.choices import Choice, choices_of, says_otherwise
-from reproaudit.report.claims import ClaimText, claims_of, questions_of, texts_of
-from reproaudit.report.numbers import at_words, counted, listed, number, of, several
+from reproaudit.report.claims import ClaimText, claims_of, texts_of
+from reproaudit.report.numbers import at_words, counted, listed, of, several
 from reproaudit.report.words import RELAXED, bound_of, figure_of, look
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import (
@@ -27,13 +27,15 @@ from reproaudit.verdict import (
     ReadingAnswer,
     ReasonKind,
     Scorecard,
-    Specificity,
 )
 
 MOST_BULLETS = 8
 """The most claims with a bullet of their own; the others are counted."""
 
-MOST_NAMES = 4
+MOST_WORDED = 9
+"""The most counted claims that are worded; of more only the names are given."""
+
+MOST_NAMES = 3
 """The most settings that a question names; the others are counted."""
 
 FEW_NAMES = 3
@@ -238,10 +240,12 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
         outcome = rest[0].answer.outcome
         whole = all(one.base.yes == one.base.n for one in rest)
         runs = ", in every run" if whole and outcome is Outcome.SUPPORTED else ""
-        names = [one.name.replace("-", " ") for one in rest]
+        names = listed([one.name.replace("-", " ") for one in rest])
+        if len(rest) <= MOST_WORDED:
+            names = "; ".join(one.claim.short for one in rest)
         unsure = sum(one.answer.level in (Level.LOW, Level.VERY_LOW) for one in rest)
         sure = f", {unsure} of low certainty" if unsure else ""
-        yield Bullet(look(outcome).mark, f"{count}{runs}{sure}:", f"{listed(names)}.")
+        yield Bullet(look(outcome).mark, f"{count}{runs}{sure}:", f"{names}.")
 
 
 def _said(claim: ClaimText) -> Iterator[str]:
@@ -255,8 +259,10 @@ def _said(claim: ClaimText) -> Iterator[str]:
 
 def _holds(claim: ClaimText) -> Iterator[str]:
     own = f" with {claim.own}" if claim.own else ""
-    yield f"{of(claim.base.yes, claim.base.n)}{own}: {_numbers(claim)}"
-    yield from _parts(claim)
+    runs = " runs" if claim.claim.main else ""
+    yield f"{of(claim.base.yes, claim.base.n)}{runs}{own}: {_numbers(claim)}"
+    if claim.elsewhere:
+        yield claim.elsewhere
     if _breaks(claim):
         yield _at_levels(claim)
     yield from _readings(claim)
@@ -368,23 +374,6 @@ def _figure_of_arm(claim: ClaimText, arm: ArmAnswer) -> str:
     return figure_of(one, claim.number_of(one))
 
 
-def _parts(claim: ClaimText) -> Iterator[str]:
-    """Yield where the other runs end, and what is left without a part of the mechanism."""
-    if claim.elsewhere:
-        yield claim.elsewhere
-    said = []
-    for one in claim.answer.ablations:
-        without = f"without {claim.lacks(one)}"
-        if one.specificity is Specificity.SMALLER and claim.effects(one):
-            said.append(f"{without} by less, {number(one.effect or 0.0)}-fold")
-        elif one.specificity is Specificity.DIVERGES:
-            said.append(f"{without} it diverges")
-        elif one.specificity is not Specificity.OPEN:
-            said.append(f"{without} it holds in {of(one.yes, one.n)}")
-    if said:
-        yield listed(said)
-
-
 def _breaks(claim: ClaimText) -> bool:
     return any(one.decision is not Decision.MET for one in claim.answer.grades)
 
@@ -415,17 +404,21 @@ _WITH: Mapping[Answer, str] = {
 
 
 def _readings(claim: ClaimText) -> Iterator[str]:
-    """Yield what other stated readings say, where that is not yes."""
+    """Yield what other stated readings say, where that is not yes; those near a bound together."""
+    near: dict[str, list[str]] = {}
     for one in claim.answer.readings:
         value = claim.stated_value(one)
+        said = f"{value}: {of(one.yes, one.n)}{_figure(claim, one)}"
         if not one.n:
             yield f"not run with {value}"
         elif one.answer is Answer.UNFINISHED:
             yield f"unfinished with {value}, {of(one.yes, one.n)}"
+        elif one.answer is Answer.NEAR:
+            near.setdefault(_would_pass(claim, one), []).append(said)
         elif one.answer is not Answer.YES:
-            passes = _would_pass(claim, one) if one.answer is Answer.NEAR else ""
-            count = of(one.yes, one.n)
-            yield f"{_WITH[one.answer]} {value}: {count}{_figure(claim, one)}{passes}"
+            yield f"{_WITH[one.answer]} {said}"
+    for passes, readings in near.items():
+        yield f"{_WITH[Answer.NEAR]} {listed(readings)}{passes}"
 
 
 def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
@@ -514,6 +507,9 @@ def ours(card: Scorecard) -> str:
     return " ".join(_ours(card))
 
 
+_WORDED: Mapping[str, str] = {"recalled": "worded from memory", "derived": "derived by us"}
+
+
 def _ours(card: Scorecard) -> Iterator[str]:
     claims = texts_of(card)
     yield from _bounds(claims)
@@ -524,13 +520,9 @@ def _ours(card: Scorecard) -> Iterator[str]:
     }
     if graded:
         yield f"We judged at {listed(sorted(graded))}."
-    said = [
-        f"{count} {'is' if count == 1 else 'are'} {words}"
-        for wording, words in (("recalled", "worded from memory"), ("derived", "derived"))
-        if (count := sum(one.claim.wording == wording for one in claims))
-    ]
-    if said:
-        yield f"Of the claims {listed(said)}."
+    for wording, words in _WORDED.items():
+        if count := sum(one.claim.wording == wording for one in claims):
+            yield f"{_are(count, 'claim')} {words}."
     guesses = [one for one in choices_of(card) if not one.reading]
     if guesses:
         varied = sum(bool(one.answers) for one in guesses)
@@ -538,8 +530,6 @@ def _ours(card: Scorecard) -> Iterator[str]:
         named = f" ({listed(names)})" if len(names) <= FEW_NAMES else ""
         guessed = f"{counted(len(guesses), 'setting')}{named}"
         yield f"We guessed {guessed} and varied {varied or 'none'}."
-    if asked_by_us := questions_of(card):
-        yield f"We add {counted(len(asked_by_us), 'question')}, in no count."
     if left := card.audit.not_audited:
         yield f"{_are(len(left), 'claim')} not run."
     if card.earlier_results:

@@ -120,7 +120,7 @@ SOURCES: Mapping[Source, str] = {
 """Where a value is stated."""
 
 PLACES: Mapping[Source, str] = {
-    Source.PAPER: "text",
+    Source.PAPER: "paper",
     Source.CARD: "card",
     Source.AUTHORS_CODE: "code",
     Source.REVIEWS: "reviews",
