@@ -191,6 +191,8 @@ class Loop:
         items = session.items
         known = {str(one.file) for one in self.drawn}
         calls, seconds = self.in_child(lambda: self.traced(items, known))
+        if not self.in_child(lambda: self.all_pass(items)):
+            raise pytest.UsageError("the engine's tests fail without any mutant")
         for number, place in enumerate(self.drawn, 1):
             tree, change = changed(place)
             found = changed_function(place, tree)
@@ -198,7 +200,8 @@ class Loop:
             calling.sort(key=lambda one: seconds[one.nodeid])
             if found and calling:
                 patience = 5 + PATIENCE * sum(seconds[one.nodeid] for one in calling)
-                lives = self.in_child(functools.partial(self.passes, *found, calling), patience)
+                passes = functools.partial(self.passes_changed, *found, calling)
+                lives = self.in_child(passes, patience)
             else:
                 lives = survives_copied(place, tree)
             self.killed += not lives
@@ -251,16 +254,20 @@ class Loop:
             self.run(item, items[place + 1 : place + 2])
             sys.setprofile(None)
             seconds[item.nodeid] = time.monotonic() - began
-        if self.has_failed:
-            raise SystemExit("the engine's tests fail without any mutant")
         return calls, seconds
 
-    def passes(self, function: Function, code: CodeType, items: Sequence[pytest.Item]) -> bool:
+    def passes_changed(
+        self, function: Function, code: CodeType, items: Sequence[pytest.Item]
+    ) -> bool:
         """Tell whether tests pass with a function's code changed."""
         clear_caches()
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and function_of(one.__code__) == function:
                 one.__code__ = code
+        return self.all_pass(items)
+
+    def all_pass(self, items: Sequence[pytest.Item]) -> bool:
+        """Tell whether tests pass, up to the first that fails."""
         for item in items:
             self.run(item, ())
             if self.has_failed:

@@ -105,7 +105,7 @@ def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(
     edit_module(audits)
     card = command("run")
     assert card["records"]["completed"] == 35, "the alternatives are of other code"
-    assert "guess not varied" in reasons(card, "guessed")
+    assert "guess not settled" in reasons(card, "guessed")
     command("multiverse")
     assert outcome(command("run"), "guessed") == "depends"
 
@@ -227,7 +227,7 @@ def test_a_run_without_alternatives_judges_none_of_other_data(data: Path, comman
     command("multiverse")
     data.write_text("0.5")
     card = command("run")
-    assert "guess not varied" in reasons(card, "guessed")
+    assert "guess not settled" in reasons(card, "guessed")
     assert answers(command("report")) == answers(card)
 
 
@@ -337,7 +337,7 @@ def test_alternatives_of_other_coordinates_are_left_out_and_named(
     (line,) = [line for line in said_of(ran) if " were left out: " in line]
     assert line.startswith("10 multiverse-quick records were left out: experiment 'guessed' ")
     assert "measured 'ends' along kind = high" in line
-    assert "guess not varied" in reasons(ran, "guessed")
+    assert "guess not settled" in reasons(ran, "guessed")
     assert answers(command("report")) == answers(ran)
     assert "kind = tall" in refused(audits, capsys, "multiverse")
     command("multiverse", "--fresh")

@@ -107,7 +107,7 @@ def test_the_command_runs_what_is_missing(
     }
     kinds = [one["kind"] for one in guessed["reasons"]]
     assert guessed["outcome"] == "depends"
-    assert "guess not varied" not in kinds
+    assert "guess not settled" not in kinds
 
 
 def test_a_budget_starts_nothing_more(known: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -194,7 +194,7 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     assert {name for name in ours if ours[name] != again[name]} == {"made"}
     assert again["made"] == {**ours["made"], "listed": 45}
     assert CAME in (Path("pages") / "quick" / "mini" / "scorecard.md").read_text()
-    assert "guess not varied" not in reasons
+    assert "guess not settled" not in reasons
     with tarfile.open(folder / FILE_NAME) as archive:
         alternative = next(name for name in archive.getnames() if "multiverse-quick" in name)
     (folder / FILE_NAME).write_bytes(_without((folder / FILE_NAME).read_bytes(), alternative))

@@ -360,7 +360,7 @@ class ReasonKind(StrEnum):
     READING_OPEN = "reading open"
     SMALL_SIDE = "small side"
     GUESS_OTHERWISE = "guess otherwise"
-    GUESS_NOT_VARIED = "guess not varied"
+    GUESS_NOT_SETTLED = "guess not settled"
     RUNS = "runs"
     NO_CONTROL = "no control"
     OUR_BOUND = "our bound"
@@ -379,7 +379,7 @@ class Reason(StrictModel):
     place: int = 0
     """The place of the headline's condition that it is about."""
     settings: tuple[str, ...] = ()
-    """The guesses that were not varied, or the setting of which a stated value is left out."""
+    """The guesses that no run settles, or the setting of which a stated value is left out."""
     runs: int = 0
     """How many runs crashed, are void, are missing, or disagree."""
     bound: float = 0.0

@@ -104,7 +104,7 @@ def _small_side(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 
 
 def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
-    """At most one reason: an unlikely alternative that answers otherwise, else those not varied."""
+    """At most one reason: an unlikely alternative that answers otherwise, else those unsettled."""
     otherwise = [one for one in found.otherwise if not one.credible]
     if otherwise and found.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
         yield Reason(kind=ReasonKind.GUESS_OTHERWISE, arm=otherwise[0].name)
@@ -119,7 +119,7 @@ def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     missing = dict.fromkeys(one.setting for one in credible if one not in answered)
     told = {one.varied.setting for one in found.sides or () if one.varied is not None}
     if left := tuple(one for one in missing if one not in told):
-        yield Reason(kind=ReasonKind.GUESS_NOT_VARIED, settings=left)
+        yield Reason(kind=ReasonKind.GUESS_NOT_SETTLED, settings=left)
 
 
 def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:

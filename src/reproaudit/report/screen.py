@@ -32,9 +32,6 @@ from reproaudit.verdict import (
 MOST_BULLETS = 8
 """The most claims with a bullet of their own; the others are counted."""
 
-MOST_WORDED = 9
-"""The most counted claims that are worded; of more only the names are given."""
-
 MOST_NAMES = 3
 """The most settings that a question names; the others are counted."""
 
@@ -87,7 +84,7 @@ _COUNTED: Mapping[Outcome, tuple[str, str]] = {
     Outcome.NOT_SUPPORTED: ("is not supported", "are not supported"),
     Outcome.PARTLY_SUPPORTED: ("holds in part", "hold in part"),
     Outcome.UNDECIDED: ("is open", "are open"),
-    Outcome.UNINFORMATIVE: ("cannot be told", "cannot be told"),
+    Outcome.UNINFORMATIVE: ("tells nothing", "tell nothing"),
     Outcome.NOT_TESTED: ("was not tested", "were not tested"),
 }
 
@@ -111,7 +108,7 @@ def _verdict(claims: Sequence[ClaimText]) -> Iterator[str]:
         yield f"{_MAIN[one.answer.outcome].format(short=one.claim.short, hangs=_hangs(one))}."
     hanging = [one for one in others if one.answer.outcome is Outcome.DEPENDS]
     if len(hanging) == 1:
-        yield f"Another {_hangs(hanging[0])}."
+        yield f"Another claim {_hangs(hanging[0])}."
     elif hanging:
         yield f"{len(hanging)} others depend on choices that the paper leaves open."
     outcomes = Counter(one.answer.outcome for one in others)
@@ -134,9 +131,9 @@ def _hangs(claim: ClaimText) -> str:
         return ""
     yes, no = claim.answer.sides
     if isinstance(no, AlternativeAnswer):
-        return f"holds as run and not with {claim.arm(no)}"
+        return f"holds as we guessed and not with {claim.arm(no)}"
     if isinstance(yes, AlternativeAnswer):
-        return f"does not hold as run and does with {claim.arm(yes)}"
+        return f"does not hold as we guessed and does with {claim.arm(yes)}"
     return f"holds with {claim.stated_value(yes)} and not with {claim.stated_value(no)}"
 
 
@@ -146,7 +143,7 @@ _HEADINGS: Mapping[Outcome, str] = {
     Outcome.SUPPORTED: "Holds",
     Outcome.NOT_SUPPORTED: "Does not hold",
     Outcome.ERROR: "No answer",
-    Outcome.DEPENDS: "Depends on {choice}",
+    Outcome.DEPENDS: "Depends on {choice}{guessed}",
     Outcome.PARTLY_SUPPORTED: "Holds in part",
     Outcome.UNDECIDED: "Open",
     Outcome.UNINFORMATIVE: "Tells nothing",
@@ -219,7 +216,9 @@ def holding_words(claims: Sequence[ClaimText]) -> str:
 def _heading(claim: ClaimText) -> str:
     sides = [one.varied.setting for one in claim.answer.sides or () if one.varied is not None]
     choice = listed([claim.setting(name) for name in sorted(set(sides))])
-    return _HEADINGS[claim.answer.outcome].format(choice=choice)
+    is_guess = any(isinstance(one, AlternativeAnswer) for one in claim.answer.sides or ())
+    guessed = ", which we guessed" if is_guess else ""
+    return _HEADINGS[claim.answer.outcome].format(choice=choice, guessed=guessed)
 
 
 def finding(claim: ClaimText) -> str:
@@ -240,12 +239,9 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
         outcome = rest[0].answer.outcome
         whole = all(one.base.yes == one.base.n for one in rest)
         runs = ", in every run" if whole and outcome is Outcome.SUPPORTED else ""
-        names = listed([one.name.replace("-", " ") for one in rest])
-        if len(rest) <= MOST_WORDED:
-            names = "; ".join(one.claim.short for one in rest)
-        unsure = sum(one.answer.level in (Level.LOW, Level.VERY_LOW) for one in rest)
+        unsure = sum(one.answer.level in _UNSURE for one in rest)
         sure = f", {unsure} of low certainty" if unsure else ""
-        yield Bullet(look(outcome).mark, f"{count}{runs}{sure}:", f"{names}.")
+        yield Bullet(look(outcome).mark, f"{count}{runs}{sure}.")
 
 
 def _said(claim: ClaimText) -> Iterator[str]:
@@ -253,12 +249,15 @@ def _said(claim: ClaimText) -> Iterator[str]:
     yield from _BY_OUTCOME[claim.answer.outcome](claim)
     if claim.answer.proxy:
         yield f"it ran on a stand-in: {claim.answer.proxy}"
-    if claim.claim.main and claim.answer.level is not None:
+    if claim.answer.level is not None and (claim.claim.main or claim.answer.level in _UNSURE):
         yield f"certainty {claim.answer.level}"
 
 
+_UNSURE = (Level.LOW, Level.VERY_LOW)
+
+
 def _holds(claim: ClaimText) -> Iterator[str]:
-    own = f" with {claim.own}" if claim.own else ""
+    own = f" with {claim.stated_value(claim.base)}" if claim.own else ""
     runs = " runs" if claim.claim.main else ""
     yield f"{of(claim.base.yes, claim.base.n)}{runs}{own}: {_numbers(claim)}"
     if claim.elsewhere:
@@ -303,7 +302,9 @@ def _open(claim: ClaimText) -> Iterator[str]:
     reasons = claim.answer.reasons
     runs = of(claim.base.yes, claim.base.n)
     near = [one for one in claim.answer.stated if one.answer is Answer.NEAR]
-    if claim.base in near:
+    if claim.answer.outcome is Outcome.UNDECIDED and _breaks(claim):
+        yield _at_levels(claim)
+    elif claim.base in near:
         yield f"{runs}: {_against_bound(claim)}{_would_pass(claim, claim.base)}"
     else:
         why = claim.why(reasons[0]) if reasons else claim.effect
@@ -327,7 +328,7 @@ _BY_OUTCOME: Mapping[Outcome, Callable[[ClaimText], Iterator[str]]] = {
 
 
 def _numbers(claim: ClaimText) -> str:
-    """The typical run, the bound and the control: distance 0.015, we allow 0.1; 0.82 with X."""
+    """The typical run, the bound and the control: 0.015, we allow 0.1; control (X): 0.82."""
     return f"{_against_bound(claim)}{_control(claim)}"
 
 
@@ -347,11 +348,11 @@ def asked(one: Estimate, bound: str) -> str:
 
 
 def _control(claim: ClaimText) -> str:
-    """The first control that has a number of what is shown: 0.82 with another covariance."""
+    """The first control that has a number of what is shown: control (another covariance): 0.82."""
     for one in claim.answer.controls:
         said = _figure_of_arm(claim, one)
         if said and claim.arm(one) not in claim.typical:
-            return f"; {said} with {claim.arm(one)}"
+            return f"; control ({claim.arm(one)}): {said}"
     return ""
 
 
@@ -385,12 +386,19 @@ def _at_levels(claim: ClaimText) -> str:
         if one.at is not None:
             count = "" if one.decision is Decision.MET else f" ({of(one.yes, one.n)})"
             at[one.decision].append(f"{at_words(one.at)}{count}")
-    met = at[Decision.MET]
-    said = f"holds at {claim.symbol} = {listed(met)}" if met else f"holds at no {claim.symbol}"
-    for where, decision in (("not at", Decision.MISSED), ("open at", Decision.OPEN)):
-        if at[decision]:
-            said += f", {where} {listed(at[decision])}"
-    return said
+    said = [
+        f"{where} {claim.symbol} = {listed(at[decision])}"
+        for where, decision in _WHERE.items()
+        if at[decision]
+    ]
+    return ", ".join(said)
+
+
+_WHERE: Mapping[str, Decision] = {
+    "holds at": Decision.MET,
+    "not at": Decision.MISSED,
+    "open at": Decision.OPEN,
+}
 
 
 _WITH: Mapping[Answer, str] = {
@@ -427,7 +435,8 @@ def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
         relaxed = one.model_copy(update={"limit": one.limit.relaxed()})
         if not one.met and relaxed.limit != one.limit:
             what = claim.number_of(one)
-            now = "" if arm == claim.base else f", {asked(one, bound_of(one, what))}"
+            is_said = claim.shown is not None and one.limit == claim.shown.limit
+            now = "" if is_said else f", {asked(one, bound_of(one, what))}"
             return f"{now}; {bound_of(relaxed, what)} {RELAXED[arm.relaxed]}"
     return ""
 

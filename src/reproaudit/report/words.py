@@ -361,7 +361,7 @@ AT_REDUCED_SCALE = ", reduced scale"
 """What is said of an alternative of a lower tier than the page's."""
 
 COMMON: Mapping[ReasonKind, str] = {
-    ReasonKind.GUESS_NOT_VARIED: "guesses that were not varied, listed under Unstated choices",
+    ReasonKind.GUESS_NOT_SETTLED: "guesses that no run settles, listed under Unstated choices",
     ReasonKind.SCALE: "reduced scale",
     ReasonKind.RUNS: "the small number of runs",
 }
@@ -498,10 +498,10 @@ def _indirect(_reason: Reason, context: Context) -> str:
     return f"a stand-in for {next(filter(None, (c.stands_for for c in context.claim.headline)))}"
 
 
-def _not_varied(reason: Reason, context: Context) -> str:
+def _not_settled(reason: Reason, context: Context) -> str:
     if len(reason.settings) > 1:
-        return f"{len(reason.settings)} guesses not varied"
-    return f"not varied: {context.setting(reason.settings[0])}"
+        return f"{len(reason.settings)} guesses not settled"
+    return f"not settled: {context.setting(reason.settings[0])}"
 
 
 def _agree(reason: Reason, context: Context) -> str:
@@ -552,7 +552,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.READING_OPEN: _open_with,
     ReasonKind.SMALL_SIDE: "{arm} ran at reduced scale only",
     ReasonKind.GUESS_OTHERWISE: "{arm}, less likely, answers otherwise: {count}",
-    ReasonKind.GUESS_NOT_VARIED: _not_varied,
+    ReasonKind.GUESS_NOT_SETTLED: _not_settled,
     ReasonKind.RUNS: _agree,
     ReasonKind.NO_CONTROL: lambda _r, c: f"no control: {c.claim.no_control or 'none is named'}",
     ReasonKind.OUR_BOUND: "our bound at {bound} instead of {stated} changes the answer",
