@@ -163,7 +163,7 @@ def test_a_guess_that_flips_is_named_by_its_phrase() -> None:
     settings = {"level": {**level, "phrases": {"0.5": "a high level"}}}
     card = make_scorecard(claims=[claim("mini", "one", main=True)], settings=settings)
     said = " ".join(" ".join(report_lines(card)).split())
-    assert "The main claim holds as we guessed and not with a high level" in said
+    assert "The main claim holds with our guess and not with a high level" in said
     assert "With a high level: 0 of 5." in said
     assert "0.02 (guessed); also a high level" in markdown(card)
 
@@ -219,7 +219,7 @@ def test_failures_have_a_bullet_before_exceptions_of_what_holds() -> None:
 def test_claims_that_were_not_run_are_not_in_every_run() -> None:
     audit = make_audit(claims=[claim("mini", f"one-{k}") for k in range(9)])
     (part,) = sections(card_of(audit, []))
-    assert part.bullets[-1].title == "1 more."
+    assert part.bullets[-1].title == "1 more:"
 
 
 def test_what_levels_answer_is_said_by_coordinate() -> None:

@@ -32,11 +32,14 @@ from reproaudit.verdict import (
 MOST_BULLETS = 8
 """The most claims with a bullet of their own; the others are counted."""
 
-MOST_NAMES = 3
+MOST_WORDED = 6
+"""The most counted claims that are worded; more are found in the table."""
+
+MOST_NAMES = 2
 """The most settings that a question names; the others are counted."""
 
 FEW_NAMES = 3
-"""The most guesses that are named; more are counted."""
+"""The most guesses or claims that are named; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +134,9 @@ def _hangs(claim: ClaimText) -> str:
         return ""
     yes, no = claim.answer.sides
     if isinstance(no, AlternativeAnswer):
-        return f"holds as we guessed and not with {claim.arm(no)}"
+        return f"holds with our guess and not with {claim.arm(no)}"
     if isinstance(yes, AlternativeAnswer):
-        return f"does not hold as we guessed and does with {claim.arm(yes)}"
+        return f"does not hold with our guess and does with {claim.arm(yes)}"
     return f"holds with {claim.stated_value(yes)} and not with {claim.stated_value(no)}"
 
 
@@ -239,9 +242,16 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
         outcome = rest[0].answer.outcome
         whole = all(one.base.yes == one.base.n for one in rest)
         runs = ", in every run" if whole and outcome is Outcome.SUPPORTED else ""
-        unsure = sum(one.answer.level in _UNSURE for one in rest)
+        words = "; ".join(map(_worded, rest)) if len(rest) <= MOST_WORDED else ""
+        unsure = 0 if words else sum(one.answer.level in _UNSURE for one in rest)
         sure = f", {unsure} of low certainty" if unsure else ""
-        yield Bullet(look(outcome).mark, f"{count}{runs}{sure}.")
+        end = ":" if words else "."
+        yield Bullet(look(outcome).mark, f"{count}{runs}{sure}{end}", words and f"{words}.")
+
+
+def _worded(claim: ClaimText) -> str:
+    unsure = f" (certainty {claim.answer.level})" if claim.answer.level in _UNSURE else ""
+    return f"{claim.claim.short}{unsure}"
 
 
 def _said(claim: ClaimText) -> Iterator[str]:
@@ -257,7 +267,8 @@ _UNSURE = (Level.LOW, Level.VERY_LOW)
 
 
 def _holds(claim: ClaimText) -> Iterator[str]:
-    own = f" with {claim.stated_value(claim.base)}" if claim.own else ""
+    others = any(one.answer is not Answer.YES for one in claim.answer.readings)
+    own = f" with {claim.stated_value(claim.base)}" if claim.own and others else ""
     runs = " runs" if claim.claim.main else ""
     yield f"{of(claim.base.yes, claim.base.n)}{runs}{own}: {_numbers(claim)}"
     if claim.elsewhere:
@@ -273,8 +284,9 @@ def _depends(claim: ClaimText) -> Iterator[str]:
     others = [one for one in claim.answer.readings if one.answer in clear]
     read = [claim.base, *(one for one in others if one.answer is not claim.base.answer)]
     for one in sorted(read, key=lambda one: one.answer is not Answer.YES):
-        value = claim.stated_value(one) if len(read) > 1 else "as run"
-        numbers = f": {_against_bound(claim)}" if one is claim.base else _figure(claim, one)
+        value = claim.stated_value(one) if len(read) > 1 else "with our guess"
+        shown = _named_figure if one.answer is Answer.YES else _figure
+        numbers = f": {_against_bound(claim)}" if one is claim.base else shown(claim, one)
         yield f"{value}, {of(one.yes, one.n)}{numbers}"
     yield from _guesses(claim)
 
@@ -367,6 +379,13 @@ def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
     return f" ({claim.noun_of(one)} {said})" if said else ""
 
 
+def _named_figure(claim: ClaimText, arm: ArmAnswer) -> str:
+    """An arm's typical number as `_figure` has it, with the name of the quantity."""
+    if claim.shown is None or not (said := _figure_of_arm(claim, arm)):
+        return ""
+    return f" ({claim.noun_of(claim.shown)} {said})"
+
+
 def _figure_of_arm(claim: ClaimText, arm: ArmAnswer) -> str:
     """An arm's typical number of the condition that the row shows; '' if it has none."""
     if claim.place is None or claim.place >= len(arm.estimates):
@@ -380,24 +399,25 @@ def _breaks(claim: ClaimText) -> bool:
 
 
 def _at_levels(claim: ClaimText) -> str:
-    """Where a graded claim holds, and where not: holds at L = 2 and 3, not at 4 (0 of 10)."""
+    """Where a graded claim holds, and where not: holds at L = 2 and 3, not at 4 (0 of 10).
+
+    Of an open claim: where it is judged, what is open first.
+    """
+    is_open = claim.answer.outcome is Outcome.UNDECIDED
     at: dict[Decision, list[str]] = {one: [] for one in Decision}
     for one in claim.answer.grades:
-        if one.at is not None:
+        if one.at is not None and (claim.is_primary(one) or not is_open):
             count = "" if one.decision is Decision.MET else f" ({of(one.yes, one.n)})"
             at[one.decision].append(f"{at_words(one.at)}{count}")
-    said = [
-        f"{where} {claim.symbol} = {listed(at[decision])}"
-        for where, decision in _WHERE.items()
-        if at[decision]
-    ]
-    return ", ".join(said)
+    order = sorted(_WHERE, key=lambda one: is_open and one is not Decision.OPEN)
+    said = ", ".join(f"{_WHERE[one]} {listed(at[one])}" for one in order if at[one])
+    return said.replace(" at ", f" at {claim.symbol} = ", 1)
 
 
-_WHERE: Mapping[str, Decision] = {
-    "holds at": Decision.MET,
-    "not at": Decision.MISSED,
-    "open at": Decision.OPEN,
+_WHERE: Mapping[Decision, str] = {
+    Decision.MET: "holds at",
+    Decision.MISSED: "not at",
+    Decision.OPEN: "open at",
 }
 
 
@@ -454,8 +474,9 @@ def _guesses(claim: ClaimText) -> Iterator[str]:
     for (said, count), ones in alike.items():
         each = " each" if len(ones) > 1 else ""
         small = [one for one in ones if claim.is_smaller(one)]
-        own = f" at reduced scale, {of(small[0].own_yes, small[0].own_n)} as run" if small else ""
-        yield f"{said} {listed([claim.arm(one) for one in ones], 'or')}: {count}{each}{own}"
+        own = f" ({of(small[0].own_yes, small[0].own_n)} with our guess)" if small else ""
+        scale = "at reduced scale, " if small else ""
+        yield f"{scale}{said} {listed([claim.arm(one) for one in ones], 'or')}: {count}{each}{own}"
 
 
 # --- questions, and what is ours ------------------------------------------------------------------
@@ -540,7 +561,7 @@ def _ours(card: Scorecard) -> Iterator[str]:
         guessed = f"{counted(len(guesses), 'setting')}{named}"
         yield f"We guessed {guessed} and varied {varied or 'none'}."
     if left := card.audit.not_audited:
-        yield f"{_are(len(left), 'claim')} not run."
+        yield f"We left out {counted(len(left), 'claim')}."
     if card.earlier_results:
         yield "We set bounds knowing earlier results."
 
@@ -558,7 +579,7 @@ def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:
     ]
     near = any(arm.answer is Answer.NEAR for one in claims for arm in one.answer.stated)
     if turned:
-        names = several([one.name.replace("-", " ") for one in turned], MOST_NAMES)
+        names = several([one.name.replace("-", " ") for one in turned], FEW_NAMES)
         yield f"Another bound of ours would change {counted(len(turned), 'answer')}: {names}."
     elif ours_alone and not near:
         yield "Our bounds, relaxed or tightened, change no answer."
