@@ -32,6 +32,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,9 @@ ROOMS = ("checks", "stats", "judge")
 MUTANTS, SEED = 300, 2026
 PATIENCE = 10
 """A mutant that makes the tests so many times slower is killed: it goes on for ever."""
+SLOWEST = 900
+"""Seconds after which a mutant in a copy of the project is killed."""
+ARGUMENTS = ("-q", "-p", "no:cacheprovider", "--capture=no", "tests/engine")
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -298,15 +302,32 @@ def survives_copied(place: Place, tree: ast.Module) -> bool:
         target = folder / place.file.relative_to(ROOT)
         target.write_text(ast.unparse(tree), encoding="utf-8")
         path = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "tests/engine"],
-            cwd=folder,
-            env={**os.environ, **path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-            capture_output=True,
-            timeout=PATIENCE * 200,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", "from benchmarks import mutants; mutants.test_once()"],
+                cwd=folder,
+                env={**os.environ, **path},
+                capture_output=True,
+                timeout=SLOWEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False
     return done.returncode == 0
+
+
+def test_once() -> None:
+    """Run the engine's tests, up to the first that fails, and exit as pytest does."""
+    prepare()
+    raise SystemExit(pytest.main([*ARGUMENTS, "-x"]))
+
+
+def prepare() -> None:
+    """Load no plugins, and have hypothesis look for a failure, not for its simplest form."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+    hypothesis.settings.register_profile("mutants", phases=phases, database=None)
+    hypothesis.settings.load_profile("mutants")
 
 
 def main() -> None:
@@ -318,9 +339,9 @@ def main() -> None:
     files = sorted(one for room in ROOMS for one in (SOURCE / room).glob("*.py"))
     every = [place for file in files for place in places(file)]
     drawn = random.Random(options.seed).sample(every, min(options.mutants, len(every)))
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    prepare()
     loop = Loop(drawn, lambda said: print(said, file=sys.__stdout__, flush=True))
-    pytest.main(["-q", "-p", "no:cacheprovider", "--capture=no", "tests/engine"], plugins=[loop])
+    pytest.main([*ARGUMENTS], plugins=[loop])
     print(f"{loop.killed} of {len(drawn)} killed ({loop.killed / len(drawn):.0%}), of {len(every)}")
 
 

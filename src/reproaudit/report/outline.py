@@ -150,7 +150,7 @@ def changed(one: Finding) -> str:
 def scale_words(card: Scorecard) -> str:
     """Return the scale of the records."""
     if card.tier == "paper":
-        return "the paper's own scale"
+        return "the paper's own scale" if card.origin is None else "scale as measured"
     if card.scale == "paper":
         return f"the paper's own scale, seeds drawn with '{card.tier.partition('-')[2]}'"
     return "reduced scale" if card.tier == "quick" else "smoke: nothing is judged"

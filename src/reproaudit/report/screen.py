@@ -75,14 +75,15 @@ _MAIN: Mapping[Outcome, str] = {
     Outcome.SUPPORTED: "The main claim holds: {short}",
     Outcome.PARTLY_SUPPORTED: "The main claim holds in part: {short}",
     Outcome.DEPENDS: "The main claim {hangs}: {short}",
-    Outcome.NOT_SUPPORTED: "Our runs do not support the main claim",
+    Outcome.NOT_SUPPORTED: "{whose} runs do not support the main claim",
     Outcome.UNDECIDED: "The main claim is open",
-    Outcome.UNINFORMATIVE: "Our runs cannot tell whether the main claim holds",
+    Outcome.UNINFORMATIVE: "{whose} runs cannot tell whether the main claim holds",
     Outcome.NOT_TESTED: "The main claim was not tested",
     Outcome.ERROR: "The main claim has no answer, since runs crashed",
 }
 
 _COUNTED: Mapping[Outcome, tuple[str, str]] = {
+    Outcome.SUPPORTED: ("holds", "hold"),
     Outcome.ERROR: ("has no answer, since runs crashed", "have no answer, since runs crashed"),
     Outcome.NOT_SUPPORTED: ("is not supported", "are not supported"),
     Outcome.PARTLY_SUPPORTED: ("holds in part", "hold in part"),
@@ -101,29 +102,28 @@ def verdict(card: Scorecard) -> tuple[str, ...]:
         return ("The smoke tier shows that every experiment runs; it judges nothing.",)
     if not claims:
         return ("No claim of this paper is judged; its documentation is.",)
-    return tuple(_verdict(claims))
+    return tuple(_verdict(claims, "Our" if card.origin is None else "These"))
 
 
-def _verdict(claims: Sequence[ClaimText]) -> Iterator[str]:
+def _verdict(claims: Sequence[ClaimText], whose: str) -> Iterator[str]:
     main = [one for one in claims if one.claim.main]
     others = [one for one in claims if not one.claim.main]
     for one in main:
-        yield f"{_MAIN[one.answer.outcome].format(short=one.claim.short, hangs=_hangs(one))}."
+        said = _MAIN[one.answer.outcome]
+        yield f"{said.format(short=one.claim.short, hangs=_hangs(one), whose=whose)}."
     hanging = [one for one in others if one.answer.outcome is Outcome.DEPENDS]
     if len(hanging) == 1:
         yield f"Another claim {_hangs(hanging[0])}."
     elif hanging:
         yield f"{len(hanging)} others depend on choices that the paper leaves open."
     outcomes = Counter(one.answer.outcome for one in others)
-    holding = outcomes.pop(Outcome.SUPPORTED, 0)
-    outcomes.pop(Outcome.DEPENDS, 0)
-    counts = [
-        f"{outcomes[one]} {words[outcomes[one] > 1]}"
-        for one, words in _COUNTED.items()
-        if outcomes[one]
-    ]
-    if holding:
-        counts.insert(0, f"{holding} more {'holds' if holding == 1 else 'hold'}")
+    ordered = [(one, outcomes[one]) for one in _COUNTED if outcomes[one]]
+    counts = [f"{count} {_COUNTED[one][count > 1]}" for one, count in ordered]
+    if main and ordered:
+        first, count = ordered[0]
+        others = "others" if count > 1 else "other"
+        which = "more" if main[0].answer.outcome is first else others
+        counts[0] = f"{count} {which} {_COUNTED[first][count > 1]}"
     if counts:
         yield f"{listed(counts)}."
 

@@ -400,6 +400,18 @@ def words(reason: Reason, context: Context) -> str:
     )
 
 
+def _no_control(_reason: Reason, context: Context) -> str:
+    claim = context.claim
+    lacking = "none was run" if claim.nulls else "none is named"
+    return f"no control: {claim.no_control or lacking}"
+
+
+def _few_runs(_reason: Reason, context: Context) -> str:
+    base = context.answer.base
+    diverged = f", {base.diverged} diverged" if base.diverged else ""
+    return f"{of(base.yes, base.n)} decide neither way{diverged}"
+
+
 def _straddles(reason: Reason, context: Context) -> str:
     one = context.estimate_of(reason)
     bound = "our bound" if one.limit.origin is Provenance.OURS else "the bound"
@@ -542,7 +554,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.MEAN_ALONE: _mean_alone,
     ReasonKind.LEVELS: _levels,
     ReasonKind.STRADDLES: _straddles,
-    ReasonKind.FEW_RUNS: "{count} decide neither way",
+    ReasonKind.FEW_RUNS: _few_runs,
     ReasonKind.ALTERNATIVE_OPEN: _open_with,
     # why not surer
     ReasonKind.SCALE: "reduced scale ({tier})",
@@ -554,7 +566,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.GUESS_OTHERWISE: "{arm}, less likely, answers otherwise: {count}",
     ReasonKind.GUESS_NOT_SETTLED: _not_settled,
     ReasonKind.RUNS: _agree,
-    ReasonKind.NO_CONTROL: lambda _r, c: f"no control: {c.claim.no_control or 'none is named'}",
+    ReasonKind.NO_CONTROL: _no_control,
     ReasonKind.OUR_BOUND: "our bound at {bound} instead of {stated} changes the answer",
     ReasonKind.RULE: lambda r, _: (
         "a bound was changed after results" if r.changed else "audit not committed before runs"
