@@ -163,7 +163,8 @@ def test_a_guess_that_flips_is_named_by_its_phrase() -> None:
     settings = {"level": {**level, "phrases": {"0.5": "a high level"}}}
     card = make_scorecard(claims=[claim("mini", "one", main=True)], settings=settings)
     said = " ".join(" ".join(report_lines(card)).split())
-    assert "The main claim holds with our guess and not with a high level" in said
+    assert "The main claim hangs on a guess of ours" in said
+    assert "With a high level: 0 of 5" in said
     assert "With a high level: 0 of 5." in said
     assert "0.02 (guessed); also a high level" in markdown(card)
 

@@ -9,7 +9,7 @@ from reproaudit.audit.model import Audit, Setting
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import listed, of
 from reproaudit.report.words import AT_REDUCED_SCALE, PLACES, SOURCES, Namer, value_words
-from reproaudit.verdict import AlternativeAnswer, Answer, ReadingAnswer, Scorecard
+from reproaudit.verdict import AlternativeAnswer, Answer, Outcome, ReadingAnswer, Scorecard
 
 
 def says_otherwise(claim: ClaimText, one: AlternativeAnswer) -> bool:
@@ -64,11 +64,18 @@ def choices_of(card: Scorecard) -> tuple[Choice, ...]:
                 said=_said(setting) + (AT_REDUCED_SCALE if lower else ""),
                 values=tuple(_values(setting)),
                 answers=tuple(_answers(arms, setting)),
-                changes=any(one.answer.changed_by(arm) for one, arm in arms),
+                changes=any(_turns(one, arm) for one, arm in arms),
                 reading=bool(setting.readings),
             )
         )
     return tuple(sorted(found, key=lambda one: (not one.changes, not one.reading, not one.answers)))
+
+
+def _turns(claim: ClaimText, arm: ReadingAnswer) -> bool:
+    """Whether an answer changes, or that of an open claim is clear."""
+    if claim.answer.outcome is not Outcome.UNDECIDED or not isinstance(arm, AlternativeAnswer):
+        return claim.answer.changed_by(arm)
+    return arm.credible and arm.answer in (Answer.YES, Answer.NO) and says_otherwise(claim, arm)
 
 
 MARKS: Mapping[Answer, str] = {

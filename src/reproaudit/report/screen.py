@@ -27,6 +27,7 @@ from reproaudit.verdict import (
     ReadingAnswer,
     ReasonKind,
     Scorecard,
+    Specificity,
 )
 
 MOST_BULLETS = 8
@@ -121,8 +122,8 @@ def _verdict(claims: Sequence[ClaimText], whose: str) -> Iterator[str]:
     counts = [f"{count} {_COUNTED[one][count > 1]}" for one, count in ordered]
     if main and ordered:
         first, count = ordered[0]
-        others = "others" if count > 1 else "other"
-        which = "more" if main[0].answer.outcome is first else others
+        other = "others" if count > 1 else "other"
+        which = "more" if main[0].answer.outcome is first else other
         counts[0] = f"{count} {which} {_COUNTED[first][count > 1]}"
     if counts:
         yield f"{listed(counts)}."
@@ -133,10 +134,8 @@ def _hangs(claim: ClaimText) -> str:
     if claim.answer.sides is None:
         return ""
     yes, no = claim.answer.sides
-    if isinstance(no, AlternativeAnswer):
-        return f"holds with our guess and not with {claim.arm(no)}"
-    if isinstance(yes, AlternativeAnswer):
-        return f"does not hold with our guess and does with {claim.arm(yes)}"
+    if isinstance(no, AlternativeAnswer) or isinstance(yes, AlternativeAnswer):
+        return "hangs on a guess of ours"
     return f"holds with {claim.stated_value(yes)} and not with {claim.stated_value(no)}"
 
 
@@ -275,6 +274,9 @@ def _holds(claim: ClaimText) -> Iterator[str]:
         yield claim.elsewhere
     if _breaks(claim):
         yield _at_levels(claim)
+    for one in claim.answer.ablations:
+        if one.specificity is Specificity.NOT_SPECIFIC:
+            yield f"holds as well without {claim.lacks(one)}, {of(one.yes, one.n)}"
     yield from _readings(claim)
     yield from _guesses(claim)
 
@@ -399,9 +401,9 @@ def _breaks(claim: ClaimText) -> bool:
 
 
 def _at_levels(claim: ClaimText) -> str:
-    """Where a graded claim holds, and where not: holds at L = 2 and 3, not at 4 (0 of 10).
+    """Where a graded claim holds, and where not: holds at L = 2 and 3, fails at 4 (0 of 10).
 
-    Of an open claim: where it is judged, what is open first.
+    Of an open claim: where it is judged.
     """
     is_open = claim.answer.outcome is Outcome.UNDECIDED
     at: dict[Decision, list[str]] = {one: [] for one in Decision}
@@ -409,14 +411,13 @@ def _at_levels(claim: ClaimText) -> str:
         if one.at is not None and (claim.is_primary(one) or not is_open):
             count = "" if one.decision is Decision.MET else f" ({of(one.yes, one.n)})"
             at[one.decision].append(f"{at_words(one.at)}{count}")
-    order = sorted(_WHERE, key=lambda one: is_open and one is not Decision.OPEN)
-    said = ", ".join(f"{_WHERE[one]} {listed(at[one])}" for one in order if at[one])
+    said = ", ".join(f"{where} {listed(at[one])}" for one, where in _WHERE.items() if at[one])
     return said.replace(" at ", f" at {claim.symbol} = ", 1)
 
 
 _WHERE: Mapping[Decision, str] = {
     Decision.MET: "holds at",
-    Decision.MISSED: "not at",
+    Decision.MISSED: "fails at",
     Decision.OPEN: "open at",
 }
 
