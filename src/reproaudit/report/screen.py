@@ -286,10 +286,10 @@ def _depends(claim: ClaimText) -> Iterator[str]:
     others = [one for one in claim.answer.readings if one.answer in clear]
     read = [claim.base, *(one for one in others if one.answer is not claim.base.answer)]
     for one in sorted(read, key=lambda one: one.answer is not Answer.YES):
-        value = claim.stated_value(one) if len(read) > 1 else "with our guess"
+        value = f"{claim.stated_value(one)}, " if len(read) > 1 else ""
         shown = _named_figure if one.answer is Answer.YES else _figure
         numbers = f": {_against_bound(claim)}" if one is claim.base else shown(claim, one)
-        yield f"{value}, {of(one.yes, one.n)}{numbers}"
+        yield f"{value}{of(one.yes, one.n)}{numbers}"
     yield from _guesses(claim)
 
 
