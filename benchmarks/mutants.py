@@ -41,7 +41,7 @@ ROOMS = ("checks", "stats", "judge")
 MUTANTS, SEED = 300, 2026
 PATIENCE = 10
 """A mutant that makes the tests so many times slower is killed: it goes on for ever."""
-SLOWEST = 900
+SLOWEST = 400
 """Seconds after which a mutant in a copy of the project is killed."""
 ARGUMENTS = ("-q", "-p", "no:cacheprovider", "--capture=no", "tests/engine")
 
