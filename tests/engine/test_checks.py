@@ -324,6 +324,19 @@ def test_a_check_has_one_form(text: str, more: Any) -> None:
         check(text, **more)
 
 
+@pytest.mark.parametrize(
+    ("steps", "loss", "end"),
+    [
+        (range(4), [4, 3, 2, 1], 1),  # too short a course: its last value
+        ((0, 80, 88, 90, 95, 100), [9, 8, 7, 3, 1, 2], 2),  # of the last tenth
+        ((0, 40, 60, 80, 100), [9, 8, 3, 1, 2], 2),  # of the last three, where a tenth has fewer
+    ],
+)
+def test_a_settled_end_is_the_median_of_the_last_tenth(steps: Any, loss: Any, end: float) -> None:
+    settled = replace(run(tuple(steps), loss=loss), settled=True)
+    assert settled.numbers(Quantity(measurement="loss")).tolist() == [end]
+
+
 # --- over training and over sizes -----------------------------------------------------------------
 
 
@@ -370,6 +383,8 @@ def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
     assert values(one, run(HUNDRED, loss=loss)) == [None, 0, 0, None]
     assert met(one, run(HUNDRED, loss=loss)) == [True] * 4
     assert met(one, run(HUNDRED, loss=0 * loss)) == [None, True, True, True]
+    returns = np.array([*loss[:-1], 0.5])
+    assert values(one, run(HUNDRED, loss=returns))[0] == 2
 
 
 @pytest.mark.parametrize(
