@@ -371,7 +371,7 @@ class Reason(StrictModel):
     """A reason: its kind, and what the answer and the audit do not say of it already."""
 
     kind: ReasonKind
-    """Which."""
+    """The kind of reason."""
     arm: str = ""
     """The name of the control, the reading or the alternative that it is about."""
     void: Void | None = None
@@ -407,8 +407,8 @@ class ClaimAnswer(StrictModel):
     reasons: tuple[Reason, ...] = ()
     """Why not surer, each a step down; why there is no outcome, where there is none."""
     base: ReadingAnswer
-    """The headline's runs, at the primary coordinates together: the claim's own, or a stated
-    reading's where the own ones say neither yes nor no, and that one does."""
+    """The headline's runs, at the primary coordinates together: the claim's own. Where those say
+    neither yes nor no, those of a stated reading that does."""
     cannot_fail: tuple[int, ...] = ()
     """The headline's conditions, by place, that no control misses."""
     proxy: str | None = None

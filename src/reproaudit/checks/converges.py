@@ -64,8 +64,8 @@ class Converges(Kind):
     limit of 0.
 
     The change at the end is the largest of three: of log-means between windows, over the last
-    fifth; of swings in the last fifth, whose neighbours swing alike; and of the decay that fits the
-    last half best, in as long again: an exponential decay competes with powers of t down to the
+    fifth; of swings in the last fifth that neighbours share; and of the decay that fits the last
+    half best, in as long again: an exponential decay competes with powers of t down to the
     logarithm, so that a slow decay is no rest. A decayed rate flattens anything.
 
     Noise is what the better decay leaves over of the last half, or, where that is systematic, what

@@ -35,8 +35,8 @@ class Wait(Sourced):
     """How little the later quantity may have changed at the earlier one's onset."""
 
     below: Literal["one_clock"]
-    """one_clock: it has hardly begun, and no clock of its own that runs from the start explains
-    that: a tenth of its change at most, and half of what a constant pace gives."""
+    """one_clock: at most a tenth of its change is made; and until its own onset it falls at some
+    time to half of what a constant pace from the start would have made by then."""
 
 
 ONSET = CanonicalForm(

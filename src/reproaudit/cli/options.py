@@ -176,7 +176,12 @@ Dask = Annotated[
 ]
 DataDir = Annotated[
     Path | None,
-    Option(exists=True, file_okay=False, resolve_path=True, help="Data for want of downloads."),
+    Option(
+        exists=True,
+        file_okay=False,
+        resolve_path=True,
+        help="A folder of data that would be downloaded.",
+    ),
 ]
 
 

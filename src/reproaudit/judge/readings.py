@@ -178,7 +178,7 @@ class Panel:
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
             return Answer.RULED_OUT, ""
         controls = [self.control(own, one, place) for one in self.having(Role.CONTROL)]
-        # a larger contrast of a control takes away a yes, and is no news beside a no
+        # a control whose contrast is larger takes a yes away; it says nothing against a no
         larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
         for one in controls:
             if one.verdict in (Verdict.PASSES, larger):

@@ -73,7 +73,7 @@ class ClaimText(Context):
 
     @property
     def phrase(self) -> str:
-        """The weightiest that no other column says, in at most eight words; '' if there is none."""
+        """The weightiest remark in at most eight words, of what no other column has; '' if none."""
         return next(self._phrases(), "")
 
     def _phrases(self) -> Iterator[str]:

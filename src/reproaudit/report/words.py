@@ -485,7 +485,7 @@ def _unfinished(reason: Reason, context: Context) -> str:
 def _mean_alone(reason: Reason, context: Context) -> str:
     one = context.estimate_of(reason)
     inside = sum(map(bool, one.holds))
-    return f"the mean lies inside the margin, and {of(inside, len(one.holds))} runs do"
+    return f"the mean lies inside the margin, but only {of(inside, len(one.holds))} runs"
 
 
 _AT_LEVELS: Mapping[Answer, str] = {
