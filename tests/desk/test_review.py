@@ -327,7 +327,7 @@ def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk
     claim = page.partition('id="claim wang2024.convergence"')[2].partition("</section>")[0]
     assert "A loss falls, and has come to rest" in claim
     assert "Loss: test loss; flattens (at most 0.05, our number: " in claim
-    assert ">training with an unrelated query</a> (control): In training the query holds" in claim
+    assert ">an unrelated query</a> (control): In training the query holds" in claim
     assert ">best identity blocks</a> (positive control): " in claim
     arm = page.partition('id="arm best_blocks"')[2].partition("</section>")[0]
     assert "put in place of training" in arm

@@ -460,6 +460,7 @@ def test_what_is_systematic_is_no_noise() -> None:
         (np.log(AFTER[1:]) - 3 * np.maximum(PARTS - 0.6, 0), False),
         (5 * np.floor(8 * PARTS) / 8, False),
         (np.log(np.minimum(AFTER[1:], 10)), False),  # nothing is grown late in training
+        (np.log(AFTER[1:]) - 0.9 * np.log(np.maximum(AFTER[1:], 10) / 10), False),  # a tenth
         (np.log(AFTER[1:]), True),
     ],
 )
@@ -643,6 +644,10 @@ STEP, HALF_MADE = 1.0 * (AFTER > 20), np.minimum(AFTER / 80, 1)
 def test_a_stage_comes_after_another(a: Any, b: Any, expected: list[Any]) -> None:
     of, one = run(HUNDRED, a=a, b=b), check("stages", **STAGES, **WAIT)
     assert values(one, of) == expected
+    from_50 = run([50 + step for step in HUNDRED], a=a, b=b)
+    assert values(one, from_50)[1:] == [
+        None if x is None else pytest.approx(x) for x in expected[1:]
+    ]
     order, wait = one.conditions(of)
     assert [c.met for c in (order, wait)] == [
         x is not None and x > y for x, y in zip(expected, (2, 1), strict=True)
