@@ -215,7 +215,7 @@ def passing(**more: Any) -> dict[str, Any]:
         (EARLY, 15.0),  # for the first time, and straight between observations
         (LATE, 25.0),
         ((1.0, 0.8, 0.7, 0.6, 0.6), 15.0),  # from above
-        ((0.0, 1.0, 1.0, 1.0, 1.0), 5.0),  # at once
+        ((0.0, 1.0, 1.0, 1.0, 1.0), 7.5),  # at once
         ((0.75, 0.0, 0.0, 0.0, 0.0), 0.0),  # it starts there
         ((0.0, 0.0, 1.0, 0.0, 0.0), math.nan),  # a single observation, which falls back
         ((0.0, 0.0, 0.0, 0.0, 1.0), math.nan),  # the last observation alone
