@@ -260,6 +260,16 @@ def test_settings_that_contradict_the_audit_go_into_the_manifest(tmp_path: Path)
     assert found["sizes"] == "equal"
     assert records(out)[0].settings["width"] == 128
     assert records(out)[0].settings["warm_up"] is False
+    others = "width 128 in place of 64, warm_up false in place of true, init_scale 0.01 in place of"
+    assert others in submitted(out).remarks[0]
+
+
+def test_of_runs_that_may_vary_the_one_that_contradicts_the_audit_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "logs", seeds=SEEDS[:3], width=64)
+    write(tmp_path / "logs", seeds=SEEDS[3:], width=128)
+    out = run_import(tmp_path, [tmp_path / "logs"], "vary: [width]")
+    assert contradicting(out) == {"width": 128}
+    assert "width 128 in place of 64" in submitted(out).remarks[0]
 
 
 def test_the_tier_decides_what_a_setting_is_held_against(tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for batch, runs in roles.items():
         values = batch.settings(audit)
-        stated = _most_stated(runs)
+        stated = _stated(runs, values)
         for name, setting in audit.settings_of(batch.experiment).items():
             value = values[name]
             found = stated.get(name)
@@ -284,7 +284,7 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
     for batch, runs in roles.items():
         audited = batch.settings(audit)
         found = experiments.setdefault(batch.experiment, {})
-        for name, stated in _most_stated(runs).items():
+        for name, stated in _stated(runs, audited).items():
             is_equal = same(stated, audited[name])
             # what a control states alone, it does not state for the experiment
             is_alone = name not in found and batch.overrides and is_equal
@@ -301,5 +301,13 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
     return experiments
 
 
-def _most_stated(runs: Mapping[int, PlacedRun]) -> Mapping[str, SettingValue]:
-    return max((one.stated for one in runs.values()), key=len)
+def _stated(
+    runs: Mapping[int, PlacedRun], audited: Mapping[str, SettingValue]
+) -> Mapping[str, SettingValue]:
+    """Return what runs of one role state; of values that differ, the first that the audit lacks."""
+    found: dict[str, SettingValue] = {}
+    for one in runs.values():
+        for name, value in one.stated.items():
+            if name not in found or same(found[name], audited[name]):
+                found[name] = value
+    return found

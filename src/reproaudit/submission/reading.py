@@ -26,7 +26,7 @@ import numpy as np
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
-from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of
+from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.judge import Records, SeedRecords
@@ -95,7 +95,8 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
             reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
     raise_all(reader.faults)
     every = tuple(record for records in found.values() for record in records.values())
-    remarks = [*reader.manifest.noted, *reader.unread(), *_unobserved(audit, every)]
+    others = [*reader.other_settings(found.keys())]
+    remarks = [*others, *reader.manifest.noted, *reader.unread(), *_unobserved(audit, every)]
     remarks += reader.absent(found.keys())
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
@@ -305,6 +306,21 @@ class _Reader:
         if unstated:
             yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
 
+    def other_settings(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+        """Yield a sentence on the settings of each experiment that are not the audit's."""
+        for experiment in sorted({one for one, _ in found}):
+            if others := self._others(experiment):
+                yield f"Other settings than the audit's, of '{experiment}': {others}."
+
+    def _others(self, experiment: str, own: Collection[str] = ()) -> str:
+        """Say which settings of all runs differ from the audit's; `own` are those of an arm."""
+        audited = self.audit.values_of(experiment, self.manifest.tier)
+        return ", ".join(
+            f"{name} {shown(value)} in place of {shown(audited[name])}"
+            for name, value in self.manifest.settings_of(experiment).items()
+            if name in audited and name not in own and not same(value, audited[name])
+        )
+
     # --- runs -------------------------------------------------------------------------------------
 
     def record(self, run: Run, index: int, seed: int) -> Record:
@@ -313,6 +329,7 @@ class _Reader:
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
+        proxies = (manifest.proxy, self._others(run.experiment, run.settings))
         measured, coordinates = self._measured(run, index, seed, settings)
         origin = Origin(
             who=manifest.who,
@@ -331,7 +348,7 @@ class _Reader:
             seed=seed,
             status=CellStatus(run.status),
             error="as its manifest says" if run.status == "diverged" else None,
-            proxy=manifest.proxy,
+            proxy="; ".join(filter(None, proxies)) or None,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
             environment=Environment(threads=None, packages={}, **UNSTATED),
