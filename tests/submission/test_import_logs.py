@@ -30,7 +30,9 @@ from reproaudit.errors import AuditError
 from reproaudit.logs import opening
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_submission
+from reproaudit.report.claims import texts_of
 from reproaudit.report.markdown import markdown
+from reproaudit.report.terminal import judged_lines
 
 Points = list[tuple[int, float]]
 Logger = Callable[[Path, int, dict[str, Points], dict[str, Any]], None]
@@ -344,6 +346,34 @@ def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
     (line,) = (one for one in protocol(out)["lines"] if one.startswith("Left out"))
     assert said in line
     assert line in submitted(out).remarks
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [
+        ("full", "left out: seed 2: found nan at step 500 (loss)"),
+        ("none", "left out of none: seed 2: found nan at step 500 (loss)"),
+        ("", "loss was not measured"),
+    ],
+)
+def test_a_claim_that_lacks_a_curve_says_that_it_was_left_out(
+    tmp_path: Path, mechanism: str, said: str
+) -> None:
+    """The defect: it asked for more runs, or blamed the control."""
+    mapping = 'runs: [{match: "*full/run2/*", status: diverged}]' if not mechanism else None
+    for kind in ("full", "none", "constructed"):
+        for seed in SEEDS:
+            level = 1.0 if kind == "none" else 2.0**-7
+            curve = falling(seed, level) + [(s, level + 2.0**-12 * seed) for s in range(110, 501, 10)]
+            if (kind, seed) == (mechanism or "full", 2):
+                curve[-1] = (500, float("nan"))
+            curves = {"accuracy": [(100, 1.0)], ("loss" if mechanism else "other"): curve}
+            csv_run(tmp_path / "logs" / kind, seed, curves, {"seed": seed, "mechanism": kind})
+    card = scorecard_of_submission(submitted(run_import(tmp_path, [tmp_path / "logs"], mapping)))
+    (reason,) = card.claims[0].reasons
+    assert texts_of(card)[0].why(reason) == said
+    assert said in " ".join(markdown(card).replace("\\", "").split())
+    assert said[:30] in "\n".join(judged_lines(card))
 
 
 def test_an_end_before_the_configured_one_is_named(tmp_path: Path) -> None:

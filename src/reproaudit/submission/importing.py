@@ -48,6 +48,7 @@ from reproaudit.logs.roles import (
 )
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
+from reproaudit.submission.reading import left_out_words
 from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_submission
 
 _MOST_COMPARED = 50
@@ -103,11 +104,13 @@ def import_logs(
         compared = compare_settings(audit, placed)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
-        write_submission(folder, audit, [_measured(role) for role in roles if role.measured], head)
+        write_submission(folder, audit, [_measured(role) for role in roles], head)
     lines = [
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
         for line in _lines(audit, scope, mapping, roles)
     ]
+    for role in roles:
+        lines += [on_one_line(one, 5_000) for one in left_out_words(role.withheld, role.batch)]
     data = {
         "folder": str(out),
         "ignored_runs": ignored,
@@ -161,7 +164,14 @@ def _measured(role: _Role) -> MeasuredRuns:
         for seed, one in by_seed.items():
             seeds[seed][name] = one.values if one.steps is None else (one.steps, one.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
-    return MeasuredRuns(role.batch.experiment, seeds, dict(role.batch.overrides), diverged)
+    left_out = {
+        name: [on_one_line(one, 1_000) for one in reasons]
+        for name, reasons in role.withheld.items()
+    }
+    if not role.measured:
+        left_out |= dict.fromkeys(role.absent, ["no run logged it"])
+    settings = dict(role.batch.overrides)
+    return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
 
 # --- the measurements of every role ---------------------------------------------------------------
@@ -360,10 +370,6 @@ Skipped = Sequence[tuple[str, str]]
 def _notes(
     mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Skipped
 ) -> Iterator[str]:
-    for role in roles:
-        for name, reasons in role.withheld.items():
-            which = role_words(role.batch)
-            yield f"Left out: '{name}' of {which}: {'; '.join(reasons)}."
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
     if skipped:

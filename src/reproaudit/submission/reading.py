@@ -69,6 +69,7 @@ class Submission:
         records: one for each run and seed.
         remarks: what a reader is to know of the measurements, in sentences.
         found: the records by experiment and the settings of the plan, then by seed.
+        left_out: by the same, the measurements that are kept out, each with the reasons.
     """
 
     audit: Audit
@@ -76,6 +77,7 @@ class Submission:
     records: tuple[Record, ...]
     remarks: tuple[str, ...]
     found: Records
+    left_out: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]
 
 
 def read_submission(audit: Audit, folder: Path) -> Submission:
@@ -87,16 +89,20 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     """
     reader = open_submission(audit, folder)
     found: dict[tuple[str, str], SeedRecords] = {}
+    left_out: dict[tuple[str, str], dict[str, Sequence[str]]] = {}
+    kept_out: dict[str, None] = {}
     for index, run in enumerate(reader.manifest.runs):
         role, batch = reader.roles[index]
         records = found.setdefault(_key(audit, batch), SeedRecords())
         records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
+        left_out.setdefault(_key(audit, batch), {}).update(run.left_out)
+        kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
         if role is not Role.POSITIVE_CONTROL:
             reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
     raise_all(reader.faults)
     every = tuple(record for records in found.values() for record in records.values())
-    others = [*reader.other_settings(found.keys())]
-    remarks = [*others, *reader.manifest.noted, *reader.unread(), *_unobserved(audit, every)]
+    remarks = [*reader.other_settings(found.keys()), *kept_out, *reader.manifest.noted]
+    remarks += [*reader.unread(), *_unobserved(audit, every)]
     remarks += reader.absent(found.keys())
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
@@ -107,7 +113,14 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         records=every,
         remarks=tuple(remarks),
         found=found,
+        left_out=left_out,
     )
+
+
+def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Iterator[str]:
+    """Yield a sentence on each measurement of a role that is kept out."""
+    for name, reasons in left_out.items():
+        yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
 
 
 def open_submission(audit: Audit, folder: Path) -> _Reader:

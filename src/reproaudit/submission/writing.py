@@ -51,12 +51,14 @@ class MeasuredRuns:
         seeds: seed -> measurement -> numbers; every seed has the same measurements.
         settings: of a control, the settings that the audit gives it; none for the experiment.
         diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
+        left_out: measurements that are kept out, each with the reasons.
     """
 
     experiment: str
     seeds: BySeed
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
     diverged: frozenset[int] = frozenset()
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def manifest_head(
@@ -128,12 +130,14 @@ def _entries(run: MeasuredRuns, index: int) -> Iterator[dict[str, Any]]:
     for status in ("completed", "diverged"):
         seeds = [seed for seed in run.seeds if (seed in run.diverged) == (status == "diverged")]
         if seeds or not run.seeds:
+            left_out = {name: list(reasons) for name, reasons in run.left_out.items()}
             yield {
                 "experiment": run.experiment,
                 "seeds": seeds,
                 "settings": plain_settings(run.settings),
                 "status": status,
                 "files": [_file(run, index, name) for name in _measurements(run)],
+                **({"left_out": left_out} if left_out else {}),
             }
 
 
