@@ -174,5 +174,7 @@ def chart_parts(table: Table) -> dict[str, Table]:
     for run, called in parts.items():
         named = {**{one: one for one in rest}, **called}
         rows = [(line, {n: row[old] for n, old in named.items()}) for line, row in table.rows]
+        while len(rows) > 1 and not any(is_observed(rows[-1][1][one]) for one in called):
+            rows.pop()  # which longer runs have
         found[run] = Table(tuple(named), rows, table.told)
     return found

@@ -48,6 +48,7 @@ def _run(
         config=config,
         told=tuple(builder.told),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
+        failed=status in ("FAILED", "KILLED"),
     )
 
 

@@ -89,6 +89,7 @@ def _runs(source: LogSource, table: Table, logger: str) -> Iterator[LoggedRun]:
             seed=key.seed,
             config=dict(key.settings),
             not_whole=(*not_whole, *group.unfinished),
+            failed=bool(group.unfinished),
             step=form.step,
             columns=roles,
             told=(*table.told, *group.builder.told),
@@ -206,7 +207,7 @@ def take_row(
     at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
     for tag, value in _cells(row, form):
         if not is_observed(value):
-            builder.leave_open(tag, at)
+            builder.leave_open(tag, at, step)
             continue
         number = number_of(value)
         if form.step is not None and step is None:

@@ -51,6 +51,8 @@ from reproaudit.stats.binomial import FEWEST_RUNS
 from reproaudit.submission.reading import left_out_words
 from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_submission
 
+MOST_RULES = 4
+"""Rules for runs that a sentence writes out."""
 _MOST_COMPARED = 50
 """Names on either side of which the most alike are looked for."""
 _ALIKE = 0.5
@@ -184,7 +186,6 @@ class _Role:
     Attributes:
         measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
-        doubtful: of these the ones that would be let in if it is attested that they are complete.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
     """
@@ -193,7 +194,6 @@ class _Role:
     runs: Mapping[int, PlacedRun]
     measured: Mapping[str, Mapping[int, Curve]]
     withheld: Mapping[str, tuple[str, ...]]
-    doubtful: frozenset[str]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
 
@@ -216,7 +216,6 @@ def _role(
     wanted = scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
-    doubtful = set[str]()
     unused = {tag for one in runs.values() for tag in one.run.curves}
     faults: list[LogError] = []
     for name in wanted:
@@ -240,7 +239,6 @@ def _role(
             withheld[name] = tuple(misfits)
         elif found and (reasons := _reasons(found, runs, mapping.complete is not None)):
             withheld[name] = reasons
-            doubtful |= set() if _reasons(found, runs, attested=True) else {name}
         elif found:
             measured[name] = {seed: one.curve for seed, one in found.items()}
     raise_all(faults)
@@ -249,7 +247,6 @@ def _role(
         runs=runs,
         measured=measured,
         withheld=withheld,
-        doubtful=frozenset(doubtful),
         absent=tuple(name for name in wanted if name not in measured and name not in withheld),
         ignored=tuple(sorted(unused)),
     )
@@ -258,40 +255,58 @@ def _role(
 def _reasons(
     found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
 ) -> tuple[str, ...]:
-    """Tell why a measurement of a role is kept out; () if it is whole."""
+    """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
     ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
+    steps = (one.curve.steps for one in ended.values())
+    every = frozenset(step for one in steps if one is not None for step in one.tolist())
     seeds: dict[str, list[str]] = {}
-    wild: list[str] = []
+    diverged: dict[str, list[str]] = {}
     for seed, one in ended.items():
         run = runs[seed].run
-        stopped = (run.stopped,) if run.stopped else one.gaps
-        # a run that was cut ends its curves early
-        for reason in run.not_whole or (() if attested else stopped):
+        for reason, otherwise in _doubts(run, one, every, attested):
             seeds.setdefault(reason, []).append(str(seed))
-        if not run.not_whole and (place := _not_finite(one.curve)):
-            seeds.setdefault(place, []).append(str(seed))
-            wild.append(run.name)
+            if otherwise is not None:
+                diverged.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
-    if wild:
-        rule = f'`runs: [{{match: "*{escape(_within(wild[0]))}", status: diverged}}]`'
-        reasons.append(f"if a run diverged, say so in a mapping: {rule}; else leave the cell empty")
+    for otherwise, names in diverged.items():
+        listed = [f'"*{escape(_within(one))}"' for one in dict.fromkeys(names[:MOST_RULES])]
+        rules = ", ".join(f"{{match: {one}, status: diverged}}" for one in listed)
+        reasons.append(f"if a run diverged, say so in a mapping: `runs: [{rules}]`{otherwise}")
     without = [str(seed) for seed in runs if seed not in found]
     if without:
         reasons.append(f"seed {', '.join(without)} did not log it, and others did")
-    if attested or reasons:
-        return tuple(reasons)
-    series = {seed: one.curve.steps for seed, one in ended.items()}
-    steps = {seed: set(one.tolist()) for seed, one in series.items() if one is not None}
-    every = set[int]().union(*steps.values())
-    for seed, own in steps.items():
-        end = max(own, default=0) if runs[seed].run.early else max(every, default=0)
-        lacking = {step for step in every - own if step <= end}
-        if lacking:
-            return (
-                f"seed {seed} lacks {len(lacking)} of the {len(every)} steps that the seeds have "
-                f"together, the first {min(lacking)}",
+    return tuple(reasons)
+
+
+def _doubts(
+    run: LoggedRun, one: Measured, every: Collection[int], attested: bool
+) -> Iterator[tuple[str, str | None]]:
+    """Yield why a measurement of a run may not be whole, and what it may be unless it diverged.
+
+    None of what a diverged run does not show. `every`: the steps that its role has together.
+    """
+    own = frozenset() if one.curve.steps is None else frozenset(one.curve.steps.tolist())
+    curves = [curve.steps for at in run.curves.values() for curve in at.values()]
+    end = max((int(steps.max()) for steps in curves if steps is not None), default=0)
+    emptied = sorted(step for step in one.emptied if step in every or step > end)
+    if run.not_whole:
+        yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
+    elif (place := _not_finite(one.curve)) is not None:
+        yield place, "; else leave the cell empty"
+    elif own and emptied:
+        where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
+        yield where, "; else leave these rows out"
+    elif not attested:
+        gaps = (run.stopped,) if run.stopped else one.gaps  # a cut run ends its curves early
+        until = max(own, default=0) if run.early else max(every, default=0)
+        lacking = [step for step in every if own and step <= until and step not in own]
+        if lacking and not gaps:
+            gaps = (
+                f"it lacks {len(lacking)} of the {len(every)} steps that the seeds have together, "
+                f"the first {min(lacking)}",
             )
-    return ()
+        whole = "; if nothing is missing, say how that is known: `complete: …`"
+        yield from ((gap, whole) for gap in gaps)
 
 
 def _not_finite(curve: Curve) -> str | None:
@@ -352,11 +367,9 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             text = f"found no number of {some(absent)}; expected one.{others}"
             raise LogError(f"runs of {role_words(roles[0].batch)}", text)
         name, reasons = next(iter(role.withheld.items()))
-        way = " If nothing is missing, say in the mapping how that is known: `complete: …`."
         raise LogError(
             f"runs of {role_words(role.batch)}",
-            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves."
-            f"{way if name in role.doubtful else ''}{others}",
+            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves.{others}",
         )
 
 
