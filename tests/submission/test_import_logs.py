@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 import zipfile
@@ -454,6 +455,27 @@ def test_a_run_that_diverged_keeps_its_numbers(tmp_path: Path) -> None:
     out = run_import(tmp_path, [logs], "runs: [{match: '*run2*', status: diverged}]")
     assert records(out)[2].status == "diverged"
     assert loss(records(out)[0]) == falling(0)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rule_that_says_how_a_run_ended_leaves_its_role_to_the_others(
+    tmp_path: Path, first: bool
+) -> None:
+    """The defect: appended, it did nothing; put first, it made an arm's run the experiment's."""
+    for name in ("ours", "ablation"):
+        for seed in SEEDS:
+            curve = falling(seed) if (name, seed) != ("ablation", 1) else [(0, 1.0), (10, math.nan)]
+            encoders.event_file(
+                tmp_path / "logs" / f"{name}_seed{seed}" / "events.out.tfevents.1.h",
+                {"loss": curve},
+            )
+    rules = [{"match": "ablation_*", "settings": {"mechanism": "none"}}, {"match": "ours_*"}]
+    ended = {"match": "*logs/ablation_seed1", "status": "diverged"}
+    every = [ended, *rules] if first else [*rules, ended]
+    found = submitted(run_import(tmp_path, [tmp_path / "logs"], json.dumps({"runs": every})))
+    diverged = [one for one in found.records if one.status == "diverged"]
+    assert [(one.settings["mechanism"], one.seed) for one in diverged] == [("none", 1)]
+    assert len(found.records) == 10
 
 
 @pytest.mark.parametrize(
