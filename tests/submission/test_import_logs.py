@@ -224,6 +224,23 @@ def test_controls_are_told_by_their_configuration(tmp_path: Path) -> None:
     assert len(submission.records) == 15
 
 
+@pytest.mark.parametrize("in_tags", [True, False])
+def test_runs_of_mlflow_are_called_as_in_mlflow(tmp_path: Path, in_tags: bool) -> None:
+    """The defect: those of the file store were called by their ids, for which no pattern is."""
+    for kind in ("ours", "ablation"):
+        for seed in SEEDS:
+            name = f"{kind}_{seed}" if seed else kind
+            folder = tmp_path / "mlruns" / "0" / f"{kind[0]}b{seed}"
+            encoders.mlflow_run(folder, {"loss": falling(seed)}, {"seed": seed}, name=name)
+            if in_tags:
+                encoders.mlflow_run(folder, {}, {}, name='""')
+                (folder / "tags" / "mlflow.runName").write_text(name)
+    encoders.mlflow_run(tmp_path / "mlruns" / "0" / "ab9", {}, {"seed": 9}, name="ablation")
+    rules = "runs: [{match: 'ablation*', settings: {mechanism: none}}, {match: '*(ab9)'}]"
+    found = submitted(run_import(tmp_path, [tmp_path / "mlruns"], rules)).records
+    assert [one.settings["mechanism"] for one in found].count("none") == 6
+
+
 def test_controls_are_told_by_a_rule(tmp_path: Path) -> None:
     for name, first in (("ours", 0), ("ablation", 5)):
         for seed in range(first, first + 5):
@@ -365,7 +382,9 @@ def test_a_claim_that_lacks_a_curve_says_that_it_was_left_out(
     for kind in ("full", "none", "constructed"):
         for seed in SEEDS:
             level = 1.0 if kind == "none" else 2.0**-7
-            curve = falling(seed, level) + [(s, level + 2.0**-12 * seed) for s in range(110, 501, 10)]
+            curve = falling(seed, level) + [
+                (s, level + 2.0**-12 * seed) for s in range(110, 501, 10)
+            ]
             if (kind, seed) == (mechanism or "full", 2):
                 curve[-1] = (500, float("nan"))
             curves = {"accuracy": [(100, 1.0)], ("loss" if mechanism else "other"): curve}
@@ -391,7 +410,7 @@ def test_logs_that_say_that_they_are_cut_are_not_attested_whole(tmp_path: Path) 
         encoders.mlflow_run(folder, {"loss": falling(seed)}, {"seed": seed}, status=4)
     text = refused(tmp_path, tmp_path / "logs", "complete: I say so")
     assert "FAILED" in text
-    assert '{match: "*logs/r0", status: diverged}' in text
+    assert '{match: "*logs/a run (r0)", status: diverged}' in text
 
 
 @pytest.mark.parametrize(
@@ -512,6 +531,23 @@ def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
         tmp_path, tmp_path / "logs", "mapping: {loss: train_loss}"
     )
     assert "unknown measurement" in refused(tmp_path, tmp_path / "logs", "mapping: {los: x}")
+
+
+@pytest.mark.parametrize(
+    ("tags", "way"),
+    [
+        (("Loss/eval", "Accuracy"), '{accuracy: "Accuracy", loss: "Loss/eval"}'),
+        (("train.loss", "val.loss"), "{loss: TAG}"),
+        (("a", "b"), "{accuracy: TAG}"),
+    ],
+)
+def test_among_several_tags_none_is_guessed(
+    tmp_path: Path, tags: tuple[str, ...], way: str
+) -> None:
+    csv_run(tmp_path / "logs", 1, dict.fromkeys(tags, falling(1)), {"seed": 7})
+    text = refused(tmp_path, tmp_path / "logs")
+    assert f"found the tags {', '.join(sorted(tags))}; expected" in text
+    assert text.endswith(f"`mapping: {way}`.")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ What became of every log is told in the manifest, in sentences, and in the termi
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import SequenceMatcher
 from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
@@ -22,7 +21,7 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, Role, Scope, claim_batches, scope_of
 from reproaudit.cell import SettingValue
-from reproaudit.errors import LONGEST_COMPARED, UsageError, did_you_mean
+from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
@@ -53,10 +52,6 @@ from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_sub
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
-_MOST_COMPARED = 50
-"""Names on either side of which the most alike are looked for."""
-_ALIKE = 0.5
-"""The likeness of two names, from 0 to 1, from which a message puts them together."""
 
 
 def import_logs(
@@ -171,7 +166,7 @@ def _measured(role: _Role) -> MeasuredRuns:
         for name, reasons in role.withheld.items()
     }
     if not role.measured:
-        left_out |= dict.fromkeys(role.absent, ["no run logged it"])
+        left_out |= {name: ["no run logged it"] for name in role.absent}
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
@@ -325,23 +320,22 @@ def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> 
     tags = sorted({tag for run in runs for tag in run.curves})
     if any(map(wants, tags)) or asked & mapping.mapping.keys():
         return []
-    first, tag = _most_alike(asked, tags)
+    fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in asked}
+    sure = {name: f'"{found[0]}"' for name, found in sorted(fitting.items()) if len(found) == 1}
+    spoken = set[str]().union(*map(_words, tags))
+    likely = max(sorted(asked), key=lambda name: len(_words(name) & spoken))
+    way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {likely: "TAG"}).items())
     return [
         LogError(
             runs[0].name,
             f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(asked))}. Say in a "
-            f'mapping which is which: `mapping: {{{first}: "{tag}"}}`.',
+            f"mapping which is which: `mapping: {{{way}}}`.",
         )
     ]
 
 
-def _most_alike(wanted: Collection[str], tags: Sequence[str]) -> tuple[str, str]:
-    """Return a wanted name and the tag that is most like it; "…" if none is like any."""
-    few = {tag[-LONGEST_COMPARED:]: tag for tag in tags[:_MOST_COMPARED]}
-    pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
-    ratios = ((SequenceMatcher(None, *pair).ratio(), *pair) for pair in pairs)
-    ratio, name, end = max(ratios, default=(0.0, "", ""))
-    return (name, few[end]) if ratio >= _ALIKE else (min(wanted), "…")
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
 
 def _source(mapping: MappingFile, name: str) -> LoggedQuantity:
