@@ -524,6 +524,41 @@ def test_one_seed_twice_is_told(tmp_path: Path) -> None:
     run_import(tmp_path, [tmp_path / "logs"], "runs: [{match: '*run2*', seed: 8}]")
 
 
+def test_the_role_of_each_group_of_runs_is_asked_for(tmp_path: Path) -> None:
+    """The defect: the first run by name was taken for the experiment, the others for an arm."""
+    for name in ("net", "net_ablation", "a_net"):
+        for seed in SEEDS:
+            folder = tmp_path / "logs" / f"{name}_{seed}"
+            encoders.event_file(folder / "events.out.tfevents.1.h", {"loss": falling(seed)})
+    text = refused(tmp_path, tmp_path / "logs", "number: [seeds]")
+    rules = '{match: "net_ablation_*", settings: ROLE}, {match: "a_net_*", settings: ROLE}, '
+    assert rules + '{match: "net_*", settings: ROLE}' in text
+    arms = "{mechanism: 'none'} or {mechanism: 'constructed'}"
+    assert f"{{}} for 'training' itself or {arms} for ROLE" in text
+    told = (f"{{mechanism: {one}}}" if one else "{}" for one in ("none", "constructed", ""))
+    mapping = "number: [seeds]\nruns: [" + (rules + '{match: "net_*", settings: ROLE}]')
+    for settings in told:
+        mapping = mapping.replace("ROLE", settings, 1)
+    found = submitted(run_import(tmp_path, [tmp_path / "logs"], mapping)).records
+    assert len(found) == 15
+
+
+def test_a_name_that_fits_a_setting_is_asked_about_before_runs_are_pooled(tmp_path: Path) -> None:
+    for kind in ("full", "none"):
+        for seed in SEEDS:
+            csv_run(
+                tmp_path / "logs" / kind,
+                seed,
+                {"loss": falling(seed)},
+                {"seed": seed, "arch": kind},
+            )
+    text = refused(tmp_path, tmp_path / "logs")
+    way = "`configuration: {mechanism: arch}`"
+    assert f"If it is the audit's 'mechanism', write {way}; else say" in text
+    assert len(text.splitlines()) == 1
+    run_import(tmp_path, [tmp_path / "logs"], way.strip("`"))
+
+
 def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
     csv_run(tmp_path / "logs", 1, {"train/loss": falling(1)}, {"seed": 7})
     assert "found the tags train/loss; expected" in refused(tmp_path, tmp_path / "logs")
@@ -538,7 +573,7 @@ def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
     [
         (("Loss/eval", "Accuracy"), '{accuracy: "Accuracy", loss: "Loss/eval"}'),
         (("train.loss", "val.loss"), "{loss: TAG}"),
-        (("a", "b"), "{accuracy: TAG}"),
+        (("a", "b"), "{loss: TAG}"),
     ],
 )
 def test_among_several_tags_none_is_guessed(

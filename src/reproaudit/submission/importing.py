@@ -37,13 +37,12 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
 from reproaudit.logs.measuring import Measured, measure
+from reproaudit.logs.pooling import PlacedRun, role_words
 from reproaudit.logs.roles import (
-    PlacedRun,
     axes_of,
     compare_settings,
     manifest_settings,
     place_runs,
-    role_words,
 )
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
@@ -323,7 +322,10 @@ def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> 
     fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in asked}
     sure = {name: f'"{found[0]}"' for name, found in sorted(fitting.items()) if len(found) == 1}
     spoken = set[str]().union(*map(_words, tags))
-    likely = max(sorted(asked), key=lambda name: len(_words(name) & spoken))
+    shared = {
+        name: len(_words(name) & spoken) for name in sorted(asked, key=lambda one: (len(one), one))
+    }
+    likely = max(shared, key=lambda name: shared[name])
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {likely: "TAG"}).items())
     return [
         LogError(

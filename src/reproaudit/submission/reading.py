@@ -43,7 +43,8 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import end_beside, measure, measurements_of, stated_length
-from reproaudit.logs.roles import axes_of, role_words
+from reproaudit.logs.pooling import role_words
+from reproaudit.logs.roles import axes_of
 from reproaudit.logs.tables import read_table
 from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
 from reproaudit.submission.manifest import MANIFEST, Manifest, Placed, Run, read_manifest
