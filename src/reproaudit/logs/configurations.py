@@ -178,7 +178,7 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     if not found and numbered:
         return None
     if not found:
-        ways = [f'`runs: [{{match: "{run.name}", seed: 0}}]`', *seed_ways(run.columns)]
+        ways = [f'`runs: [{{match: "{run.name}", seed: 0}}]`', *seed_ways(run.seed_column)]
         raise LogError(
             run.name,
             "found no seed in its columns, its configuration or its name; expected one. Name it, "
@@ -189,10 +189,18 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     raise LogError(run.name, f"found different seeds: {listed}; expected one. {remedy}")
 
 
-def seed_ways(columns: Iterable[str]) -> list[str]:
-    """Return the ways to give rows a seed, for messages: a column like one, or numbers."""
-    like = next((one for one in columns if _SEED_LIKE.search(one)), None)
-    return [*([f"`columns: {{seed: {like}}}`"] if like else []), "`number: [seeds]`"]
+def seed_ways(column: str | None) -> list[str]:
+    """Return the ways to give rows a seed, for messages: by a column of seeds, or numbered."""
+    return [*([f"`columns: {{seed: {column}}}`"] if column else []), "`number: [seeds]`"]
+
+
+def is_like_seeds(name: str, cells: Iterable[Any]) -> bool:
+    """Return True for a column that may be one of seeds, by its name and its cells."""
+    if not _SEED_LIKE.search(name):
+        return False
+    numbers = [number_of(one) for one in cells]
+    whole = all(one is not None and one.is_integer() and 0 <= one < 2**32 for one in numbers)
+    return bool(numbers) and whole
 
 
 def is_own(name: str) -> bool:

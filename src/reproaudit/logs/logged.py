@@ -25,6 +25,11 @@ MOST_CAUSES = 12
 MOST_LISTED = 8
 """Of several names those that a sentence says."""
 
+SEEDS_COUNTED = (
+    "no seed was logged; they are counted from 0 in the order of names or rows, and which run of "
+    "another arm has the same number rests on that order alone"
+)
+
 LoggedCoordinates = frozenset[tuple[str, float | str]]
 """Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
 NOWHERE: LoggedCoordinates = frozenset()
@@ -156,6 +161,7 @@ class LoggedRun:
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
         columns: of a table, its columns with the role that each was given.
+        seed_column: of a table without a column of seeds, the one that may be it.
         told: what was read otherwise than it is written, in sentences.
         patience: of a run with a best checkpoint, the evaluations that came after it.
         stopped: how it is known that the run ended before its last step.
@@ -175,6 +181,7 @@ class LoggedRun:
     step: str | None = None
     configurations: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    seed_column: str | None = None
     told: tuple[str, ...] = ()
     patience: int | None = None
     stopped: str | None = None

@@ -93,8 +93,8 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         key: read_log_text(file, f"{name}/params/{key}", 2**20)
         for key, file in _entries(source.path / "params")
     }
-    tag = source.path / "tags" / "mlflow.runName"  # of versions that have it nowhere else
-    kept = read_log_text(tag, f"{name}/tags/{tag.name}", 2**20) if tag.is_file() else ""
+    tagged = source.path / "tags" / "mlflow.runName"  # of versions that have it nowhere else
+    kept = read_log_text(tagged, f"{name}/tags", 2**20) if tagged.is_file() else ""
     if title := str(meta.get("run_name") or kept).strip():
         above, slash, own = name.rpartition("/")
         shown = f"{above}{slash}{title}" if slash else own

@@ -19,7 +19,7 @@ from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.logs.configurations import seed_of
-from reproaudit.logs.logged import LogError, LoggedRun, gathered, raise_all
+from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.pooling import PlacedRun, pooled, role_words
 from reproaudit.logs.settings import stated_settings
@@ -64,8 +64,10 @@ def place_runs(
         faults += pooled(audit, batch, own, scope, mapping)
         for one in sorted(own, key=lambda one: one.seed is None):
             free = next(n for n in range(len(runs)) if n not in role)
+            told = (SEEDS_COUNTED,) if one.seed is None else ()
+            run = replace(one.run, told=(*one.run.told, *told))
             seed = free if one.seed is None else one.seed
-            role[seed] = replace(one, seed=seed)
+            role[seed] = replace(one, run=run, seed=seed)
     raise_all(faults)
     return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
