@@ -105,16 +105,16 @@ def import_logs(
         line[: len(line) - len(line.lstrip())] + on_one_line(line)
         for line in _lines(audit, scope, mapping, roles)
     ]
-    for role in roles:
-        lines += [on_one_line(one, 5_000) for one in left_out_words(role.withheld, role.batch)]
+    left_out = (one for role in roles for one in left_out_words(role.withheld, role.batch))
+    lines += [*(on_one_line(one, 5_000) for one in left_out), *notes]
     data = {
         "folder": str(out),
         "ignored_runs": ignored,
         "skipped": [f"{name} ({why})" for name, why in skipped],
         "settings": compared,
-        "lines": [*lines, *notes],
+        "lines": lines,
     }
-    return data, [*lines, *notes], _settings_table(compared)
+    return data, lines, _settings_table(compared)
 
 
 def _asked(audit: Audit, scope: Scope, mapping: MappingFile) -> Asked:
@@ -164,8 +164,6 @@ def _measured(role: _Role) -> MeasuredRuns:
         name: [on_one_line(one, 1_000) for one in reasons]
         for name, reasons in role.withheld.items()
     }
-    if not role.measured:
-        left_out |= {name: ["no run logged it"] for name in role.absent}
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 

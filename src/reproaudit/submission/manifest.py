@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import SettingName, Text
@@ -32,16 +32,10 @@ class Run(StrictModel):
     """Of a control: the settings that the audit gives it. For the experiment itself: none."""
     status: Literal["completed", "diverged"] = "completed"
     """The end of the runs; diverged ones may hold numbers that are not finite."""
-    files: tuple[Text, ...] = Field(default=(), max_length=1_000)
-    """Tables beside the manifest; ``{seed}`` in a name stands for each seed."""
+    files: tuple[Text, ...] = Field(max_length=1_000)
+    """Tables beside the manifest, if there are any; ``{seed}`` in a name stands for each seed."""
     left_out: dict[Name, tuple[Text, ...]] = Field(default_factory=dict)
     """Measurements that are kept out of the files, each with the reasons."""
-
-    @model_validator(mode="after")
-    def _something(self) -> Run:
-        if not self.files and not self.left_out:
-            raise ValueError("state files, or under left_out why there are none")
-        return self
 
 
 class Manifest(StrictModel):
