@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,6 @@ SEED_NAMES = (
     "seed_everything",
 )
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
-_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
     r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
@@ -192,15 +191,6 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
 def seed_ways(column: str | None) -> list[str]:
     """Return the ways to give rows a seed, for messages: by a column of seeds, or numbered."""
     return [*([f"`columns: {{seed: {column}}}`"] if column else []), "`number: [seeds]`"]
-
-
-def is_like_seeds(name: str, cells: Iterable[Any]) -> bool:
-    """Return True for a column that may be one of seeds, by its name and its cells."""
-    if not _SEED_LIKE.search(name):
-        return False
-    numbers = [number_of(one) for one in cells]
-    whole = all(one is not None and one.is_integer() and 0 <= one < 2**32 for one in numbers)
-    return bool(numbers) and whole
 
 
 def is_own(name: str) -> bool:

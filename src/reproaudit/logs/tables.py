@@ -9,13 +9,12 @@ rest follows from names, and from what is in the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from reproaudit.logs.columns import TableForm, chart_parts, form_of
 from reproaudit.logs.configurations import (
-    is_like_seeds,
     is_own,
     plain_value,
     seed_ways,
@@ -80,10 +79,7 @@ def _runs(source: LogSource, table: Table, logger: str) -> Iterator[LoggedRun]:
     roles = form.roles(table.columns)
     if not source.asked.plain and (why := aggregated(table, form.seed or form.run or form.step)):
         raise LogError(source.name, f"{why}{of_columns(roles)}")
-    like = (one for one in table.columns if is_like_seeds(one, _cells_of(table, one)))
-    seed_column = next(like, None) if form.seed is None else None
-    apart = "expected one" if source.asked.plain else _apart(form, seed_column, roles)
-    groups = _groups(source, table, form, apart)
+    groups = _groups(source, table, form)
     varied = _varied(list(groups))
     not_whole = sampled(table, [one.builder for one in groups.values()])
     for key, group in groups.items():
@@ -101,13 +97,9 @@ def _runs(source: LogSource, table: Table, logger: str) -> Iterator[LoggedRun]:
             failed=bool(group.unfinished),
             step=form.step,
             columns=roles,
-            seed_column=seed_column,
+            seed_column=form.like_seeds,
             told=(*table.told, *group.builder.told),
         )
-
-
-def _cells_of(table: Table, column: str) -> Iterator[Any]:
-    return (row[column] for _, row in table.rows if is_said(row.get(column)))
 
 
 # --- the rows of each run -------------------------------------------------------------------------
@@ -128,8 +120,8 @@ class _Group:
     unfinished: tuple[str, ...] = ()
 
 
-def _groups(source: LogSource, table: Table, form: TableForm, apart: str) -> dict[_Key, _Group]:
-    """Return the curves of each run of a table; `apart` says how rows without steps are told."""
+def _groups(source: LogSource, table: Table, form: TableForm) -> dict[_Key, _Group]:
+    """Return the curves of each run of a table."""
     numbered = "seeds" in source.asked.numbered and form.seed is form.run is form.step is None
     groups: dict[_Key, _Group] = {}
     seen: dict[tuple[_Key, Any], int] = {}
@@ -137,6 +129,7 @@ def _groups(source: LogSource, table: Table, form: TableForm, apart: str) -> dic
         name: next((row[one] for _, row in table.rows if is_said(row.get(one))), None)
         for name, one in form.settings.items()
     }
+    apart = "expected one" if source.asked.plain else _apart(form, table.columns)
     for line, row in table.rows:
         place = f"{source.name}:{line}"
         key = _Key(
@@ -167,16 +160,16 @@ def _groups(source: LogSource, table: Table, form: TableForm, apart: str) -> dic
     return groups
 
 
-def _apart(form: TableForm, seed_column: str | None, roles: Mapping[str, str]) -> str:
+def _apart(form: TableForm, columns: Sequence[str]) -> str:
     """Say what to do about several rows without steps that nothing tells apart."""
     ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
     if form.seed is None and form.run is None:
-        ways = [*seed_ways(seed_column), *ways]
+        ways = [*seed_ways(form.like_seeds), *ways]
     else:
         ways.append("or leave a row out")
     return (
         "expected a column that tells them apart. Say in the mapping which does: "
-        f"{', '.join(ways)}.{of_columns(roles).removesuffix('.')}"
+        f"{', '.join(ways)}.{of_columns(form.roles(columns)).removesuffix('.')}"
     )
 
 

@@ -101,12 +101,9 @@ def import_logs(
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
         write_submission(folder, audit, [_measured(role) for role in roles], head)
-    lines = [
-        line[: len(line) - len(line.lstrip())] + on_one_line(line)
-        for line in _lines(audit, scope, mapping, roles)
-    ]
-    left_out = (one for role in roles for one in left_out_words(role.withheld, role.batch))
-    lines += [*(on_one_line(one, 5_000) for one in left_out), *notes]
+    said_of_roles = _lines(audit, scope, mapping, roles)
+    indents = ((one, one[: len(one) - len(one.lstrip())]) for one in said_of_roles)
+    lines = [*(indent + on_one_line(one, 5_000) for one, indent in indents), *notes]
     data = {
         "folder": str(out),
         "ignored_runs": ignored,
@@ -431,6 +428,8 @@ def _lines(
             yield f"no run of {role_words(batch)}{_lack(audit, scope, batch)}"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         yield f"ignored tags: {some(ignored)}"
+    for role in roles:
+        yield from left_out_words(role.withheld, role.batch)
 
 
 def _lack(audit: Audit, scope: Scope, batch: Batch) -> str:
