@@ -14,11 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reproaudit.logs.columns import TableForm, chart_parts, form_of
-from reproaudit.logs.configurations import (
-    is_own,
-    plain_value,
-    seed_ways,
-)
+from reproaudit.logs.configurations import is_own, plain_value, seed_ways
 from reproaudit.logs.logged import (
     SEEDS_COUNTED,
     CurveBuilder,
