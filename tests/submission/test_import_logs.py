@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import time
 import zipfile
 from collections.abc import Callable
@@ -349,7 +350,7 @@ def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> Non
         (falling(2)[:-3], "seed 2: it lacks 3 of the 11 steps"),
         ([(2 * s, v) for s, v in falling(2)], "lacks"),
         ([(0, 1.0)], "lacks 10"),
-        ([], "seed 2 did not log it"),
+        ([], "seed 2: not logged, though others are"),
     ],
 )
 def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
@@ -474,6 +475,18 @@ def test_a_run_that_diverged_keeps_its_numbers(tmp_path: Path) -> None:
     out = run_import(tmp_path, [logs], "runs: [{match: '*run2*', status: diverged}]")
     assert records(out)[2].status == "diverged"
     assert loss(records(out)[0]) == falling(0)
+
+
+def test_a_run_that_diverged_may_lack_what_the_others_logged(tmp_path: Path) -> None:
+    rows = [{"seed": seed, "accuracy": "" if seed == 2 else 0.5 + seed / 10} for seed in SEEDS]
+    encoders.table(tmp_path / "all.csv", rows)
+    text = refused(tmp_path, tmp_path / "all.csv")
+    assert "seed 2: not logged, though others are" in text
+    (rule,) = re.findall(r"`runs: \[(.*?)\]`", text)
+    found = records(run_import(tmp_path, [tmp_path / "all.csv"], f"runs: [{rule}]"))
+    assert [one.status for one in found.values()].count("diverged") == 1
+    assert found[2].measurements.names == set()
+    assert found[3].measurements.scalars == {"accuracy": 0.8}
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -250,9 +250,10 @@ def _reasons(
     every = frozenset(step for one in steps if one is not None for step in one.tolist())
     seeds: dict[str, list[str]] = {}
     diverged: dict[str, list[str]] = {}
-    for seed, one in ended.items():
-        run = runs[seed].run
-        for reason, otherwise in _doubts(run, one, every, attested):
+    unlogged = [("not logged, though others are", "")]
+    for seed, run in {seed: one.run for seed, one in runs.items() if not one.diverged}.items():
+        doubts = _doubts(run, ended[seed], every, attested) if seed in ended else unlogged
+        for reason, otherwise in doubts:
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
                 diverged.setdefault(otherwise, []).append(run.name)
@@ -261,18 +262,15 @@ def _reasons(
         listed = [f'"*{escape(_within(one))}"' for one in dict.fromkeys(names[:MOST_RULES])]
         rules = ", ".join(f"{{match: {one}, status: diverged}}" for one in listed)
         reasons.append(f"if a run diverged, say so in a mapping: `runs: [{rules}]`{otherwise}")
-    without = [str(seed) for seed in runs if seed not in found]
-    if without:
-        reasons.append(f"seed {', '.join(without)} did not log it, and others did")
     return tuple(reasons)
 
 
 def _doubts(
     run: LoggedRun, one: Measured, every: Collection[int], attested: bool
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield why a measurement of a run may not be whole, and what it may be unless it diverged.
+    """Yield each sign that a measurement of a run is not whole, with the way on if it did not diverge.
 
-    None of what a diverged run does not show. `every`: the steps that its role has together.
+    None in place of the way where divergence does not look so. `every`: the steps of all its role.
     """
     own = frozenset() if one.curve.steps is None else frozenset(one.curve.steps.tolist())
     curves = [curve.steps for at in run.curves.values() for curve in at.values()]
