@@ -268,7 +268,7 @@ def _reasons(
 def _doubts(
     run: LoggedRun, one: Measured, every: Collection[int], attested: bool
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield each sign that a measurement of a run is not whole, with the way on if it did not diverge.
+    """Yield each sign that a measurement of a run is not whole, with the way on unless it diverged.
 
     None in place of the way where divergence does not look so. `every`: the steps of all its role.
     """
