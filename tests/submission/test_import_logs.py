@@ -556,6 +556,17 @@ def test_the_role_of_each_group_of_runs_is_asked_for(tmp_path: Path) -> None:
     assert len(found) == 15
 
 
+def test_runs_with_a_number_beside_the_seed_are_one_group(tmp_path: Path) -> None:
+    rows = [
+        {"run": f"{name}{seed + first}", "seed": seed, "accuracy": 0.5 + seed / 10}
+        for name, first in (("a", 1), ("b", 6)) for seed in SEEDS
+    ]  # fmt: skip
+    encoders.table(tmp_path / "all.csv", rows)
+    text = refused(tmp_path, tmp_path / "all.csv")
+    assert '{match: "all.csv (a*, seed *)", settings: ROLE}' in text
+    assert '{match: "all.csv (b*, seed *)", settings: ROLE}' in text
+
+
 def test_a_name_that_fits_a_setting_is_asked_about_before_runs_are_pooled(tmp_path: Path) -> None:
     for kind in ("full", "none"):
         for seed in SEEDS:

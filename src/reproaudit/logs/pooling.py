@@ -90,6 +90,8 @@ def _ways(
 ) -> str:
     """Return the ways on where runs were taken for one role: a rule for each group of names."""
     groups = list(dict.fromkeys(_group(run.name) for run in runs))
+    if len(groups) == len(runs):  # another number goes with the seed
+        groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(run.name)) for run in runs))
     ends = list(dict.fromkeys(one.rpartition("/")[2] for one in groups))
     if len(groups) == 1 or all(mapping.rule(run.name) is not None for run in runs):
         return f'Say in a mapping `runs: [{{match: "{name}", ignore: true}}]`, or give it a `seed`'
