@@ -274,9 +274,10 @@ class ArmAnswer(StrictModel):
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """The measurements that no run has; none without runs."""
+        """The measurements that no run has, of runs that did not diverge; none without runs."""
         lacking = [one.about for one in self.runs if one.void is Void.NOT_MEASURED]
-        return tuple(dict.fromkeys(lacking)) if self.runs and len(lacking) == self.n else ()
+        is_every = lacking and len(lacking) + self.diverged == self.n
+        return tuple(dict.fromkeys(lacking)) if is_every else ()
 
     @property
     def effect(self) -> float | None:
@@ -337,6 +338,7 @@ class ReasonKind(StrEnum):
     CRASHED = "crashed"
     SMOKE = "smoke"
     NOT_MEASURED = "not measured"
+    LEFT_OUT = "left out"
     TOO_FEW = "too few"
     CONTROL_PASSES = "control passes"
     CONTROL_LARGER = "control larger"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -467,6 +467,31 @@ def test_a_refusal_names_ways_on_that_exist(
     assert refused_although(tmp_path, tmp_path / "logs", message) == []
 
 
+@pytest.mark.parametrize("in_files", [True, False])
+def test_seeds_that_were_counted_are_told(tmp_path: Path, in_files: bool) -> None:
+    """The defect: arms were compared run by run, and nothing said that the pairs were made up."""
+    if in_files:
+        no_seeds(tmp_path / "logs")
+    else:
+        repeats(tmp_path / "logs")
+    out = run_import(tmp_path, [tmp_path / "logs"], "number: [seeds]")
+    (told,) = (one for one in protocol(out)["lines"] if "no seed was logged" in one)
+    assert told.startswith("Seeds 0, 1, 2")
+    assert told in submitted(out).remarks
+
+
+@pytest.mark.parametrize(("runs", "is_advised"), [(("net_0", "net_1"), False), ("01", True)])
+def test_a_column_is_advised_for_the_seed_if_it_holds_whole_numbers(
+    tmp_path: Path, runs: Iterable[str], is_advised: bool
+) -> None:
+    encoders.table(tmp_path / "r.csv", [{"run": one, "accuracy": 0.5} for one in runs])
+    with pytest.raises(AuditError, match="found no seed") as refused:
+        run_import(tmp_path, [tmp_path / "r.csv"])
+    message = str(refused.value)
+    assert ("`columns: {seed: run}`" in message) == is_advised
+    assert "`number: [seeds]`" in message
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
@@ -502,5 +527,5 @@ def test_files_that_hold_nothing_wanted_are_named(tmp_path: Path) -> None:
     (line,) = (one for one in protocol(out)["lines"] if "package.json" in one)
     assert "holds nothing that is wanted, but version" in line
     text(tmp_path / "logs" / "seed_7" / "log.txt", '{"step": 0, "nothing": 1}\n')
-    with pytest.raises(AuditError, match="seed 7 did not log it"):
+    with pytest.raises(AuditError, match="seed 7: not logged, though others are"):
         run_import(tmp_path / "logs", [tmp_path / "logs"])

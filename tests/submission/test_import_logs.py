@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import time
 import zipfile
 from collections.abc import Callable
@@ -30,7 +32,9 @@ from reproaudit.errors import AuditError
 from reproaudit.logs import opening
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_submission
+from reproaudit.report.claims import texts_of
 from reproaudit.report.markdown import markdown
+from reproaudit.report.terminal import judged_lines
 
 Points = list[tuple[int, float]]
 Logger = Callable[[Path, int, dict[str, Points], dict[str, Any]], None]
@@ -221,6 +225,23 @@ def test_controls_are_told_by_their_configuration(tmp_path: Path) -> None:
     assert len(submission.records) == 15
 
 
+@pytest.mark.parametrize("in_tags", [True, False])
+def test_runs_of_mlflow_are_called_as_in_mlflow(tmp_path: Path, in_tags: bool) -> None:
+    """The defect: those of the file store were called by their ids, for which no pattern is."""
+    for kind in ("ours", "ablation"):
+        for seed in SEEDS:
+            name = f"{kind}_{seed}" if seed else kind
+            folder = tmp_path / "mlruns" / "0" / f"{kind[0]}b{seed}"
+            encoders.mlflow_run(folder, {"loss": falling(seed)}, {"seed": seed}, name=name)
+            if in_tags:
+                encoders.mlflow_run(folder, {}, {}, name='""')
+                (folder / "tags" / "mlflow.runName").write_text(name)
+    encoders.mlflow_run(tmp_path / "mlruns" / "0" / "ab9", {}, {"seed": 9}, name="ablation")
+    rules = "runs: [{match: 'ablation*', settings: {mechanism: none}}, {match: '*(ab9)'}]"
+    found = submitted(run_import(tmp_path, [tmp_path / "mlruns"], rules)).records
+    assert [one.settings["mechanism"] for one in found].count("none") == 6
+
+
 def test_controls_are_told_by_a_rule(tmp_path: Path) -> None:
     for name, first in (("ours", 0), ("ablation", 5)):
         for seed in range(first, first + 5):
@@ -260,6 +281,16 @@ def test_settings_that_contradict_the_audit_go_into_the_manifest(tmp_path: Path)
     assert found["sizes"] == "equal"
     assert records(out)[0].settings["width"] == 128
     assert records(out)[0].settings["warm_up"] is False
+    others = "width 128 in place of 64, warm_up false in place of true, init_scale 0.01 in place of"
+    assert others in submitted(out).remarks[0]
+
+
+def test_of_runs_that_may_vary_the_one_that_contradicts_the_audit_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "logs", seeds=SEEDS[:3], width=64)
+    write(tmp_path / "logs", seeds=SEEDS[3:], width=128)
+    out = run_import(tmp_path, [tmp_path / "logs"], "vary: [width]")
+    assert contradicting(out) == {"width": 128}
+    assert "width 128 in place of 64" in submitted(out).remarks[0]
 
 
 def test_the_tier_decides_what_a_setting_is_held_against(tmp_path: Path) -> None:
@@ -316,10 +347,10 @@ def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> Non
             [p for p in falling(2) if p[0] != 50],
             "1 of its steps are missing, the first after step 40",
         ),
-        (falling(2)[:-3], "seed 2 lacks 3 of the 11 steps"),
+        (falling(2)[:-3], "seed 2: it lacks 3 of the 11 steps"),
         ([(2 * s, v) for s, v in falling(2)], "lacks"),
         ([(0, 1.0)], "lacks 10"),
-        ([], "seed 2 did not log it"),
+        ([], "seed 2: not logged, though others are"),
     ],
 )
 def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
@@ -336,6 +367,36 @@ def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
     assert line in submitted(out).remarks
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [
+        ("full", "left out: seed 2: found nan at step 500 (loss)"),
+        ("none", "left out of none: seed 2: found nan at step 500 (loss)"),
+        ("", "loss was not measured"),
+    ],
+)
+def test_a_claim_that_lacks_a_curve_says_that_it_was_left_out(
+    tmp_path: Path, mechanism: str, said: str
+) -> None:
+    """The defect: it asked for more runs, or blamed the control."""
+    mapping = 'runs: [{match: "*full/run2/*", status: diverged}]' if not mechanism else None
+    for kind in ("full", "none", "constructed"):
+        for seed in SEEDS:
+            level = 1.0 if kind == "none" else 2.0**-7
+            curve = falling(seed, level) + [
+                (s, level + 2.0**-12 * seed) for s in range(110, 501, 10)
+            ]
+            if (kind, seed) == (mechanism or "full", 2):
+                curve[-1] = (500, float("nan"))
+            curves = {"accuracy": [(100, 1.0)], ("loss" if mechanism else "other"): curve}
+            csv_run(tmp_path / "logs" / kind, seed, curves, {"seed": seed, "mechanism": kind})
+    card = scorecard_of_submission(submitted(run_import(tmp_path, [tmp_path / "logs"], mapping)))
+    (reason,) = card.claims[0].reasons
+    assert texts_of(card)[0].why(reason) == said
+    assert said in " ".join(markdown(card).replace("\\", "").split())
+    assert said[:30] in "\n".join(judged_lines(card))
+
+
 def test_an_end_before_the_configured_one_is_named(tmp_path: Path) -> None:
     logs = write(tmp_path / "logs", max_steps=500)
     assert "it ends at step 100, and the configuration says max_steps = 500" in refused(
@@ -348,7 +409,41 @@ def test_logs_that_say_that_they_are_cut_are_not_attested_whole(tmp_path: Path) 
     for seed in SEEDS:
         folder = tmp_path / "logs" / f"r{seed}"
         encoders.mlflow_run(folder, {"loss": falling(seed)}, {"seed": seed}, status=4)
-    assert "FAILED" in refused(tmp_path, tmp_path / "logs", "complete: I say so")
+    text = refused(tmp_path, tmp_path / "logs", "complete: I say so")
+    assert "FAILED" in text
+    assert '{match: "*logs/a run (r0)", status: diverged}' in text
+
+
+@pytest.mark.parametrize(
+    ("end", "other", "seeds"),
+    [(100, 0.1, "seed 2"), (100, "", "seed 2"), (50, "", "seed 0, 1, 2, 3, 4")],
+)
+def test_a_run_whose_cells_become_empty_is_asked_about_and_never_attested_whole(
+    tmp_path: Path, end: int, other: float | str, seeds: str
+) -> None:
+    """The defect: pandas writes NaN as an empty cell, and a diverged run passed for a shorter."""
+    rows: list[dict[str, Any]] = [
+        {"seed": seed, "step": s, "loss": value, "other": value}
+        for seed in SEEDS for s, value in falling(seed)
+    ]  # fmt: skip
+    for row in rows:
+        if row["step"] > (50 if row["seed"] == 2 else end):
+            row |= {"loss": "", "other": other}
+    encoders.table(tmp_path / "all.csv", rows)
+    text = refused(tmp_path, tmp_path / "all.csv", "complete: the cells are empty")
+    assert f"{seeds}: its cells are empty from step 60 on" in text
+    assert f'(seed {seeds[5]})", status: diverged}}' in text
+    rule = "runs: [{match: '*seed ?)', status: diverged}]"
+    assert records(run_import(tmp_path, [tmp_path / "all.csv"], rule))[2].status == "diverged"
+
+
+def test_a_curve_that_ends_before_the_others_may_have_diverged_or_be_whole(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", seeds=(0, 1, 3, 4))
+    csv_run(logs, 2, {"loss": falling(2)[:5]}, {"seed": 2})
+    text = refused(tmp_path, logs)
+    assert "seed 2: it lacks 6 of the 11 steps" in text
+    assert '`runs: [{match: "*run2/log.csv", status: diverged}]`' in text
+    assert "`complete: …`" in text
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -382,6 +477,39 @@ def test_a_run_that_diverged_keeps_its_numbers(tmp_path: Path) -> None:
     assert loss(records(out)[0]) == falling(0)
 
 
+def test_a_run_that_diverged_may_lack_what_the_others_logged(tmp_path: Path) -> None:
+    rows = [{"seed": seed, "accuracy": "" if seed == 2 else 0.5 + seed / 10} for seed in SEEDS]
+    encoders.table(tmp_path / "all.csv", rows)
+    text = refused(tmp_path, tmp_path / "all.csv")
+    assert "seed 2: not logged, though others are" in text
+    (rule,) = re.findall(r"`runs: \[(.*?)\]`", text)
+    found = records(run_import(tmp_path, [tmp_path / "all.csv"], f"runs: [{rule}]"))
+    assert [one.status for one in found.values()].count("diverged") == 1
+    assert found[2].measurements.names == set()
+    assert found[3].measurements.scalars == {"accuracy": 0.8}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rule_that_says_how_a_run_ended_leaves_its_role_to_the_others(
+    tmp_path: Path, first: bool
+) -> None:
+    """The defect: appended, it did nothing; put first, it made an arm's run the experiment's."""
+    for name in ("ours", "ablation"):
+        for seed in SEEDS:
+            curve = falling(seed) if (name, seed) != ("ablation", 1) else [(0, 1.0), (10, math.nan)]
+            encoders.event_file(
+                tmp_path / "logs" / f"{name}_seed{seed}" / "events.out.tfevents.1.h",
+                {"loss": curve},
+            )
+    rules = [{"match": "ablation_*", "settings": {"mechanism": "none"}}, {"match": "ours_*"}]
+    ended = {"match": "*logs/ablation_seed1", "status": "diverged"}
+    every = [ended, *rules] if first else [*rules, ended]
+    found = submitted(run_import(tmp_path, [tmp_path / "logs"], json.dumps({"runs": every})))
+    diverged = [one for one in found.records if one.status == "diverged"]
+    assert [(one.settings["mechanism"], one.seed) for one in diverged] == [("none", 1)]
+    assert len(found.records) == 10
+
+
 @pytest.mark.parametrize(
     ("key", "values"), [("lr", (0.1, 0.2)), ("data_path", ("a", "b")), ("lr", ("0.1", "0.2"))]
 )
@@ -409,6 +537,52 @@ def test_one_seed_twice_is_told(tmp_path: Path) -> None:
     run_import(tmp_path, [tmp_path / "logs"], "runs: [{match: '*run2*', seed: 8}]")
 
 
+def test_the_role_of_each_group_of_runs_is_asked_for(tmp_path: Path) -> None:
+    """The defect: the first run by name was taken for the experiment, the others for an arm."""
+    for name in ("net", "net_ablation", "a_net"):
+        for seed in SEEDS:
+            folder = tmp_path / "logs" / f"{name}_{seed}"
+            encoders.event_file(folder / "events.out.tfevents.1.h", {"loss": falling(seed)})
+    text = refused(tmp_path, tmp_path / "logs", "number: [seeds]")
+    rules = '{match: "net_ablation_*", settings: ROLE}, {match: "a_net_*", settings: ROLE}, '
+    assert rules + '{match: "net_*", settings: ROLE}' in text
+    arms = "{mechanism: 'none'} or {mechanism: 'constructed'}"
+    assert f"{{}} for 'training' itself or {arms} for ROLE" in text
+    told = (f"{{mechanism: {one}}}" if one else "{}" for one in ("none", "constructed", ""))
+    mapping = "number: [seeds]\nruns: [" + (rules + '{match: "net_*", settings: ROLE}]')
+    for settings in told:
+        mapping = mapping.replace("ROLE", settings, 1)
+    found = submitted(run_import(tmp_path, [tmp_path / "logs"], mapping)).records
+    assert len(found) == 15
+
+
+def test_runs_with_a_number_beside_the_seed_are_one_group(tmp_path: Path) -> None:
+    rows = [
+        {"run": f"{name}{seed + first}", "seed": seed, "accuracy": 0.5 + seed / 10}
+        for name, first in (("a", 1), ("b", 6)) for seed in SEEDS
+    ]  # fmt: skip
+    encoders.table(tmp_path / "all.csv", rows)
+    text = refused(tmp_path, tmp_path / "all.csv")
+    assert '{match: "all.csv (a*, seed *)", settings: ROLE}' in text
+    assert '{match: "all.csv (b*, seed *)", settings: ROLE}' in text
+
+
+def test_a_name_that_fits_a_setting_is_asked_about_before_runs_are_pooled(tmp_path: Path) -> None:
+    for kind in ("full", "none"):
+        for seed in SEEDS:
+            csv_run(
+                tmp_path / "logs" / kind,
+                seed,
+                {"loss": falling(seed)},
+                {"seed": seed, "arch": kind},
+            )
+    text = refused(tmp_path, tmp_path / "logs")
+    way = "`configuration: {mechanism: arch}`"
+    assert f"If it is the audit's 'mechanism', write {way}; else say" in text
+    assert len(text.splitlines()) == 1
+    run_import(tmp_path, [tmp_path / "logs"], way.strip("`"))
+
+
 def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
     csv_run(tmp_path / "logs", 1, {"train/loss": falling(1)}, {"seed": 7})
     assert "found the tags train/loss; expected" in refused(tmp_path, tmp_path / "logs")
@@ -416,6 +590,23 @@ def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
         tmp_path, tmp_path / "logs", "mapping: {loss: train_loss}"
     )
     assert "unknown measurement" in refused(tmp_path, tmp_path / "logs", "mapping: {los: x}")
+
+
+@pytest.mark.parametrize(
+    ("tags", "way"),
+    [
+        (("Loss/eval", "Accuracy"), '{accuracy: "Accuracy", loss: "Loss/eval"}'),
+        (("train.loss", "val.loss"), "{loss: TAG}"),
+        (("a", "b"), "{loss: TAG}"),
+    ],
+)
+def test_among_several_tags_none_is_guessed(
+    tmp_path: Path, tags: tuple[str, ...], way: str
+) -> None:
+    csv_run(tmp_path / "logs", 1, dict.fromkeys(tags, falling(1)), {"seed": 7})
+    text = refused(tmp_path, tmp_path / "logs")
+    assert f"found the tags {', '.join(sorted(tags))}; expected" in text
+    assert text.endswith(f"`mapping: {way}`.")
 
 
 @pytest.mark.parametrize(
@@ -579,7 +770,7 @@ def test_what_is_left_out_is_printed_with_the_reason(
     command = ["import", "soudry2018", str(logs), "--audits", str(tutorial), "--tier", "quick"]
     assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [one for one in lines if one.startswith("Left out")] == [
-        f"Left out: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 of 20000."
+    assert [one.partition(";")[0] for one in lines if one.startswith("Left out")] == [
+        f"Left out: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 of 20000"
         for name in ("cosine", "norm")
     ]

@@ -19,7 +19,7 @@ from reproaudit.report.html import html
 from reproaudit.report.markdown import markdown
 from reproaudit.report.terminal import judged_lines, report_lines
 from reproaudit.submission.reading import read_submission
-from reproaudit.verdict import Scorecard
+from reproaudit.verdict import Level, Scorecard
 
 SEEDS = (7, 21, 22, 23, 40)
 AUDIT = factories.make_audit()
@@ -105,6 +105,23 @@ def test_what_was_not_stated_and_not_submitted_is_named(tmp_path: Path) -> None:
     assert "descent.steps" in page
     assert "guessed" in page
     assert outcomes(card)["vacuous"] == "not tested"
+
+
+def test_a_setting_that_contradicts_the_audit_is_told_everywhere_and_costs_certainty(
+    tmp_path: Path,
+) -> None:
+    as_audited = judged(write(tmp_path / "same", *EVERY))
+    own = AUDIT.values_of("descent", "paper")
+    other = {**everything(AUDIT), "descent.steps": 2 * own["steps"]}  # type: ignore[operator]
+    card = judged(write(tmp_path / "other", *EVERY, settings=other))
+    said = f"steps {2 * own['steps']} in place of {own['steps']}"  # type: ignore[operator]
+    terminal = "\n".join(judged_lines(card))
+    for page in (terminal, markdown(card), html(card), card.model_dump_json()):
+        assert said in " ".join(page.split())
+    before, after = as_audited.claims[0], card.claims[0]
+    assert [one.kind for one in after.reasons if one not in before.reasons] == ["proxy"]
+    assert list(Level).index(after.level) == list(Level).index(before.level) + 1
+    assert card.claims[0].proxy == said  # and no word of the level, which arms have on purpose
 
 
 def test_a_claim_without_its_null_is_not_tested(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ STEP_NAMES = (
 """Columns that count steps, the likelier first; capital letters make no difference."""
 _TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
 _RUN_COLUMNS = ("run_id", "run_uuid", "run_name", "run")
+_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 _SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
 
@@ -47,6 +48,7 @@ class TableForm:
         only_value: of a table with a single column of values: that column.
         status: the column that says how a run ended.
         own: columns of what is each run's own affair.
+        like_seeds: where there is no column of seeds, one that may be it.
     """
 
     step: str | None
@@ -58,6 +60,7 @@ class TableForm:
     only_value: str | None = None
     status: str | None = None
     own: frozenset[str] = frozenset()
+    like_seeds: str | None = None
 
     def roles(self, columns: Sequence[str]) -> dict[str, str]:
         """Return the role of each column."""
@@ -110,7 +113,17 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     others = set(rest) - stated - set(found)
     own = [one for one in others if is_own(one) or one.startswith("tags.")]
     own = [one for one in own if not asked.wants(one)]
-    return replace(form, settings=settings, own=frozenset(own))
+    like = (one for one in columns if form.seed is None and _is_like_seeds(one, table))
+    return replace(form, settings=settings, own=frozenset(own), like_seeds=next(like, None))
+
+
+def _is_like_seeds(column: str, table: Table) -> bool:
+    """Return True for a column that may be one of seeds, by its name and its cells."""
+    if not _SEED_LIKE.search(column):
+        return False
+    cells = [row.get(column) for _, row in table.rows]
+    numbers = [number_of(one) for one in cells if is_said(one)]
+    return all(one is not None and one.is_integer() and one >= 0 for one in numbers)
 
 
 def _refuse_absent(source: LogSource, table: Table, form: TableForm, given: Columns) -> None:
@@ -174,5 +187,7 @@ def chart_parts(table: Table) -> dict[str, Table]:
     for run, called in parts.items():
         named = {**{one: one for one in rest}, **called}
         rows = [(line, {n: row[old] for n, old in named.items()}) for line, row in table.rows]
+        while len(rows) > 1 and not any(is_observed(rows[-1][1][one]) for one in called):
+            rows.pop()  # which longer runs have
         found[run] = Table(tuple(named), rows, table.told)
     return found

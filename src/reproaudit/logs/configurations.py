@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,6 @@ SEED_NAMES = (
     "seed_everything",
 )
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
-_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
     r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
@@ -178,7 +177,7 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     if not found and numbered:
         return None
     if not found:
-        ways = [f'`runs: [{{match: "{run.name}", seed: 0}}]`', *seed_ways(run.columns)]
+        ways = [f'`runs: [{{match: "{run.name}", seed: 0}}]`', *seed_ways(run.seed_column)]
         raise LogError(
             run.name,
             "found no seed in its columns, its configuration or its name; expected one. Name it, "
@@ -189,10 +188,9 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     raise LogError(run.name, f"found different seeds: {listed}; expected one. {remedy}")
 
 
-def seed_ways(columns: Iterable[str]) -> list[str]:
-    """Return the ways to give rows a seed, for messages: a column like one, or numbers."""
-    like = next((one for one in columns if _SEED_LIKE.search(one)), None)
-    return [*([f"`columns: {{seed: {like}}}`"] if like else []), "`number: [seeds]`"]
+def seed_ways(column: str | None) -> list[str]:
+    """Return the ways to give rows a seed, for messages: by a column of seeds, or numbered."""
+    return [*([f"`columns: {{seed: {column}}}`"] if column else []), "`number: [seeds]`"]
 
 
 def is_own(name: str) -> bool:

@@ -119,7 +119,7 @@ class _Finder:
             else:
                 certain += runs
         raise_all(self._faults)
-        return join_parts(certain, self.folder)
+        return join_parts(mlflow.told_apart(certain), self.folder)
 
     def _runs(self) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""

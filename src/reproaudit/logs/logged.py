@@ -25,6 +25,11 @@ MOST_CAUSES = 12
 MOST_LISTED = 8
 """Of several names those that a sentence says."""
 
+SEEDS_COUNTED = (
+    "no seed was logged; they are counted from 0 in the order of names or rows, and which run of "
+    "another arm has the same number rests on that order alone"
+)
+
 LoggedCoordinates = frozenset[tuple[str, float | str]]
 """Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
 NOWHERE: LoggedCoordinates = frozenset()
@@ -124,12 +129,14 @@ class Curve:
         steps: shape (point,); None if the log has no steps.
         values: shape (point,).
         fault: why the numbers cannot be used, if they cannot; it matters only if they are wanted.
+        emptied: the steps of the empty cells after its last number.
     """
 
     place: str
     steps: NDArray[np.int64] | None
     values: NDArray[np.float64]
     fault: str | None = None
+    emptied: tuple[int, ...] = ()
 
 
 Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]
@@ -150,9 +157,11 @@ class LoggedRun:
         config: what the run was started with, flat: "model.layers" -> 3.
         seed: the seed, where the log has a column of seeds.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
+        failed: True if its logger says that it did not finish.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
         columns: of a table, its columns with the role that each was given.
+        seed_column: of a table without a column of seeds, the one that may be it.
         told: what was read otherwise than it is written, in sentences.
         patience: of a run with a best checkpoint, the evaluations that came after it.
         stopped: how it is known that the run ended before its last step.
@@ -168,9 +177,11 @@ class LoggedRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     not_whole: tuple[str, ...] = ()
+    failed: bool = False
     step: str | None = None
     configurations: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    seed_column: str | None = None
     told: tuple[str, ...] = ()
     patience: int | None = None
     stopped: str | None = None
@@ -191,6 +202,7 @@ class CurveBuilder:
         self._place = place
         self._asked = asked or Asked()
         self._points: dict[tuple[str, LoggedCoordinates], list[_Point]] = {}
+        self._emptied: dict[tuple[str, LoggedCoordinates], list[int]] = {}
         self._faults: dict[tuple[str, LoggedCoordinates], str] = {}
         self.file = ""
         """The file that points come from, where a run has several."""
@@ -211,10 +223,15 @@ class CurveBuilder:
             raise LogError(self._place, f"found the step {step}; expected one within ±2^53.")
         point = _Point(step, value, when, self.file)
         self._points.setdefault((tag, at), []).append(point)
+        self._emptied.pop((tag, at), None)
 
-    def leave_open(self, tag: str, at: LoggedCoordinates = NOWHERE) -> None:
+    def leave_open(
+        self, tag: str, at: LoggedCoordinates = NOWHERE, step: int | None = None
+    ) -> None:
         """Note a coordinate of a tag; it was not observed if no point of it comes."""
         self._points.setdefault((tag, at), [])
+        if step is not None:
+            self._emptied.setdefault((tag, at), []).append(step)
 
     def spoil(self, tag: str, fault: str, at: LoggedCoordinates = NOWHERE) -> None:
         """Note that a tag holds something that is no number; told if the tag is wanted."""
@@ -249,7 +266,9 @@ class CurveBuilder:
             values = np.array([one.value for one in points], dtype=np.float64)
             numbers = [one.step for one in points]
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
-            found.setdefault(tag, {})[at] = Curve(self._place, steps, values, wrong)
+            last = max((step for step in numbers if step is not None), default=0)
+            emptied = tuple(one for one in self._emptied.get((tag, at), ()) if one > last)
+            found.setdefault(tag, {})[at] = Curve(self._place, steps, values, wrong, emptied)
         return found
 
     def _settled(self, points: list[_Point]) -> tuple[list[_Point], str | None]:

@@ -105,8 +105,15 @@ class RunRule(StrictModel):
     """True to leave these runs out."""
 
     def matches(self, run: str) -> bool:
-        """Return True for a run that is called so, be there brackets in its name."""
-        return run == self.match or fnmatchcase(run, self.match)
+        """Return True for a run that is called so, or whose last part is if there is no slash."""
+        names = [run] if "/" in self.match else [run, run.rpartition("/")[2]]
+        return self.match in names or any(fnmatchcase(one, self.match) for one in names)
+
+    @property
+    def is_of_run(self) -> bool:
+        """Whether it states the seed or end of a run, and leaves its role to another rule."""
+        stated = self.model_fields_set - {"match"}
+        return bool(stated) and stated <= {"seed", "status"}
 
 
 class MappingFile(StrictModel):
@@ -135,15 +142,22 @@ class MappingFile(StrictModel):
     configuration: dict[Name, Text | None] = Field(default_factory=dict)
     """Setting of the audit -> its name in the runs' configurations; null if it is not in them."""
     runs: tuple[RunRule, ...] = ()
-    """The rules for runs; the first one that matches a run holds."""
+    """The rules for runs; the first that matches a run holds. A rule with only a seed or status
+    adds these to it."""
     vary: tuple[Text, ...] = ()
     """Values of configurations that may differ between the runs of one experiment."""
     complete: Text | None = None
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
 
     def rule(self, run: str) -> RunRule | None:
-        """Return the rule for a run of this name."""
-        return next((one for one in self.runs if one.matches(run)), None)
+        """Return the rule for a run of this name, with what rules of the run alone add to it."""
+        matching = [one for one in self.runs if one.matches(run)]
+        of_role = [one for one in matching if not one.is_of_run][:1]
+        stated: dict[str, Any] = {}
+        for one in matching:
+            if one.is_of_run or one in of_role:
+                stated = {**one.model_dump(include=one.model_fields_set), **stated}
+        return RunRule(**stated) if matching else None
 
 
 def read_mapping(file: Path) -> MappingFile:

@@ -57,11 +57,13 @@ class Measured:
             masked where nothing was observed.
         tags: the tags that were read.
         gaps: why these curves may not be whole.
+        emptied: the steps of the empty cells after their last numbers.
     """
 
     curve: Curve
     tags: frozenset[str]
     gaps: tuple[str, ...]
+    emptied: frozenset[int]
 
 
 def measure(
@@ -106,6 +108,7 @@ def measure(
                 for gap in _gaps_in(curve, {} if run.early else run.config)
             )
         ),
+        frozenset(step for curve in reader.read.values() for step in curve.emptied),
     )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,7 @@ def _run(
         config=config,
         told=tuple(builder.told),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
+        failed=status in ("FAILED", "KILLED"),
     )
 
 
@@ -91,9 +93,24 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         key: read_log_text(file, f"{name}/params/{key}", 2**20)
         for key, file in _entries(source.path / "params")
     }
-    title = [str(meta["run_name"])] if meta.get("run_name") else []
-    named = replace(source, parts=(*source.parts, *title))
-    yield _run(named, files, builder, config, meta)
+    tagged = source.path / "tags" / "mlflow.runName"  # of versions that have it nowhere else
+    kept = read_log_text(tagged, f"{name}/tags", 2**20) if tagged.is_file() else ""
+    if title := str(meta.get("run_name") or kept).strip():
+        above, slash, own = name.rpartition("/")
+        shown = f"{above}{slash}{title}" if slash else own
+        source = replace(source, name=shown, parts=(*source.parts, title))
+    yield _run(source, files, builder, config, meta)
+
+
+def told_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+    """Return runs of which those of the file store that are called alike bear their ids."""
+    counts = Counter(run.name for run in runs)
+    return [
+        replace(run, name=f"{run.name} ({run.folder.name[:12]})")
+        if run.source == "MLflow" and counts[run.name] > 1
+        else run
+        for run in runs
+    ]
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -9,10 +9,8 @@ never put under one role.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import replace
 from typing import Any
 
 from reproaudit.audit.faults import shown
@@ -20,9 +18,10 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.logs.configurations import alike, is_own, seed_of
-from reproaudit.logs.logged import LogError, LoggedRun, gathered, of_columns, raise_all
+from reproaudit.logs.configurations import seed_of
+from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
+from reproaudit.logs.pooling import PlacedRun, pooled, role_words
 from reproaudit.logs.settings import stated_settings
 
 
@@ -32,29 +31,7 @@ def axes_of(audit: Audit) -> frozenset[str]:
     return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
 
 
-def role_words(batch: Batch) -> str:
-    """Return a role in words: ``'separable' with loss = 'squared'``."""
-    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
-    return f"'{batch.experiment}'" + (f" with {settings}" if settings else "")
-
-
 # --- what a run is --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PlacedRun:
-    """A logged run and what it is to the audit.
-
-    Attributes:
-        stated: the values of the audit's settings that its configuration states.
-        names: what the configuration calls these settings.
-    """
-
-    run: LoggedRun
-    seed: int | None
-    diverged: bool
-    stated: Mapping[str, SettingValue]
-    names: frozenset[str]
 
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
@@ -82,10 +59,15 @@ def place_runs(
         if not rule.ignore:
             with gathered(faults):
                 placed.append(_placed(audit, scope, run, rule, mapping))
-    for batch, one in sorted(placed, key=lambda two: two[1].seed is None):
-        free = next(n for n in range(len(runs)) if n not in roles[batch])
-        with gathered(faults):
-            _take(roles, one if one.seed is not None else replace(one, seed=free), batch, mapping)
+    for batch, role in roles.items():
+        own = [one for of, one in placed if of == batch]
+        faults += pooled(audit, batch, own, scope, mapping)
+        for one in sorted(own, key=lambda one: one.seed is None):
+            free = next(n for n in range(len(runs)) if n not in role)
+            told = (SEEDS_COUNTED,) if one.seed is None else ()
+            run = replace(one.run, told=(*one.run.told, *told))
+            seed = free if one.seed is None else one.seed
+            role[seed] = replace(one, run=run, seed=seed)
     raise_all(faults)
     return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
@@ -104,46 +86,6 @@ def _placed(
         _refuse_contradicted(stated, rule, run)
     seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
     return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
-
-
-def _take(
-    roles: dict[Batch, dict[int, PlacedRun]],
-    one: PlacedRun,
-    batch: Batch,
-    mapping: MappingFile,
-) -> None:
-    """Take a run into its role; a seed twice is refused, and what differs in more than it."""
-    run = one.run
-    role = roles[batch]
-    seed = one.seed or 0
-    if seed in role:
-        others = [each for each in roles if each != batch and each.experiment == batch.experiment]
-        raise LogError(
-            run.name,
-            f"found seed {seed} of {role_words(batch)} a second time, after "
-            f"'{role[seed].run.name}'; expected it once. Say in a mapping file what it is: "
-            f"{_twice(run, role[seed].run, others)}.{of_columns(run.columns)}",
-        )
-    if role:
-        _refuse_differing(next(iter(role.values())), one, role_words(batch), mapping)
-    role[seed] = one
-
-
-def _twice(run: LoggedRun, other: LoggedRun, arms: Sequence[Batch]) -> str:
-    """Return the ways on for two runs of one role with one seed: a rule by what differs."""
-    pairs = zip(other.parts, run.parts, strict=False)
-    part = next((own for others, own in pairs if others != own), run.name)
-    word = re.sub(r"[-_. ]*(seed)?[-_=. ]*\d+(\.\w+)?$", "", part)
-    is_clear = word and word not in other.name
-    pattern = f"*{word if is_clear else part}*" if part in run.name else run.name
-    rule = f'match: "{pattern}"'
-    settings = [_as_yaml(dict(arm.overrides)) for arm in arms if arm.overrides]
-    ways = [f"`runs: [{{{rule}, settings: {one}}}]`" for one in settings[:3]]
-    return ", ".join([*ways, f"`runs: [{{{rule}, ignore: true}}]`"]) + ", or give it a `seed`"
-
-
-def _as_yaml(settings: Mapping[str, SettingValue]) -> str:
-    return "{" + ", ".join(f"{name}: {shown(value)}" for name, value in settings.items()) + "}"
 
 
 def _refuse_contradicted(stated: Mapping[str, SettingValue], rule: RunRule, run: LoggedRun) -> None:
@@ -219,36 +161,6 @@ def _of_stated(
     )
 
 
-# --- runs that belong together --------------------------------------------------------------------
-
-
-def _refuse_differing(one: PlacedRun, other: PlacedRun, role: str, mapping: MappingFile) -> None:
-    """Refuse two runs of one role that differ in more than their seed."""
-    a = one.run.config
-    b = other.run.config
-    for key in sorted({*a, *b}):
-        left = a.get(key, "nothing")
-        right = b.get(key, "nothing")
-        own = key not in one.names | other.names and is_own(key)
-        varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
-        if not (own or varies or alike(left, right)):
-            raise LogError(
-                other.run.name,
-                f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same "
-                f"{role}, has {repr(left)[:60]}; expected runs that differ in "
-                "their seed alone. Say in the mapping's 'runs' what they are, or let it differ: "
-                f"`vary: [{key}]`.",
-            )
-    stems = {re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in (one, other)}
-    if not (a or b) and len(stems) > 1 and mapping.rule(other.run.name) is None:
-        raise LogError(
-            other.run.name,
-            f"found a run without configuration whose name differs from '{one.run.name}' in more "
-            "than its seed; expected to be told what it is. If both are of the same "
-            f'{role}, say in the mapping `runs: [{{match: "{other.run.name}"}}]`.',
-        )
-
-
 # --- settings of roles, held against the audit's --------------------------------------------------
 
 
@@ -260,7 +172,7 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for batch, runs in roles.items():
         values = batch.settings(audit)
-        stated = _most_stated(runs)
+        stated = _stated(runs, values)
         for name, setting in audit.settings_of(batch.experiment).items():
             value = values[name]
             found = stated.get(name)
@@ -284,7 +196,7 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
     for batch, runs in roles.items():
         audited = batch.settings(audit)
         found = experiments.setdefault(batch.experiment, {})
-        for name, stated in _most_stated(runs).items():
+        for name, stated in _stated(runs, audited).items():
             is_equal = same(stated, audited[name])
             # what a control states alone, it does not state for the experiment
             is_alone = name not in found and batch.overrides and is_equal
@@ -301,5 +213,13 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
     return experiments
 
 
-def _most_stated(runs: Mapping[int, PlacedRun]) -> Mapping[str, SettingValue]:
-    return max((one.stated for one in runs.values()), key=len)
+def _stated(
+    runs: Mapping[int, PlacedRun], audited: Mapping[str, SettingValue]
+) -> Mapping[str, SettingValue]:
+    """Return what runs of one role state; of values that differ, the first that the audit lacks."""
+    found: dict[str, SettingValue] = {}
+    for one in runs.values():
+        for name, value in one.stated.items():
+            if name not in found or same(found[name], audited[name]):
+                found[name] = value
+    return found

@@ -24,7 +24,7 @@ def stated_settings(
         called = _called(name, run, mapping)
         if called is None or run.config[called] is None:
             continue
-        value = _as_setting(run.config[called], setting.value)
+        value = as_setting(run.config[called], setting.value)
         if value is None:
             raise LogError(
                 run.name,
@@ -54,7 +54,7 @@ def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     return next(iter(candidates), None)
 
 
-def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
+def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
     """Return a configuration's value as the audit would write it; None if it is no such kind."""
     if isinstance(model, tuple):
         if isinstance(value, str):  # a list that was logged as text: "[1, 2]" or "1,2"
@@ -62,7 +62,7 @@ def _as_setting(value: Any, model: SettingValue) -> SettingValue | None:
             value = tuple(part.strip().strip("'\"") for part in inner.split(",") if part.strip())
         if not isinstance(value, tuple):
             return None
-        converted = [_as_setting(one, model[0] if model else "") for one in value]
+        converted = [as_setting(one, model[0] if model else "") for one in value]
         plain = tuple(one for one in converted if one is not None and not isinstance(one, tuple))
         return plain if len(plain) == len(converted) else None
     if isinstance(model, bool):

@@ -16,6 +16,7 @@ from typing import Any
 from reproaudit.logs.columns import TableForm, chart_parts, form_of
 from reproaudit.logs.configurations import is_own, plain_value, seed_ways
 from reproaudit.logs.logged import (
+    SEEDS_COUNTED,
     CurveBuilder,
     LogError,
     LoggedRun,
@@ -89,8 +90,10 @@ def _runs(source: LogSource, table: Table, logger: str) -> Iterator[LoggedRun]:
             seed=key.seed,
             config=dict(key.settings),
             not_whole=(*not_whole, *group.unfinished),
+            failed=bool(group.unfinished),
             step=form.step,
             columns=roles,
+            seed_column=form.like_seeds,
             told=(*table.told, *group.builder.told),
         )
 
@@ -140,6 +143,8 @@ def _groups(source: LogSource, table: Table, form: TableForm) -> dict[_Key, _Gro
             key = replace(key, seed=repeat)
         if key not in groups:
             groups[key] = _Group(source.builder())
+            if numbered:
+                groups[key].builder.told[SEEDS_COUNTED] = None
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             groups[key].builder.unstepped = f"no step{of_seed}; {apart}"
         state = str(row.get(form.status) or "").strip() if form.status else ""
@@ -155,7 +160,7 @@ def _apart(form: TableForm, columns: Sequence[str]) -> str:
     """Say what to do about several rows without steps that nothing tells apart."""
     ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
     if form.seed is None and form.run is None:
-        ways = [*seed_ways(columns), *ways]
+        ways = [*seed_ways(form.like_seeds), *ways]
     else:
         ways.append("or leave a row out")
     return (
@@ -206,7 +211,7 @@ def take_row(
     at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
     for tag, value in _cells(row, form):
         if not is_observed(value):
-            builder.leave_open(tag, at)
+            builder.leave_open(tag, at, step)
             continue
         number = number_of(value)
         if form.step is not None and step is None:

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
-from reproaudit.audit.plan import scope_of, varied_tier
+from reproaudit.audit.plan import (
+    alternatives_of,
+    arms_of,
+    quantities_of,
+    scope_of,
+    varied_tier,
+)
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.folders import scratch_folder
@@ -35,11 +41,14 @@ from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.submission.reading import Submission
 from reproaudit.verdict import (
+    DECIDED,
     SCHEMA_VERSION,
     ClaimAnswer,
     Figure,
     JudgedRecords,
     Made,
+    Reason,
+    ReasonKind,
     Scorecard,
 )
 
@@ -136,9 +145,44 @@ def scorecard_of_submission(
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
     found = submission.found
-    answers = judge(audit, submission.tier, found)
+    judged = judge(audit, submission.tier, found)
+    answers = tuple(_with_left_out(submission, audit, one) for one in judged)
     made = Made(remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
+
+
+_LACKING = (
+    ReasonKind.NOT_MEASURED,
+    ReasonKind.TOO_FEW,
+    ReasonKind.VOID_RUNS,
+    ReasonKind.READING_UNFINISHED,
+    ReasonKind.CONTROL_OPEN,
+    ReasonKind.ALTERNATIVE_OPEN,
+)
+"""What is said where numbers are lacking."""
+
+
+def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) -> ClaimAnswer:
+    """Return an answer that says what was left out, where it lacks numbers for that."""
+    said = answer.reasons[0] if answer.reasons else None
+    if answer.outcome in DECIDED or said is None or said.kind not in _LACKING:
+        return answer
+    tier = submission.tier
+    claim = next(one for one in audit.claims if one.id == answer.id)
+    arms = {one.name: one for one in (*arms_of(audit, claim), *alternatives_of(audit, claim))}
+    read = scope_of(audit, tier, [claim.id]).measurements
+    own = answer.base.name
+    compared = (one.arm for one in quantities_of(claim))
+    for name in dict.fromkeys((said.arm or own, *filter(None, compared))):
+        arm = arms[name]
+        for measurement, why in submission.left_out.get(arm.key(audit, tier), {}).items():
+            if measurement in read[arm.experiment]:
+                what = f"{why[0]} ({measurement})"
+                reason = Reason(
+                    kind=ReasonKind.LEFT_OUT, arm="" if name == own else name, what=what
+                )
+                return answer.model_copy(update={"reasons": (reason,)})
+    return answer
 
 
 def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, said: Made) -> Made:

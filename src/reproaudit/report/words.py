@@ -536,11 +536,17 @@ def _in_the_way(reason: Reason, context: Context) -> str:
     return f"the control ({context.arm(arm)}) does not clearly fail: {said}"
 
 
+def _left_out(reason: Reason, context: Context) -> str:
+    of_arm = f" of {context.namer.arm(reason.arm)}" if reason.arm else ""
+    return f"left out{of_arm}: {reason.what}"
+
+
 _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     # why there is no outcome
     ReasonKind.CRASHED: "{runs} crashed, and the answer hangs on them",
     ReasonKind.SMOKE: "the smoke tier judges nothing",
     ReasonKind.NOT_MEASURED: "{noun} was not measured",
+    ReasonKind.LEFT_OUT: _left_out,
     ReasonKind.TOO_FEW: "{runs} missing before there is an answer",
     ReasonKind.CONTROL_PASSES: "the control ({arm}) passes, too, in {count}",
     ReasonKind.CONTROL_LARGER: "the control ({arm}) has the larger difference in most runs",

@@ -5,11 +5,10 @@ What became of every log is told in the manifest, in sentences, and in the termi
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import SequenceMatcher
 from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
@@ -22,7 +21,7 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, Role, Scope, claim_batches, scope_of
 from reproaudit.cell import SettingValue
-from reproaudit.errors import LONGEST_COMPARED, UsageError, did_you_mean
+from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
@@ -38,22 +37,20 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
 from reproaudit.logs.measuring import Measured, measure
+from reproaudit.logs.pooling import PlacedRun, role_words
 from reproaudit.logs.roles import (
-    PlacedRun,
     axes_of,
     compare_settings,
     manifest_settings,
     place_runs,
-    role_words,
 )
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
+from reproaudit.submission.reading import left_out_words
 from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_submission
 
-_MOST_COMPARED = 50
-"""Names on either side of which the most alike are looked for."""
-_ALIKE = 0.5
-"""The likeness of two names, from 0 to 1, from which a message puts them together."""
+MOST_RULES = 4
+"""Rules for runs that a sentence writes out."""
 
 
 def import_logs(
@@ -103,19 +100,18 @@ def import_logs(
         compared = compare_settings(audit, placed)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
-        write_submission(folder, audit, [_measured(role) for role in roles if role.measured], head)
-    lines = [
-        line[: len(line) - len(line.lstrip())] + on_one_line(line)
-        for line in _lines(audit, scope, mapping, roles)
-    ]
+        write_submission(folder, audit, [_measured(role) for role in roles], head)
+    said_of_roles = _lines(audit, scope, mapping, roles)
+    indents = ((one, one[: len(one) - len(one.lstrip())]) for one in said_of_roles)
+    lines = [*(indent + on_one_line(one, 5_000) for one, indent in indents), *notes]
     data = {
         "folder": str(out),
         "ignored_runs": ignored,
         "skipped": [f"{name} ({why})" for name, why in skipped],
         "settings": compared,
-        "lines": [*lines, *notes],
+        "lines": lines,
     }
-    return data, [*lines, *notes], _settings_table(compared)
+    return data, lines, _settings_table(compared)
 
 
 def _asked(audit: Audit, scope: Scope, mapping: MappingFile) -> Asked:
@@ -161,7 +157,12 @@ def _measured(role: _Role) -> MeasuredRuns:
         for seed, one in by_seed.items():
             seeds[seed][name] = one.values if one.steps is None else (one.steps, one.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
-    return MeasuredRuns(role.batch.experiment, seeds, dict(role.batch.overrides), diverged)
+    left_out = {
+        name: [on_one_line(one, 1_000) for one in reasons]
+        for name, reasons in role.withheld.items()
+    }
+    settings = dict(role.batch.overrides)
+    return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
 
 # --- the measurements of every role ---------------------------------------------------------------
@@ -174,7 +175,6 @@ class _Role:
     Attributes:
         measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
-        doubtful: of these the ones that would be let in if it is attested that they are complete.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
     """
@@ -183,7 +183,6 @@ class _Role:
     runs: Mapping[int, PlacedRun]
     measured: Mapping[str, Mapping[int, Curve]]
     withheld: Mapping[str, tuple[str, ...]]
-    doubtful: frozenset[str]
     absent: tuple[str, ...]
     ignored: tuple[str, ...]
 
@@ -206,7 +205,6 @@ def _role(
     wanted = scope.measurements[batch.experiment]
     measured: dict[str, dict[int, Curve]] = {}
     withheld: dict[str, tuple[str, ...]] = {}
-    doubtful = set[str]()
     unused = {tag for one in runs.values() for tag in one.run.curves}
     faults: list[LogError] = []
     for name in wanted:
@@ -230,7 +228,6 @@ def _role(
             withheld[name] = tuple(misfits)
         elif found and (reasons := _reasons(found, runs, mapping.complete is not None)):
             withheld[name] = reasons
-            doubtful |= set() if _reasons(found, runs, attested=True) else {name}
         elif found:
             measured[name] = {seed: one.curve for seed, one in found.items()}
     raise_all(faults)
@@ -239,7 +236,6 @@ def _role(
         runs=runs,
         measured=measured,
         withheld=withheld,
-        doubtful=frozenset(doubtful),
         absent=tuple(name for name in wanted if name not in measured and name not in withheld),
         ignored=tuple(sorted(unused)),
     )
@@ -248,40 +244,56 @@ def _role(
 def _reasons(
     found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
 ) -> tuple[str, ...]:
-    """Tell why a measurement of a role is kept out; () if it is whole."""
+    """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
     ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
+    steps = (one.curve.steps for one in ended.values())
+    every = frozenset(step for one in steps if one is not None for step in one.tolist())
     seeds: dict[str, list[str]] = {}
-    wild: list[str] = []
-    for seed, one in ended.items():
-        run = runs[seed].run
-        stopped = (run.stopped,) if run.stopped else one.gaps
-        # a run that was cut ends its curves early
-        for reason in run.not_whole or (() if attested else stopped):
+    diverged: dict[str, list[str]] = {}
+    unlogged = [("not logged, though others are", "")]
+    for seed, run in {seed: one.run for seed, one in runs.items() if not one.diverged}.items():
+        doubts = _doubts(run, ended[seed], every, attested) if seed in ended else unlogged
+        for reason, otherwise in doubts:
             seeds.setdefault(reason, []).append(str(seed))
-        if not run.not_whole and (place := _not_finite(one.curve)):
-            seeds.setdefault(place, []).append(str(seed))
-            wild.append(run.name)
+            if otherwise is not None:
+                diverged.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
-    if wild:
-        rule = f'`runs: [{{match: "*{escape(_within(wild[0]))}", status: diverged}}]`'
-        reasons.append(f"if a run diverged, say so in a mapping: {rule}; else leave the cell empty")
-    without = [str(seed) for seed in runs if seed not in found]
-    if without:
-        reasons.append(f"seed {', '.join(without)} did not log it, and others did")
-    if attested or reasons:
-        return tuple(reasons)
-    series = {seed: one.curve.steps for seed, one in ended.items()}
-    steps = {seed: set(one.tolist()) for seed, one in series.items() if one is not None}
-    every = set[int]().union(*steps.values())
-    for seed, own in steps.items():
-        end = max(own, default=0) if runs[seed].run.early else max(every, default=0)
-        lacking = {step for step in every - own if step <= end}
-        if lacking:
-            return (
-                f"seed {seed} lacks {len(lacking)} of the {len(every)} steps that the seeds have "
-                f"together, the first {min(lacking)}",
+    for otherwise, names in diverged.items():
+        listed = [f'"*{escape(_within(one))}"' for one in dict.fromkeys(names[:MOST_RULES])]
+        rules = ", ".join(f"{{match: {one}, status: diverged}}" for one in listed)
+        reasons.append(f"if a run diverged, say so in a mapping: `runs: [{rules}]`{otherwise}")
+    return tuple(reasons)
+
+
+def _doubts(
+    run: LoggedRun, one: Measured, every: Collection[int], attested: bool
+) -> Iterator[tuple[str, str | None]]:
+    """Yield each sign that a measurement of a run is not whole, with the way on unless it diverged.
+
+    None in place of the way where divergence does not look so. `every`: the steps of all its role.
+    """
+    own = frozenset() if one.curve.steps is None else frozenset(one.curve.steps.tolist())
+    curves = [curve.steps for at in run.curves.values() for curve in at.values()]
+    end = max((int(steps.max()) for steps in curves if steps is not None), default=0)
+    emptied = sorted(step for step in one.emptied if step in every or step > end)
+    if run.not_whole:
+        yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
+    elif (place := _not_finite(one.curve)) is not None:
+        yield place, "; else leave the cell empty"
+    elif own and emptied:
+        where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
+        yield where, "; else leave these rows out"
+    elif not attested:
+        gaps = (run.stopped,) if run.stopped else one.gaps  # a cut run ends its curves early
+        until = max(own, default=0) if run.early else max(every, default=0)
+        lacking = [step for step in every if own and step <= until and step not in own]
+        if lacking and not gaps:
+            gaps = (
+                f"it lacks {len(lacking)} of the {len(every)} steps that the seeds have together, "
+                f"the first {min(lacking)}",
             )
-    return ()
+        whole = "; if nothing is missing, say how that is known: `complete: …`"
+        yield from ((gap, whole) for gap in gaps)
 
 
 def _not_finite(curve: Curve) -> str | None:
@@ -300,23 +312,25 @@ def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> 
     tags = sorted({tag for run in runs for tag in run.curves})
     if any(map(wants, tags)) or asked & mapping.mapping.keys():
         return []
-    first, tag = _most_alike(asked, tags)
+    fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in asked}
+    sure = {name: f'"{found[0]}"' for name, found in sorted(fitting.items()) if len(found) == 1}
+    spoken = set[str]().union(*map(_words, tags))
+    shared = {
+        name: len(_words(name) & spoken) for name in sorted(asked, key=lambda one: (len(one), one))
+    }
+    likely = max(shared, key=lambda name: shared[name])
+    way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {likely: "TAG"}).items())
     return [
         LogError(
             runs[0].name,
             f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(asked))}. Say in a "
-            f'mapping which is which: `mapping: {{{first}: "{tag}"}}`.',
+            f"mapping which is which: `mapping: {{{way}}}`.",
         )
     ]
 
 
-def _most_alike(wanted: Collection[str], tags: Sequence[str]) -> tuple[str, str]:
-    """Return a wanted name and the tag that is most like it; "…" if none is like any."""
-    few = {tag[-LONGEST_COMPARED:]: tag for tag in tags[:_MOST_COMPARED]}
-    pairs = itertools.product(sorted(wanted)[:_MOST_COMPARED], few)
-    ratios = ((SequenceMatcher(None, *pair).ratio(), *pair) for pair in pairs)
-    ratio, name, end = max(ratios, default=(0.0, "", ""))
-    return (name, few[end]) if ratio >= _ALIKE else (min(wanted), "…")
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
 
 def _source(mapping: MappingFile, name: str) -> LoggedQuantity:
@@ -342,11 +356,9 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             text = f"found no number of {some(absent)}; expected one.{others}"
             raise LogError(f"runs of {role_words(roles[0].batch)}", text)
         name, reasons = next(iter(role.withheld.items()))
-        way = " If nothing is missing, say in the mapping how that is known: `complete: …`."
         raise LogError(
             f"runs of {role_words(role.batch)}",
-            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves."
-            f"{way if name in role.doubtful else ''}{others}",
+            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves.{others}",
         )
 
 
@@ -360,10 +372,6 @@ Skipped = Sequence[tuple[str, str]]
 def _notes(
     mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Skipped
 ) -> Iterator[str]:
-    for role in roles:
-        for name, reasons in role.withheld.items():
-            which = role_words(role.batch)
-            yield f"Left out: '{name}' of {which}: {'; '.join(reasons)}."
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
     if skipped:
@@ -418,6 +426,8 @@ def _lines(
             yield f"no run of {role_words(batch)}{_lack(audit, scope, batch)}"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         yield f"ignored tags: {some(ignored)}"
+    for role in roles:
+        yield from left_out_words(role.withheld, role.batch)
 
 
 def _lack(audit: Audit, scope: Scope, batch: Batch) -> str:

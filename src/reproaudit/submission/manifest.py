@@ -32,8 +32,10 @@ class Run(StrictModel):
     """Of a control: the settings that the audit gives it. For the experiment itself: none."""
     status: Literal["completed", "diverged"] = "completed"
     """The end of the runs; diverged ones may hold numbers that are not finite."""
-    files: tuple[Text, ...] = Field(min_length=1, max_length=1_000)
-    """Tables beside the manifest; ``{seed}`` in a name stands for each seed."""
+    files: tuple[Text, ...] = Field(max_length=1_000)
+    """Tables beside the manifest, if there are any; ``{seed}`` in a name stands for each seed."""
+    left_out: dict[Name, tuple[Text, ...]] = Field(default_factory=dict)
+    """Measurements that are kept out of the files, each with the reasons."""
 
 
 class Manifest(StrictModel):

@@ -26,7 +26,7 @@ import numpy as np
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Role, claim_batches, plan
-from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of
+from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.judge import Records, SeedRecords
@@ -43,7 +43,8 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import end_beside, measure, measurements_of, stated_length
-from reproaudit.logs.roles import axes_of, role_words
+from reproaudit.logs.pooling import role_words
+from reproaudit.logs.roles import axes_of
 from reproaudit.logs.tables import read_table
 from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
 from reproaudit.submission.manifest import MANIFEST, Manifest, Placed, Run, read_manifest
@@ -69,6 +70,7 @@ class Submission:
         records: one for each run and seed.
         remarks: what a reader is to know of the measurements, in sentences.
         found: the records by experiment and the settings of the plan, then by seed.
+        left_out: by the same, the measurements that are kept out, each with the reasons.
     """
 
     audit: Audit
@@ -76,6 +78,7 @@ class Submission:
     records: tuple[Record, ...]
     remarks: tuple[str, ...]
     found: Records
+    left_out: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]
 
 
 def read_submission(audit: Audit, folder: Path) -> Submission:
@@ -87,15 +90,20 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     """
     reader = open_submission(audit, folder)
     found: dict[tuple[str, str], SeedRecords] = {}
+    left_out: dict[tuple[str, str], dict[str, Sequence[str]]] = {}
+    kept_out: dict[str, None] = {}
     for index, run in enumerate(reader.manifest.runs):
         role, batch = reader.roles[index]
         records = found.setdefault(_key(audit, batch), SeedRecords())
         records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
+        left_out.setdefault(_key(audit, batch), {}).update(run.left_out)
+        kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
         if role is not Role.POSITIVE_CONTROL:
             reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
     raise_all(reader.faults)
     every = tuple(record for records in found.values() for record in records.values())
-    remarks = [*reader.manifest.noted, *reader.unread(), *_unobserved(audit, every)]
+    remarks = [*reader.other_settings(found.keys()), *kept_out, *reader.manifest.noted]
+    remarks += [*reader.unread(), *_unobserved(audit, every)]
     remarks += reader.absent(found.keys())
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
@@ -106,7 +114,14 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         records=every,
         remarks=tuple(remarks),
         found=found,
+        left_out=left_out,
     )
+
+
+def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Iterator[str]:
+    """Yield a sentence on each measurement of a role that is kept out."""
+    for name, reasons in left_out.items():
+        yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
 
 
 def open_submission(audit: Audit, folder: Path) -> _Reader:
@@ -305,6 +320,21 @@ class _Reader:
         if unstated:
             yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
 
+    def other_settings(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+        """Yield a sentence on the settings of each experiment that are not the audit's."""
+        for experiment in sorted({one for one, _ in found}):
+            if others := self._others(experiment):
+                yield f"Other settings than the audit's, of '{experiment}': {others}."
+
+    def _others(self, experiment: str, own: Collection[str] = ()) -> str:
+        """Say which settings of all runs differ from the audit's; `own` are those of an arm."""
+        audited = self.audit.values_of(experiment, self.manifest.tier)
+        return ", ".join(
+            f"{name} {shown(value)} in place of {shown(audited[name])}"
+            for name, value in self.manifest.settings_of(experiment).items()
+            if name in audited and name not in own and not same(value, audited[name])
+        )
+
     # --- runs -------------------------------------------------------------------------------------
 
     def record(self, run: Run, index: int, seed: int) -> Record:
@@ -313,6 +343,7 @@ class _Reader:
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
+        proxies = (manifest.proxy, self._others(run.experiment, run.settings))
         measured, coordinates = self._measured(run, index, seed, settings)
         origin = Origin(
             who=manifest.who,
@@ -331,7 +362,7 @@ class _Reader:
             seed=seed,
             status=CellStatus(run.status),
             error="as its manifest says" if run.status == "diverged" else None,
-            proxy=manifest.proxy,
+            proxy="; ".join(filter(None, proxies)) or None,
             fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
             code="",
             environment=Environment(threads=None, packages={}, **UNSTATED),

@@ -51,12 +51,14 @@ class MeasuredRuns:
         seeds: seed -> measurement -> numbers; every seed has the same measurements.
         settings: of a control, the settings that the audit gives it; none for the experiment.
         diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
+        left_out: measurements that are kept out, each with the reasons.
     """
 
     experiment: str
     seeds: BySeed
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
     diverged: frozenset[int] = frozenset()
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def manifest_head(
@@ -124,17 +126,26 @@ def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
 
 
 def _entries(run: MeasuredRuns, index: int) -> Iterator[dict[str, Any]]:
-    """Yield the manifest's entries of a run: the finished seeds, and the diverged ones."""
-    for status in ("completed", "diverged"):
-        seeds = [seed for seed in run.seeds if (seed in run.diverged) == (status == "diverged")]
-        if seeds or not run.seeds:
-            yield {
-                "experiment": run.experiment,
-                "seeds": seeds,
-                "settings": plain_settings(run.settings),
-                "status": status,
-                "files": [_file(run, index, name) for name in _measurements(run)],
-            }
+    """Yield the manifest's entries of a run: the finished seeds, and the diverged ones.
+
+    A diverged seed may lack measurements that others have.
+    """
+    every = _measurements(run)
+    entries: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for seed, measured in run.seeds.items():
+        own = ("diverged", tuple(name for name in every if name in measured))
+        key = own if seed in run.diverged else ("completed", tuple(every))
+        entries.setdefault(key, []).append(seed)
+    left_out = {name: list(reasons) for name, reasons in run.left_out.items()}
+    for (status, names), seeds in (entries or {("completed", ()): []}).items():
+        yield {
+            "experiment": run.experiment,
+            "seeds": seeds,
+            "settings": plain_settings(run.settings),
+            "status": status,
+            "files": [_file(run, index, name) for name in names],
+            **({"left_out": left_out} if left_out else {}),
+        }
 
 
 def _measurements(run: MeasuredRuns) -> list[str]:
