@@ -95,6 +95,7 @@ def test_a_margin_has_two_sides() -> None:
     limit = Limit(Side.WITHIN, 1, Provenance.PAPER, target=3)
     assert [limit.met_by(one) for one in (1.9, 2, 4, 4.1)] == [False, True, True, False]
     assert limit.worst([3, 2.5, 4]) == 4
+    assert (limit.level, Limit(Side.AT_MOST, 1, Provenance.PAPER).level) == (3, 1)
     for target in (3, -3):
         relative = Limit(Side.WITHIN, 0.5, Provenance.PAPER, target=target, relative=True)
         assert list(relative.accepted) == sorted((target / 1.5, target * 1.5))
@@ -259,6 +260,14 @@ SHARES = [(0.2, 0.6), (0.5, 0.5), (0.8, 0.8)]
         ("concentrates share=s at_least=0.8", {}, 0.8, True, 1, "share"),
         ("concentrates share=s at_least=0.5 of_the_rest=true", {}, 0.5, True, 1, "share"),
         ("concentrates share=a above=0 of_the_rest=true", {"a": [1.0] * 3}, 0, False, 1, "share"),
+        (
+            "concentrates share=a above=0 of_the_rest=true",
+            {"a": [1, 0.9, 0.8]},
+            0,
+            False,
+            1,
+            "share",
+        ),
         ("equals value=a to=1.5 within=0.5", {}, 2, True, 0, "plain"),
         ("equals value=a to=1.5 within=0.4", {}, 2, False, 0, "plain"),
         ("equals value=a to=1 within=1 relative=true", {"a": 0.5}, 0.5, True, 0, "plain"),
@@ -423,6 +432,10 @@ def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any
     assert found.limit == Limit(Side.BELOW, 0.0, Provenance.DERIVED)
     few = one.conditions(run((0, 4, 8), loss=[9.0, 4.0, 2.0]))
     assert [(c.met, c.void) for c in few] == [(None, Void.HIDDEN)]
+    for fewest, count in ((5, False), (6, True)):
+        at = (1, *np.linspace(55, 100, fewest).astype(int).tolist())
+        (found,) = one.conditions(run(at, loss=1 / np.array(at)))
+        assert (found.value is not None) is count
 
 
 @pytest.mark.parametrize(
@@ -514,6 +527,26 @@ def test_a_quantile_of_the_distance_has_a_bound_of_its_own() -> None:
     assert values(one, run(HUNDRED, a=course + apart, b=course)) == [4, 0, 1]
     apart = 4.0 * (course < 12)
     assert met(one, run(HUNDRED, a=course + apart, b=course)) == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("ends", "relative", "most"),
+    [((0, 20), False, 20), ((-5, 20), False, 25), ((0, None), False, None),
+     ((None, 20), False, None), ((0, 20), True, None)],
+)  # fmt: skip
+def test_no_distance_is_larger_than_a_declared_range(
+    ends: tuple[float | None, float | None], relative: bool, most: float | None
+) -> None:
+    course = np.arange(1.0, 13)
+    of = run(range(12), a=course, b=course)
+    declared = {name: replace_range(one, ends) for name, one in of.declarations.items()}
+    one = check("follows series=a reference=b at_most=1", relative=relative)
+    found = one.conditions(replace(of, declarations=declared))[0]
+    assert found.limit.most == most
+
+
+def replace_range(one: Declaration, ends: tuple[float | None, float | None]) -> Declaration:
+    return one.model_copy(update={"range": ends})
 
 
 def test_a_law_of_growth_beats_its_rivals_or_not() -> None:
