@@ -105,6 +105,12 @@ def test_a_letter_asks_what_answers_hang_on() -> None:
     )
 
 
+def test_a_guess_without_another_value_is_asked_for_alone() -> None:
+    guess = {"value": 0.02, "source": "assumption", "why": "not stated", "only_reading": "A toy."}
+    card = make_scorecard(claims=[claim("mini", "one", main=True)], settings={"level": guess})
+    assert letter(card).rstrip().endswith("- level: 0.02 (guessed)")
+
+
 def test_a_letter_without_questions_says_so() -> None:
     card = make_scorecard(claims=[claim("mini", "one", main=True)])
     assert "left open by the paper" in letter(card)

@@ -149,7 +149,8 @@ def _said(setting: Setting) -> str:
     """Which source states which value: 1 in the code, 100 on the card; or what is guessed."""
     if not setting.readings:
         others = ", ".join(value_words(setting, one) for one in setting.others)
-        return f"{value_words(setting, setting.value)} (guessed); also {others}"
+        also = f"; also {others}" if others else ""
+        return f"{value_words(setting, setting.value)} (guessed){also}"
     stated = [(setting.value, setting.source), *((o.value, o.source) for o in setting.readings)]
     return ", ".join(f"{value_words(setting, value)} {SOURCES[source]}" for value, source in stated)
 
