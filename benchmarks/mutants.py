@@ -221,7 +221,7 @@ class Loop:
         self.has_failed |= report.failed
 
     def in_child(self, compute: Callable[[], object], seconds: float | None = None) -> Any:
-        """Return what a forked process computes; None if it takes longer, or ends otherwise."""
+        """Return what a forked process computes; None if it takes longer, or a signal ends it."""
         read, write = os.pipe()
         child = os.fork()
         if not child:
@@ -230,13 +230,18 @@ class Loop:
             with open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), 1)
                 os.dup2(nowhere.fileno(), 2)
-            with os.fdopen(write, "wb") as file:
-                pickle.dump(compute(), file)
-            os._exit(0)
+            try:
+                with os.fdopen(write, "wb") as file:
+                    pickle.dump(compute(), file)
+                os._exit(0)
+            finally:
+                os._exit(1)
         os.close(write)
         with os.fdopen(read, "rb") as file:
             sent = file.read()
-        os.waitpid(child, 0)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+            raise RuntimeError("a mutant could not be tried")
         return pickle.loads(sent) if sent else None
 
     def traced(
