@@ -287,8 +287,7 @@ def _depends(claim: ClaimText) -> Iterator[str]:
     read = [claim.base, *(one for one in others if one.answer is not claim.base.answer)]
     for one in sorted(read, key=lambda one: one.answer is not Answer.YES):
         value = f"{claim.stated_value(one)}, " if len(read) > 1 else ""
-        shown = _named_figure if one.answer is Answer.YES else _figure
-        numbers = f": {_against_bound(claim)}" if one is claim.base else shown(claim, one)
+        numbers = f": {_against_bound(claim)}" if one is claim.base else _figure(claim, one)
         yield f"{value}{of(one.yes, one.n)}{numbers}"
     yield from _guesses(claim)
 
@@ -371,21 +370,13 @@ def _control(claim: ClaimText) -> str:
 
 
 def _figure(claim: ClaimText, arm: ArmAnswer) -> str:
-    """An arm's typical number: of what it misses, which is named, else of what the row shows."""
+    """An arm's typical number, named: of what it misses, else of what the row shows."""
     missed = next((place for place, one in enumerate(arm.estimates) if not one.met), claim.place)
-    if missed is None or missed == claim.place:
-        said = _figure_of_arm(claim, arm)
-        return f" ({said})" if said else ""
+    if missed is None or missed >= len(arm.estimates):
+        return ""
     one = arm.estimates[missed]
     said = figure_of(one, claim.number_of(one))
     return f" ({claim.noun_of(one)} {said})" if said else ""
-
-
-def _named_figure(claim: ClaimText, arm: ArmAnswer) -> str:
-    """An arm's typical number as `_figure` has it, with the name of the quantity."""
-    if claim.shown is None or not (said := _figure_of_arm(claim, arm)):
-        return ""
-    return f" ({claim.noun_of(claim.shown)} {said})"
 
 
 def _figure_of_arm(claim: ClaimText, arm: ArmAnswer) -> str:
