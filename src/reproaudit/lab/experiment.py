@@ -60,7 +60,7 @@ class Experiment:
             runner can say how much is left before anything has run.
         data: from settings to the checksum of each data file that `measure` reads, by name. Other
             data make another cell.
-        proxy: from settings to what stands in for the paper's data or method, or None.
+        proxy: from settings to the stand-in for the paper's data or method, or None.
         has_plain_form: whether `measure` also computes straight from the paper's equations, on the
             processor, where the session asks for the plain form.
     """

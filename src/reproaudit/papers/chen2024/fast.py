@@ -138,7 +138,7 @@ class Windows:
         )
         seen = _tokens_of_codes(len(architecture.lags[0]), vocabulary)
         return cls(
-            counts=csr_matrix(  # adds up what stands at one place
+            counts=csr_matrix(  # adds up the values of a cell
                 (np.ones(len(row)), (row, pair.ravel())), shape=(vocabulary * count, len(pairs))
             ),
             cells=query * len(seen) + key,

@@ -2,7 +2,7 @@
 
 **With attention** (one neuron per head). W_Kᵀ W_Q = μ s Σ_k c_k v_kᵀ and w = γ Σ_k c_k. In head μ
 the identified signal, as query, gives its identifier the score μ y s and every other token 0; all
-other queries attend uniformly. So the heads differ by where one query looks, and with
+other queries attend uniformly. So the heads differ by where that query looks, and with
 A(a) = e^a / (e^a + L − 1) every sample has the margin (γ/L) (A(s) − A(−s)), for any K. Adding
 μ β Σ_k v_k to w gives neurons that answer easy samples already without attention.
 
