@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
 from reproaudit.logs.asked import Asked, Columns
-from reproaudit.logs.documents import read_trainer_state
 from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
 from reproaudit.logs.tables import read_table
 
@@ -171,7 +170,7 @@ def state(folder: Path, **changes: Any) -> LoggedRun:
     history = [{"loss": 1.0 / s, "epoch": s / 20, "step": s} for s in (5, 10, 20)]
     tree = {"global_step": 20, "max_steps": 20, "log_history": history, **changes}
     (folder / "trainer_state.json").write_text(json.dumps(tree))
-    (run,) = read_trainer_state(LogSource(folder / "trainer_state.json", "run"), "x")
+    (run,) = read_table(LogSource(folder / "trainer_state.json", "run"))
     return run
 
 

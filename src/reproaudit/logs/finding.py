@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
-from reproaudit.logs.documents import read_json, read_trainer_state
+from reproaudit.logs.documents import STATE
 from reproaudit.logs.joining import join_parts
 from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, some
 from reproaudit.logs.opening import unpack
@@ -23,7 +23,6 @@ from reproaudit.logs.tables import read_table
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 _TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out")
-_STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
@@ -167,13 +166,13 @@ class _Finder:
             yield from self._read(
                 lambda: tensorboard.read_event_files(self._source(folder), events)
             )
-        state = folder / _STATE if folder / _STATE in files else _last_checkpoint(folder)
+        state = folder / STATE if folder / STATE in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
             yield from self._read(lambda: self._trainer_state(state, folder))
         for file in files:
-            if file not in events and file.name != _STATE:
+            if file not in events and file.name != STATE:
                 yield from self._file(file)
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
@@ -183,7 +182,7 @@ class _Finder:
             shown = source.name.rpartition("/")[0] or source.name
             named = replace(source, name=shown)
             yield from self._read(lambda: tensorboard.read_event_files(named, [file]))
-        elif file.name == _STATE:
+        elif file.name == STATE:
             yield from self._read(lambda: self._trainer_state(file, file.parent))
         elif suffix in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
@@ -195,7 +194,7 @@ class _Finder:
             yield from self._read(lambda: read_table(source))
         elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
             try:
-                self._guessed[file] = (read_json if suffix == ".json" else read_table)(source)
+                self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
         elif suffix == ".wandb":
@@ -205,7 +204,7 @@ class _Finder:
             self._skip(file, "packed; unpack it" if is_packed else _OTHER)
 
     def _trainer_state(self, file: Path, home: Path) -> list[LoggedRun]:
-        return read_trainer_state(replace(self._source(home), path=file), self._name(file))
+        return read_table(replace(self._source(home), path=file), self._name(file))
 
     def _source(self, path: Path) -> LogSource:
         below = path.relative_to(self.folder).parts if path != self._root else ()
@@ -237,7 +236,7 @@ def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
 
 def _last_checkpoint(folder: Path) -> Path | None:
     numbered = []
-    for one in folder.glob(f"checkpoint-*/{_STATE}"):
+    for one in folder.glob(f"checkpoint-*/{STATE}"):
         number = one.parent.name.removeprefix("checkpoint-")
         if number.isdecimal() and not one.is_symlink() and not one.parent.is_symlink():
             numbered.append((int(number), one))

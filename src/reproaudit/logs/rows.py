@@ -1,4 +1,4 @@
-"""A text becomes rows with named cells: CSV in its dialects, JSON lines, JSON documents.
+"""Rows with named cells, out of CSV in its dialects.
 
 What is read otherwise than it is written (a repeated header, decimal commas, comments) is told.
 """
@@ -9,12 +9,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from reproaudit.logs.logged import LogError, flat, number_of
-from reproaudit.logs.opening import parse_json
+from reproaudit.logs.logged import LogError, number_of
 
 _COMMA_NUMBER = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
@@ -33,12 +32,16 @@ class Table:
         rows: line and cells of each row.
         told: what was read otherwise than it is written.
         alone: True of a JSON object: its numbers are of the end of a run.
+        logger: who wrote it.
+        ending: what is known of a run's end, as fields of `LoggedRun`.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[int, TableRow]]
     told: tuple[str, ...] = ()
     alone: bool = False
+    logger: str = "table"
+    ending: Mapping[str, Any] = field(default_factory=dict)
 
 
 def is_said(cell: Any) -> bool:
@@ -51,24 +54,21 @@ def is_observed(cell: Any) -> bool:
     return cell is not None and str(cell).strip().lower() not in _NOT_OBSERVED
 
 
-# --- CSV ------------------------------------------------------------------------------------------
-
-
 def is_table(text: str) -> bool:
     """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
     lines = [one for one in text[:20_000].splitlines()[:20] if one.strip()]
     plain = [one for one in lines if not one.lstrip().startswith("#")]
-    bare = bool(plain) and all(number_of(one) is not None for one in re.split(r"[\s,;]+", plain[0]))
-    if bare and lines[0] != plain[0]:  # the header is a comment
-        plain = [lines[lines.index(plain[0]) - 1].lstrip("# "), *plain]
-    if len(plain) < 2:
+    if len(plain) > 2:  # the last may be cut off
+        lines = lines[: lines.index(plain[-1])]
+    try:
+        table = csv_table("\n".join(lines), "", "\t")
+    except LogError:
         return False
-    delimiter = _delimiter(plain[-2:], "\t")
-    header, *rows = (line.split(delimiter) for line in plain[:-1] or plain)
-    rows = rows or [plain[1].split(delimiter)]
-    named = len(header) > 1 and not any(number_of(cell) is not None for cell in header)
-    return named and all(
-        len(row) == len(header) and any(number_of(cell) is not None for cell in row) for row in rows
+    named = len(table.columns) > 1 and all(number_of(one) is None for one in table.columns)
+    return (
+        named
+        and bool(table.rows)
+        and all(any(number_of(cell) is not None for cell in row.values()) for _, row in table.rows)
     )
 
 
@@ -165,52 +165,3 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
             if _COMMA_NUMBER.fullmatch(cell):
                 cells[place] = cell.replace(",", ".")
     return example and example.strip()
-
-
-# --- JSON -----------------------------------------------------------------------------------------
-
-
-def json_lines(text: str, name: str) -> Table:
-    """Read a JSON object on each line; nested names are joined with dots."""
-    lines = [(n, one) for n, one in enumerate(text.split("\n"), start=1) if one.strip()]
-    if not lines:
-        raise LogError(name, "found no row; expected one JSON object on each line.")
-    return _of_objects(((n, parse_json(one, f"{name}:{n}")) for n, one in lines), name)
-
-
-def json_rows(tree: Sequence[Any], name: str) -> Table:
-    """Return the rows of a list of JSON objects."""
-    return _of_objects(enumerate(tree, start=1), name)
-
-
-def json_columns(tree: Mapping[str, Sequence[Any]], name: str) -> Table:
-    """Return the rows of a JSON object that holds a list of cells for each column."""
-    try:
-        rows = [dict(zip(tree, cells, strict=True)) for cells in zip(*tree.values(), strict=True)]
-    except ValueError:
-        lengths = ", ".join(f"{len(one)} of '{key[:80]}'" for key, one in tree.items())
-        raise LogError(name, f"found {lengths}; expected as many of each.") from None
-    return json_rows(rows, name)
-
-
-def json_object(tree: Mapping[str, Any], name: str) -> Table:
-    """Return the one row of a JSON object: numbers of the end of a run, by dotted path."""
-    return replace(json_rows([tree], name), alone=True)
-
-
-def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
-    columns: dict[str, None] = {}
-    rows = []
-    for number, tree in trees:
-        place = f"{name}:{number}"
-        if not isinstance(tree, dict):
-            raise LogError(place, "found no JSON object; expected one on each line.")
-        row: dict[str, Any] = {}
-        for key, value in flat("", tree, place):
-            if key in row:
-                text = f"found the name '{key[:80]}' twice in it; expected it once."
-                raise LogError(place, text)
-            row[key] = value
-        columns.update(dict.fromkeys(row))
-        rows.append((number, row))
-    return Table(tuple(columns), rows)
