@@ -49,22 +49,25 @@ class TableForm:
     like_seeds: str | None = None
 
     @cached_property
-    def by_role(self) -> Mapping[str, str]:
-        """The column of each role; of a role with several the last."""
-        return {role: column for column, (role, _) in self.roles.items()}
+    def _by_role(self) -> Mapping[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for column, (role, name) in self.roles.items():
+            found.setdefault(role, {})[name] = column
+        return found
 
-    def named(self, role: str) -> dict[str, str]:
+    def named(self, role: str) -> Mapping[str, str]:
         """Return the columns of a role by the names of what is in them."""
-        return {name: column for column, (of, name) in self.roles.items() if of == role}
+        return self._by_role.get(role, {})
 
-    @property
-    def words(self) -> dict[str, str]:
+    def column(self, role: str) -> str | None:
+        """Return the column of a role that one column at most has."""
+        return self.named(role).get("")
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
         """The role of each column in words."""
-        return {
-            column: f"axis {name}" if role == "axis" else role
-            for column, (role, name) in self.roles.items()
-            if column
-        }
+        said = self.roles.items()
+        return {one: f"axis {name}" if of == "axis" else of for one, (of, name) in said if one}
 
 
 def form_of(source: LogSource, table: Table) -> TableForm:
@@ -100,14 +103,14 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     for one in columns:
         if one not in roles:
             roles[one] = (_role(one, source, table, form), one.removeprefix("metrics."))
-    like = (one for one in columns if "seed" not in form.by_role and _is_like_seeds(one, table))
+    like = (one for one in columns if not form.column("seed") and _is_like_seeds(one, table))
     whole = TableForm({one: roles[one] for one in columns}, next(like, None))
-    if not asked.plain and ("value" in form.by_role or any(map(asked.wants, columns))):
+    if not asked.plain and (form.column("value") or any(map(asked.wants, columns))):
         for role, _, one in stated:
             if one not in columns:
-                found = f"found no column '{one}', which the mapping calls {role}; expected it"
-                hint = did_you_mean(one, columns)
-                raise LogError(source.name, f"{found}. {hint}{of_columns(whole.words)}")
+                text = f"found no column '{one}', which the mapping calls {role}; expected it. "
+                text += did_you_mean(one, columns)
+                raise LogError(source.name, f"{text}{of_columns(whole.words)}")
     return whole
 
 
@@ -152,8 +155,8 @@ def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -
     if numbers and column not in source.asked.settings:
         return False
     values = {str(one).strip() for one in cells}
-    of_run = [form.by_role[one] for one in ("seed", "run") if one in form.by_role]
-    step = form.by_role.get("step")
+    of_run = [one for one in (form.column("seed"), form.column("run")) if one is not None]
+    step = form.column("step")
     if len(values) == 1 or step is None:
         return True
     each: dict[tuple[str, ...], set[str]] = {}

@@ -77,8 +77,7 @@ class _Key:
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     form = form_of(source, table)
-    of = form.by_role
-    apart = of.get("seed") or of.get("run") or of.get("step")
+    apart = form.column("seed") or form.column("run") or form.column("step")
     if not source.asked.plain and (why := aggregated(table, apart)):
         raise LogError(source.name, f"{why}{of_columns(form.words)}")
     builders, unfinished = _curves(source, table, form)
@@ -96,7 +95,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             config=dict(key.settings),
             not_whole=(*not_whole, *unfinished.get(key, ())),
             failed=key in unfinished,
-            step=of.get("step"),
+            step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
             told=(*table.told, *builder.told),
@@ -108,9 +107,10 @@ def _curves(
     source: LogSource, table: Table, form: TableForm
 ) -> tuple[dict[_Key, CurveBuilder], dict[_Key, tuple[str, ...]]]:
     """Return the curves of each run of a table, and of those that did not finish what they say."""
-    numbered = "seeds" in source.asked.numbered and not {"seed", "run", "step"} & {*form.by_role}
+    lacks = not any(map(form.column, ("seed", "run", "step")))
+    numbered = lacks and "seeds" in source.asked.numbered
     axes = form.named("axis")
-    status = form.by_role.get("status")
+    status = form.column("status")
     builders: dict[_Key, CurveBuilder] = {}
     unfinished: dict[_Key, tuple[str, ...]] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
@@ -142,8 +142,8 @@ def _curves(
 
 def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
     """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
-    run = form.by_role.get("run")
-    seed = form.by_role.get("seed")
+    run = form.column("run")
+    seed = form.column("seed")
     stated = ((name, row.get(one)) for name, one in form.named("setting").items())
     return _Key(
         str(row.get(run) or "").strip() if run else "",
@@ -155,7 +155,7 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
 def _apart(form: TableForm) -> str:
     """Say what to do about several rows without steps that nothing tells apart."""
     ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
-    if "seed" in form.by_role or "run" in form.by_role:
+    if form.column("seed") or form.column("run"):
         ways.append("or leave a row out")
     else:
         ways = [*seed_ways(form.like_seeds), *ways]
@@ -198,7 +198,7 @@ def _take_row(
     line: int,
 ) -> None:
     """Take the numbers of one row. An empty cell was not observed."""
-    counter = form.by_role.get("step")
+    counter = form.column("step")
     step = None if counter is None else _whole(place, row.get(counter), counter)
     for tag, value in _cells(row, form):
         number = number_of(value)
@@ -231,11 +231,11 @@ def _whole(place: str, value: Any, column: str) -> int | None:
 
 def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
     """Yield the tag and value of each measurement in a row."""
-    tag = form.by_role.get("tag")
+    tag = form.column("tag")
     if tag is None:
         for column, value in row.items():
             role, name = form.roles[column]
             if role == "measurement":
                 yield name, value
     elif str(row.get(tag, "")).strip():
-        yield str(row[tag]).strip(), row.get(form.by_role["value"])
+        yield str(row[tag]).strip(), row.get(form.column("value") or "")
