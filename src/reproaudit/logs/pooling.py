@@ -13,10 +13,9 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
-from reproaudit.logs.configurations import SEED_IN_NAME, alike, is_own
+from reproaudit.logs.configurations import SEED_IN_NAME, alike, as_setting, is_own
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.settings import as_setting
 
 MOST_GROUPS = 5
 """Groups of runs, and arms, that a sentence lists."""
@@ -49,15 +48,15 @@ def pooled(
 ) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
     batches = [one for one in scope.batches if one.experiment == batch.experiment]
-    differing = [
-        fault
-        for one in runs[1:]
-        for fault in _differing(audit, runs[0], one, batches, role_words(batch), mapping)
-    ]
+    faults = []
+    for one in runs[1:]:
+        if key := _differing(runs[0], one, mapping):
+            text = _difference(audit, runs[0], one, key, role_words(batch), batches)
+            faults.append(LogError(one.run.name, f"{text}{of_columns(one.run.columns)}"))
     text, run = _ambiguous(runs, role_words(batch), mapping)
-    if differing or run is None:
-        return differing
-    ways = _ways([one.run for one in runs], run.name, batches, mapping)
+    if faults or run is None:
+        return faults
+    ways = _ways([one.run.name for one in runs], run.name, batches, mapping)
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
 
 
@@ -72,35 +71,35 @@ def _ambiguous(
             return f"{text}; expected it once.", one.run
         if one.seed is not None:
             seen[one.seed] = one.run.name
-    if any(one.run.config for one in runs):
-        return "", None
     stems = [re.sub(r"\d+", "#", "/".join(one.run.parts)) for one in runs]
     for one, stem in zip(runs, stems, strict=True):
-        if stem != stems[0] and mapping.rule(one.run.name) is None:
-            text = (
+        if (
+            stem != stems[0]
+            and not mapping.rule(one.run.name)
+            and not any(r.run.config for r in runs)
+        ):
+            return (
                 f"found a run without configuration, taken for {role}, whose name differs from "
                 f"'{runs[0].run.name}' in more than its seed; expected to be told what it is."
-            )
-            return text, one.run
+            ), one.run
     return "", None
 
 
-def _ways(
-    runs: Sequence[LoggedRun], name: str, batches: Sequence[Batch], mapping: MappingFile
-) -> str:
+def _ways(names: Sequence[str], name: str, batches: Sequence[Batch], mapping: MappingFile) -> str:
     """Return the ways on where runs were taken for one role: a rule for each group of names."""
-    groups = list(dict.fromkeys(_group(run.name) for run in runs))
-    if len(groups) == len(runs):  # another number goes with the seed
-        groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(run.name)) for run in runs))
-    ends = list(dict.fromkeys(one.rpartition("/")[2] for one in groups))
-    if len(groups) == 1 or all(mapping.rule(run.name) is not None for run in runs):
+    groups = list(dict.fromkeys(map(_group, names)))
+    if len(groups) == len(names):  # another number goes with the seed
+        groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(one)) for one in names))
+    if len(groups) == 1 or all(map(mapping.rule, names)):
         return f'Say in a mapping `runs: [{{match: "{name}", ignore: true}}]`, or give it a `seed`'
+    ends = list(dict.fromkeys(one.rpartition("/")[2] for one in groups))
     patterns = sorted(ends if len(ends) == len(groups) else groups, key=len, reverse=True)
     rules = [f'{{match: "{one}", settings: ROLE}}' for one in patterns[:MOST_GROUPS]]
     rest = len(patterns) - MOST_GROUPS
     more = f" and {rest} further groups" if rest > 0 else ""
-    settings = [_as_yaml(dict(one.overrides)) for one in batches if one.overrides]
-    roles = " or ".join([f"{{}} for '{batches[0].experiment}' itself", *settings[:MOST_GROUPS]])
+    arms = [", ".join(f"{n}: {shown(v)}" for n, v in one.overrides) for one in batches]
+    settings = [f"{{{one}}}" for one in arms if one][:MOST_GROUPS]
+    roles = " or ".join([f"{{}} for '{batches[0].experiment}' itself", *settings])
     return (
         f"Say in a mapping which group of runs is what: `runs: [{', '.join(rules)}]`{more}, with "
         f"{roles} for ROLE, or `ignore: true` in place of the settings"
@@ -110,47 +109,41 @@ def _ways(
 def _group(run: str) -> str:
     """Return a pattern for the runs whose names differ from this one's in the seed alone."""
     found = [*SEED_IN_NAME.finditer(run)] or [*re.finditer(r"(\d+)(?=\D*$)", run)]
-    if not found:
-        return escape(run)
-    start, end = found[-1].span(1)
-    return f"{escape(run[:start])}*{escape(run[end:])}"
+    start, end = found[-1].span(1) if found else (len(run), len(run))
+    return f"{escape(run[:start])}{'*' if found else ''}{escape(run[end:])}"
 
 
-def _as_yaml(settings: Mapping[str, SettingValue]) -> str:
-    return "{" + ", ".join(f"{name}: {shown(value)}" for name, value in settings.items()) + "}"
-
-
-def _differing(
-    audit: Audit,
-    one: PlacedRun,
-    other: PlacedRun,
-    batches: Sequence[Batch],
-    role: str,
-    mapping: MappingFile,
-) -> Iterator[LogError]:
-    """Yield the first value of their configurations, the seed apart, in which two runs differ."""
+def _differing(one: PlacedRun, other: PlacedRun, mapping: MappingFile) -> str | None:
+    """Return the first name in their configurations, the seed apart, in which two runs differ."""
     a = one.run.config
     b = other.run.config
     for key in sorted({*a, *b}):
-        left = a.get(key, "nothing")
-        right = b.get(key, "nothing")
         own = key not in one.names | other.names and is_own(key)
         varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
-        if own or varies or alike(left, right):
-            continue
-        asked = [
-            f"If it is the audit's '{name}', write `configuration: {{{name}: {key}}}`; else"
-            for name in _fitting(audit, batches, (left, right))
-            if name not in one.stated and name not in other.stated
-        ]
-        yield LogError(
-            other.run.name,
-            f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same {role}, has "
-            f"{repr(left)[:60]}; expected runs that differ in their seed alone. "
-            f"{' '.join([*asked[:1], 'Say' if not asked else 'say'])} in the mapping's 'runs' "
-            f"what they are, or let it differ: `vary: [{key}]`.{of_columns(other.run.columns)}",
-        )
-        return
+        if not (own or varies or alike(a.get(key, "nothing"), b.get(key, "nothing"))):
+            return key
+    return None
+
+
+def _difference(
+    audit: Audit,
+    one: PlacedRun,
+    other: PlacedRun,
+    key: str,
+    role: str,
+    batches: Sequence[Batch],
+) -> str:
+    """Say in what two runs of one role differ, and how to go on."""
+    values = [each.run.config.get(key, "nothing") for each in (one, other)]
+    names = _fitting(audit, batches, values)
+    setting = next((n for n in names if n not in one.stated and n not in other.stated), None)
+    asked = f"If it is the audit's '{setting}', write `configuration: {{{setting}: {key}}}`; else"
+    return (
+        f"found {key} = {repr(values[1])[:60]}, where '{one.run.name}', of the same {role}, has "
+        f"{repr(values[0])[:60]}; expected runs that differ in their seed alone. "
+        f"{f'{asked} say' if setting else 'Say'} in the mapping's 'runs' what they are, or let it "
+        f"differ: `vary: [{key}]`."
+    )
 
 
 def _fitting(audit: Audit, batches: Sequence[Batch], values: Sequence[Any]) -> Iterator[str]:

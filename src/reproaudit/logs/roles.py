@@ -18,20 +18,16 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.logs.configurations import seed_of
+from reproaudit.logs.configurations import seed_of, stated_settings
 from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.pooling import PlacedRun, pooled, role_words
-from reproaudit.logs.settings import stated_settings
 
 
 def axes_of(audit: Audit) -> frozenset[str]:
     """Return the names of all axes of an audit's measurements."""
     declared = [audit.measurements_of(one) for one in audit.experiments]
     return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
-
-
-# --- what a run is --------------------------------------------------------------------------------
 
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
@@ -79,17 +75,6 @@ def _placed(
     experiment = _experiment(scope, run, rule)
     batches = [batch for batch in scope.batches if batch.experiment == experiment]
     stated, names = stated_settings(audit, experiment, run, mapping)
-    if rule.settings is None:
-        batch = _of_stated(audit, stated, batches, run)
-    else:
-        batch = _of_settings(rule.settings, batches, run)
-        _refuse_contradicted(stated, rule, run)
-    seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
-    return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
-
-
-def _refuse_contradicted(stated: Mapping[str, SettingValue], rule: RunRule, run: LoggedRun) -> None:
-    """Refuse a rule that gives a run other settings than its own configuration states."""
     for name, value in (rule.settings or {}).items():
         if name in stated and not same(stated[name], value):
             raise LogError(
@@ -98,6 +83,9 @@ def _refuse_contradicted(stated: Mapping[str, SettingValue], rule: RunRule, run:
                 f"'runs' says {shown(value)}; expected one value. Mend the rule, or write "
                 f"`configuration: {{{name}: null}}`.",
             )
+    batch = _batch(audit, stated, rule, batches, run)
+    seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
+    return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
 
 
 def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
@@ -121,30 +109,28 @@ def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
         )
     experiment = rule.experiment or experiments[0]
     if experiment not in experiments:
-        raise LogError(
-            f"runs: match '{rule.match}'",
-            f"experiment: found '{experiment}'; expected one that is asked for. "
-            f"{did_you_mean(experiment, experiments)}",
-        )
+        text = f"experiment: found '{experiment}'; expected one that is asked for."
+        hint = did_you_mean(experiment, experiments)
+        raise LogError(f"runs: match '{rule.match}'", f"{text} {hint}")
     return experiment
 
 
-def _of_settings(
-    settings: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
+def _batch(
+    audit: Audit,
+    stated: Mapping[str, SettingValue],
+    rule: RunRule,
+    batches: Sequence[Batch],
+    run: LoggedRun,
 ) -> Batch:
-    wanted = canonical_settings(settings)
-    for batch in batches:
-        if canonical_settings(dict(batch.overrides)) == wanted:
-            return batch
+    """Return the experiment, or the control, whose settings the rule or the configuration has."""
     expected = " or ".join(map(role_words, batches))
-    text = f"settings: found {dict(settings)}; expected those of {expected}."
-    raise LogError(f"runs: '{run.name}'", text)
-
-
-def _of_stated(
-    audit: Audit, stated: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
-) -> Batch:
-    """Return the experiment, or the control, whose settings the configuration states."""
+    if rule.settings is not None:
+        wanted = canonical_settings(rule.settings)
+        for batch in batches:
+            if canonical_settings(dict(batch.overrides)) == wanted:
+                return batch
+        text = f"settings: found {rule.settings}; expected those of {expected}."
+        raise LogError(f"runs: '{run.name}'", text)
     telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
     for batch in batches:
         values = batch.settings(audit)
@@ -152,16 +138,12 @@ def _of_stated(
             same(stated[name], values[name]) for name in telling
         ):
             return batch
-    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
+    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
     raise LogError(
         run.name,
-        f"found {found or 'nothing'} in its configuration, which neither the experiment nor a "
-        f"control has; expected {' or '.join(role_words(batch) for batch in batches)}. Say under "
-        "'settings' in the mapping's 'runs' what it is.",
+        f"found {found} in its configuration, which neither the experiment nor a control has; "
+        f"expected {expected}. Say under 'settings' in the mapping's 'runs' what it is.",
     )
-
-
-# --- settings of roles, held against the audit's --------------------------------------------------
 
 
 def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
