@@ -149,6 +149,10 @@ class MappingFile(StrictModel):
     complete: Text | None = None
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
 
+    def quantity(self, measurement: str) -> LoggedQuantity:
+        """Return where a measurement comes from: a tag of its name, unless it is said."""
+        return self.mapping.get(measurement) or LoggedQuantity(tag=measurement)
+
     def rule(self, run: str) -> RunRule | None:
         """Return the rule for a run of this name, with what rules of the run alone add to it."""
         matching = [one for one in self.runs if one.matches(run)]

@@ -21,7 +21,7 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.logs.configurations import seed_of, stated_settings
 from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.pooling import PlacedRun, pooled, role_words
+from reproaudit.logs.pooling import PlacedRun, Request, pooled, role_words
 
 
 def axes_of(audit: Audit) -> frozenset[str]:
@@ -34,47 +34,39 @@ Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 """Runs by role, the experiments first, then by seed."""
 
 
-def place_runs(
-    audit: Audit,
-    scope: Scope,
-    runs: Sequence[LoggedRun],
-    mapping: MappingFile,
-    faults: Sequence[LogError] = (),
-) -> Roles:
+def place_runs(request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError]) -> Roles:
     """Give every run that is not ignored its role and seed.
 
     Raises:
         AuditError: listing every run that has none, and the faults that were found before.
     """
-    _refuse_unmatched(runs, mapping)
+    _refuse_unmatched(runs, request.mapping)
     faults = list(faults)
-    roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in scope.batches}
+    roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
     for run in runs:
-        rule = mapping.rule(run.name) or RunRule(match="*")
+        rule = request.mapping.rule(run.name) or RunRule(match="*")
         if not rule.ignore:
             with gathered(faults):
-                placed.append(_placed(audit, scope, run, rule, mapping))
+                placed.append(_placed(request, run, rule))
     for batch, role in roles.items():
         own = [one for of, one in placed if of == batch]
-        faults += pooled(audit, batch, own, scope, mapping)
+        faults += pooled(request, batch, own)
         for one in sorted(own, key=lambda one: one.seed is None):
-            free = next(n for n in range(len(runs)) if n not in role)
-            told = (SEEDS_COUNTED,) if one.seed is None else ()
-            run = replace(one.run, told=(*one.run.told, *told))
-            seed = free if one.seed is None else one.seed
-            role[seed] = replace(one, run=run, seed=seed)
+            if one.seed is None:
+                free = next(n for n in range(len(runs)) if n not in role)
+                run = replace(one.run, told=(*one.run.told, SEEDS_COUNTED))
+                one = replace(one, run=run, seed=free)
+            role[one.seed or 0] = one
     raise_all(faults)
     return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
 
-def _placed(
-    audit: Audit, scope: Scope, run: LoggedRun, rule: RunRule, mapping: MappingFile
-) -> tuple[Batch, PlacedRun]:
+def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, PlacedRun]:
     """Return a run's role, and the run with its seed; None where seeds are to be numbered."""
-    experiment = _experiment(scope, run, rule)
-    batches = [batch for batch in scope.batches if batch.experiment == experiment]
-    stated, names = stated_settings(audit, experiment, run, mapping)
+    mapping = request.mapping
+    experiment = _experiment(request.scope, run, rule)
+    stated, names = stated_settings(request.audit, experiment, run, mapping)
     for name, value in (rule.settings or {}).items():
         if name in stated and not same(stated[name], value):
             raise LogError(
@@ -83,7 +75,7 @@ def _placed(
                 f"'runs' says {shown(value)}; expected one value. Mend the rule, or write "
                 f"`configuration: {{{name}: null}}`.",
             )
-    batch = _batch(audit, stated, rule, batches, run)
+    batch = _batch(request, experiment, stated, run, rule)
     seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
     return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
 
@@ -116,13 +108,14 @@ def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
 
 
 def _batch(
-    audit: Audit,
+    request: Request,
+    experiment: str,
     stated: Mapping[str, SettingValue],
-    rule: RunRule,
-    batches: Sequence[Batch],
     run: LoggedRun,
+    rule: RunRule,
 ) -> Batch:
     """Return the experiment, or the control, whose settings the rule or the configuration has."""
+    batches = request.batches(experiment)
     expected = " or ".join(map(role_words, batches))
     if rule.settings is not None:
         wanted = canonical_settings(rule.settings)
@@ -133,7 +126,7 @@ def _batch(
         raise LogError(f"runs: '{run.name}'", text)
     telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
     for batch in batches:
-        values = batch.settings(audit)
+        values = batch.settings(request.audit)
         if dict(batch.overrides).keys() <= stated.keys() and all(
             same(stated[name], values[name]) for name in telling
         ):
