@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from typing import Any
 
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import STATE
 from reproaudit.logs.joining import join_parts
-from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, some
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, gathered, raise_all, some
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
@@ -63,6 +64,9 @@ def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
     for name, why in skipped:
         reasons.setdefault(why, []).append("/".join(PurePath(name).parts[-2:]))
     return [f"{some(names)} ({why})" for why, names in reasons.items()]
+
+
+Reader = Callable[..., Iterable[LoggedRun]]
 
 
 class _Finder:
@@ -146,31 +150,26 @@ class _Finder:
                 else:
                     self._skip(path, "no regular file")
             if mlflow.is_store_run(folder):
-                yield from self._read(lambda: mlflow.read_store_run(self._source(folder)))  # noqa: B023
+                yield from self._read(self._source(folder), mlflow.read_store_run)
             else:
                 yield from self._folder(folder, files)
                 waiting += reversed(below)
 
-    def _read(self, reader: Callable[[], Iterable[LoggedRun]]) -> list[LoggedRun]:
-        """Return what a reader reads; a fault is noted."""
-        try:
-            return list(reader())
-        except LogError as error:
-            self._faults.append(error)
-            return []
+    def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
+        """Yield what a reader reads; a fault is noted."""
+        with gathered(self._faults):
+            yield from list(reader(source, *more))
 
     def _folder(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""
         events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
-            yield from self._read(
-                lambda: tensorboard.read_event_files(self._source(folder), events)
-            )
+            yield from self._read(self._source(folder), tensorboard.read_event_files, events)
         state = folder / STATE if folder / STATE in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
-            yield from self._read(lambda: self._trainer_state(state, folder))
+            yield from self._trainer_state(state, folder)
         for file in files:
             if file not in events and file.name != STATE:
                 yield from self._file(file)
@@ -179,19 +178,18 @@ class _Finder:
         source = self._source(file)
         suffix = PurePath(file.name.lower().removesuffix(".gz")).suffix
         if tensorboard.is_event_file(file.name):
-            shown = source.name.rpartition("/")[0] or source.name
-            named = replace(source, name=shown)
-            yield from self._read(lambda: tensorboard.read_event_files(named, [file]))
+            named = replace(source, name=source.name.rpartition("/")[0] or source.name)
+            yield from self._read(named, tensorboard.read_event_files, [file])
         elif file.name == STATE:
-            yield from self._read(lambda: self._trainer_state(file, file.parent))
+            yield from self._trainer_state(file, file.parent)
         elif suffix in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
         ):
-            yield from self._read(lambda: mlflow.read_database(source))
+            yield from self._read(source, mlflow.read_database)
         elif file.name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
             self._skip(file, "the last numbers of what DVCLive keeps beside it")
         elif suffix in _TABLES:
-            yield from self._read(lambda: read_table(source))
+            yield from self._read(source, read_table)
         elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
             try:
                 self._guessed[file] = read_table(source)
@@ -203,8 +201,9 @@ class _Finder:
             is_packed = file.suffix.lower() in _PACKED
             self._skip(file, "packed; unpack it" if is_packed else _OTHER)
 
-    def _trainer_state(self, file: Path, home: Path) -> list[LoggedRun]:
-        return read_table(replace(self._source(home), path=file), self._name(file))
+    def _trainer_state(self, file: Path, home: Path) -> Iterator[LoggedRun]:
+        source = replace(self._source(home), path=file)
+        return self._read(source, read_table, self._name(file))
 
     def _source(self, path: Path) -> LogSource:
         below = path.relative_to(self.folder).parts if path != self._root else ()

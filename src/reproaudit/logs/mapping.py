@@ -176,9 +176,6 @@ def read_mapping(file: Path) -> MappingFile:
     return mapping
 
 
-# --- formulas -------------------------------------------------------------------------------------
-
-
 class ExpressionError(ValueError):
     """A formula outside the grammar, or one whose parts do not fit together."""
 
@@ -213,11 +210,6 @@ def check_expression(formula: str) -> None:
     evaluate(formula, lambda _: Curve("", None, np.ones(())))
 
 
-def _refused(found: str) -> ExpressionError:
-    allowed = f"numbers below 1e308, names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
-    return ExpressionError(f"{found} in a formula; allowed are {allowed}")
-
-
 def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
     match node:
         case ast.Name(id=name):
@@ -232,10 +224,13 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             one = _value(series, lookup)
             values = np.asarray(one.values if one.steps is None else FUNCTIONS[name](one.values))
             return Curve("", one.steps if values.ndim else None, values)
-        case ast.Call(func=ast.Name(id=name)):
-            raise _refused(f"the function '{name}'")
         case _:
-            raise _refused(type(getattr(node, "op", node)).__name__)
+            found = type(getattr(node, "op", node)).__name__
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found = f"the function '{node.func.id}'"
+            allowed = f"names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
+            text = f"{found} in a formula; allowed are numbers below 1e308, {allowed}"
+            raise ExpressionError(text)
     stepped = [one.steps for one in parts if one.steps is not None]
     if not all(np.array_equal(stepped[0], one) for one in stepped):
         odd = np.setxor1d(stepped[0], stepped[-1])
