@@ -122,7 +122,6 @@ def _stem(source: LogSource) -> str:
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:
-    """Return True for a column that may be one of seeds, by its name and its cells."""
     if not _SEED_LIKE.search(column):
         return False
     cells = [row.get(column) for _, row in table.rows]
@@ -131,7 +130,6 @@ def _is_like_seeds(column: str, table: Table) -> bool:
 
 
 def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
-    """Return the role of a column that neither the mapping nor a usual name gives one."""
     if column in _NO_TAGS:
         return "not used"
     if source.asked.plain:

@@ -172,12 +172,10 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     if len(found) == 1 or (numbered and not found):
         return next(iter(found), None)
     if not found:
-        raise LogError(
-            run.name,
-            "found no seed in its columns, its configuration or its name; expected one. Name it, "
-            "or number the runs in their order, in the mapping: "
-            f"{', '.join([rule, *seed_ways(run.seed_column)])}.{of_columns(run.columns)}",
-        )
+        text = "found no seed in its columns, its configuration or its name; expected one. Name it"
+        ways = ", ".join([rule, *seed_ways(run.seed_column)])
+        text = f"{text}, or number the runs in their order, in the mapping: {ways}."
+        raise LogError(run.name, f"{text}{of_columns(run.columns)}")
     listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
     text = f"found different seeds: {listed}; expected one"
     raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
@@ -200,13 +198,10 @@ def stated_settings(
             continue
         value = as_setting(run.config[called], setting.value)
         if value is None:
+            found = f"found {called} = {run.config[called]!r} in its configuration"
             expected = f"{kind_of(setting.value)}, like {shown(setting.value)}"
-            raise LogError(
-                run.name,
-                f"found {called} = {run.config[called]!r} in its configuration; expected "
-                f"{expected}. If it is another setting, write `configuration: {{{name}: null}}` in "
-                "the mapping.",
-            )
+            way = f"If it is another setting, let the mapping say `configuration: {{{name}: null}}`"
+            raise LogError(run.name, f"{found}; expected {expected}. {way}.")
         found[name] = value
         names.add(called)
     return found, frozenset(names)
@@ -221,11 +216,9 @@ def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     candidates = [key for key in candidates if normal(key) == name] or candidates
     if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
         listed = ", ".join(f"{key} = {run.config[key]!r}" for key in candidates)
-        raise LogError(
-            run.name,
-            f"found several values that may be the setting '{name}': {listed}; expected one. Name "
-            "the right one under 'configuration' in the mapping, or null.",
-        )
+        text = f"found several values that may be the setting '{name}': {listed}; expected one."
+        way = "Name the right one under 'configuration' in the mapping, or null."
+        raise LogError(run.name, f"{text} {way}")
     return next(iter(candidates), None)
 
 

@@ -100,7 +100,6 @@ def _sacred(path: Path, tree: Mapping[str, Any], name: str) -> Table:
 
 
 def _trainer_state(state: Mapping[str, Any], place: str) -> Table:
-    """Return the rows of a Trainer's state, and how it ended."""
     history = state.get("log_history")
     if not isinstance(history, list):
         raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")

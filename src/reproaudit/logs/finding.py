@@ -70,8 +70,6 @@ Reader = Callable[..., Iterable[LoggedRun]]
 
 
 class _Finder:
-    """Looks below one path; an archive is unpacked first."""
-
     def __init__(self, path: Path, asked: LogSource, scratch: Path) -> None:
         self._asked = asked
         self._faults: list[LogError] = []
@@ -156,7 +154,6 @@ class _Finder:
                 waiting += reversed(below)
 
     def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
-        """Yield what a reader reads; a fault is noted."""
         with gathered(self._faults):
             yield from list(reader(source, *more))
 

@@ -103,7 +103,6 @@ def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
 
 
 def _is_run(folder: Path) -> bool:
-    """Return True if a folder is one run's: it is called after a seed, or has a configuration."""
     return bool(SEED_IN_NAME.search(folder.name)) or any(
         (folder / name).is_file() for name in CONFIG_FILES
     )

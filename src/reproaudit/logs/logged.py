@@ -196,13 +196,11 @@ class _Point(NamedTuple):
     file: str
 
 
+@dataclass
 class _Gathered:
-    """What was logged under one tag at one place."""
-
-    def __init__(self) -> None:
-        self.points: list[_Point] = []
-        self.emptied: list[int] = []
-        self.fault: str | None = None
+    points: list[_Point] = field(default_factory=list)
+    emptied: list[int] = field(default_factory=list)
+    fault: str | None = None
 
 
 class CurveBuilder:
@@ -217,8 +215,7 @@ class CurveBuilder:
     def __init__(self, place: str, asked: Asked) -> None:
         self._place = place
         self._asked = asked
-        self._gathered: defaultdict[tuple[str, LoggedCoordinates], _Gathered]
-        self._gathered = defaultdict(_Gathered)
+        self._gathered = defaultdict[tuple[str, LoggedCoordinates], _Gathered](_Gathered)
         self.file = ""
         self.unstepped = "no step; expected steps"
         self.told: dict[str, None] = {}
@@ -295,11 +292,9 @@ class CurveBuilder:
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
             return points, f"found {len(points)} numbers{where} with {self.unstepped}"
         if unstepped:
-            return points, (
-                f"found step {steps[0]} a second time: all {len(points)} points have it, as if "
-                "they were logged without a step; expected it once. Log 'step', or let the mapping "
-                "count the points in the order of time: `number: [steps]`"
-            )
+            found = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
+            way = "let the mapping count the points in the order of time: `number: [steps]`"
+            return points, f"{found} they were logged without a step; expected it once. Or {way}"
         wrong = next((i for i, (a, b) in enumerate(pairwise(steps)) if b <= a), None)
         if wrong is None:
             return points, None
@@ -308,7 +303,6 @@ class CurveBuilder:
         return points, _out_of_order(points[wrong], points[wrong + 1])
 
     def _overlapped(self, points: Sequence[_Point], steps: Sequence[int]) -> list[_Point]:
-        """Return the later or the earlier points wherever a curve goes back."""
         self.told[f"where steps overlap, the {self._asked.overlap} points hold"] = None
         kept: list[int] = []
         for index, step in enumerate(steps):
@@ -320,7 +314,6 @@ class CurveBuilder:
 
 
 def _out_of_order(one: _Point, other: _Point) -> str:
-    """Say what is wrong with a step that does not increase, and how to go on."""
     found = f"found step {other.step} after {one.step}; expected steps that increase"
     if one.file != other.file:
         found = f"found step {other.step} in '{other.file}' after step {one.step} in '{one.file}'"

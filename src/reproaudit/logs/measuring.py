@@ -148,7 +148,6 @@ class _CurveReader:
         return self._tags[template].get(own, filled), rest
 
     def _logged(self, template: str, at: Mapping[str, Coordinate]) -> Curve:
-        """Return the curve under a tag at these coordinates, looked through for faults."""
         tag, rest = self._tag(template, at)
         curves = self._run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}

@@ -105,7 +105,6 @@ def told_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files below a folder of metrics or parameters, by their names in MLflow."""
     for file in sorted(folder.rglob("*")):  # which follows no links
         if file.is_symlink() or not file.is_dir():
             yield file.relative_to(folder).as_posix(), file

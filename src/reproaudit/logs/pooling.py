@@ -90,7 +90,6 @@ def _ambiguous(
 
 
 def _ways(request: Request, experiment: str, names: Sequence[str], name: str) -> str:
-    """Return the ways on where runs were taken for one role: a rule for each group of names."""
     groups = list(dict.fromkeys(map(_group, names)))
     if len(groups) == len(names):  # another number goes with the seed
         groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(one)) for one in names))
@@ -118,7 +117,6 @@ def _group(run: str) -> str:
 
 
 def _differing(request: Request, batch: Batch, one: PlacedRun, other: PlacedRun) -> LogError | None:
-    """Return the fault of the first value, the seed apart, in which two configurations differ."""
     for key in sorted({*one.run.config, *other.run.config}):
         left, right = (each.run.config.get(key, "nothing") for each in (one, other))
         own = key not in one.names | other.names and is_own(key)

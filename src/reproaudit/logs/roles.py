@@ -69,19 +69,15 @@ def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, Pla
     stated, names = stated_settings(request.audit, experiment, run, mapping)
     for name, value in (rule.settings or {}).items():
         if name in stated and not same(stated[name], value):
-            raise LogError(
-                run.name,
-                f"found {name} = {shown(stated[name])} in its configuration, and the mapping's "
-                f"'runs' says {shown(value)}; expected one value. Mend the rule, or write "
-                f"`configuration: {{{name}: null}}`.",
-            )
+            found = f"found {name} = {shown(stated[name])} in its configuration, and {shown(value)}"
+            way = f"Mend the rule, or write `configuration: {{{name}: null}}`."
+            raise LogError(run.name, f"{found} in its rule; expected one value. {way}")
     batch = _batch(request, experiment, stated, run, rule)
     seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
     return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
 
 
 def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
-    """Refuse rules for runs that are not there."""
     names = [run.name for run in runs]
     for rule in mapping.runs:
         pattern = rule.match
@@ -94,11 +90,9 @@ def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
 def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
     experiments = list(dict.fromkeys(batch.experiment for batch in scope.batches))
     if rule.experiment is None and len(experiments) > 1:
-        raise LogError(
-            run.name,
-            f"found a run that may belong to {', '.join(experiments)}; expected one. Name its "
-            "experiment in the mapping's 'runs', or narrow with --claim.",
-        )
+        found = f"found a run that may belong to {', '.join(experiments)}; expected one"
+        way = "Name its experiment in the mapping's 'runs', or narrow with --claim."
+        raise LogError(run.name, f"{found}. {way}")
     experiment = rule.experiment or experiments[0]
     if experiment not in experiments:
         text = f"experiment: found '{experiment}'; expected one that is asked for."
@@ -132,11 +126,9 @@ def _batch(
         ):
             return batch
     found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
-    raise LogError(
-        run.name,
-        f"found {found} in its configuration, which neither the experiment nor a control has; "
-        f"expected {expected}. Say under 'settings' in the mapping's 'runs' what it is.",
-    )
+    found = f"found {found} in its configuration, which neither the experiment nor a control has"
+    way = "Say under 'settings' in the mapping's 'runs' what it is."
+    raise LogError(run.name, f"{found}; expected {expected}. {way}")
 
 
 def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
@@ -153,7 +145,7 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
             found = stated.get(name)
             status = "absent" if found is None else "contradicting"
             status = "equal" if found is not None and same(found, value) else status
-            row: dict[str, Any] = {
+            row = {
                 "role": role_words(batch),
                 "setting": name,
                 "audit": value,
@@ -179,12 +171,9 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
                 continue
             value = found.setdefault(name, audited[name] if is_equal else stated)
             if not same(stated, value):
-                raise LogError(
-                    f"runs of {role_words(batch)}",
-                    f"found {name} = {shown(stated)}, and {shown(value)} in other runs of the "
-                    "experiment; expected one value for both. A manifest holds one: import them "
-                    "apart.",
-                )
+                found = f"found {name} = {shown(stated)}, and {shown(value)} in other runs"
+                text = f"{found}; expected one value, as a manifest holds. Import them apart."
+                raise LogError(f"runs of {role_words(batch)}", text)
     return experiments
 
 

@@ -73,7 +73,6 @@ def is_table(text: str) -> bool:
 
 
 def _delimiter(lines: Sequence[str], usual: str) -> str:
-    """Return the delimiter that cuts the header and the first row into as many cells."""
     for one in (usual, *_DELIMITERS):
         try:
             counts = {len(row) for row in csv.reader(lines[:2], delimiter=one)}
@@ -107,12 +106,9 @@ def csv_table(text: str, name: str, usual: str) -> Table:
             continue
         if len(cells) != len(header):
             cut = "The file may be cut off: copy it again."
-            quote = f"Quote a cell that holds '{delimiter}'."
-            raise LogError(
-                f"{name}:{line}",
-                f"found {len(cells)} cells; expected {len(header)}, as in the header. "
-                f"{cut if line == plain[-1][0] else quote}",
-            )
+            way = cut if line == plain[-1][0] else f"Quote a cell that holds '{delimiter}'."
+            text = f"found {len(cells)} cells; expected {len(header)}, as in the header. {way}"
+            raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
     if delimiter != "," and (example := _point_decimals(rows, name)):
         told.append(f"numbers have decimal commas, such as {example}")
@@ -139,11 +135,9 @@ def _header(
     header = [cell.strip() for cell in plain[0][1]]
     if all(number_of(cell) is not None for cell in header):
         if not comments or len(comments[-1]) != len(header):
-            raise LogError(
-                f"{name}:{plain[0][0]}",
-                f"found numbers ({', '.join(header[:4])}) in the first row; expected the names of "
-                "the columns. Write them above.",
-            )
+            found = f"found numbers ({', '.join(header[:4])}) in the first row"
+            text = f"{found}; expected the names of the columns. Write them above."
+            raise LogError(f"{name}:{plain[0][0]}", text)
         header = [cell.strip().lstrip("#").strip() for cell in comments[-1]]
     counts = Counter(header)
     if twice := next((one for one in header if one and counts[one] > 1), None):
@@ -157,11 +151,9 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
     for line, cells in rows if example else ():
         for place, cell in enumerate(cells):
             if _POINT_NUMBER.fullmatch(cell):
-                raise LogError(
-                    f"{name}:{line}",
-                    f"found '{cell}' in a table whose other numbers have decimal commas; expected "
-                    "one decimal mark. Write all numbers with a point.",
-                )
+                found = f"found '{cell}' in a table whose other numbers have decimal commas"
+                way = "Write all numbers with a point."
+                raise LogError(f"{name}:{line}", f"{found}; expected one decimal mark. {way}")
             if _COMMA_NUMBER.fullmatch(cell):
                 cells[place] = cell.replace(",", ".")
     return example and example.strip()

@@ -153,7 +153,6 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
 
 
 def _apart(form: TableForm) -> str:
-    """Say what to do about several rows without steps that nothing tells apart."""
     ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
     if form.column("seed") or form.column("run"):
         ways.append("or leave a row out")
@@ -197,7 +196,6 @@ def _take_row(
     at: LoggedCoordinates,
     line: int,
 ) -> None:
-    """Take the numbers of one row. An empty cell was not observed."""
     counter = form.column("step")
     step = None if counter is None else _whole(place, row.get(counter), counter)
     for tag, value in _cells(row, form):
@@ -221,16 +219,13 @@ def _whole(place: str, value: Any, column: str) -> int | None:
         return None
     number = number_of(value)
     if number is None or not number.is_integer():
-        raise LogError(
-            place,
-            f"found the {column} {str(value)[:40]!r}; expected a whole number. If the column is "
-            "something else, say under `columns` in the mapping which is which.",
-        )
+        found = f"found the {column} {str(value)[:40]!r}; expected a whole number"
+        way = "say under `columns` in the mapping which is which."
+        raise LogError(place, f"{found}. If the column is something else, {way}")
     return int(number)
 
 
 def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
-    """Yield the tag and value of each measurement in a row."""
     tag = form.column("tag")
     if tag is None:
         for column, value in row.items():

@@ -178,8 +178,6 @@ def crc32c(data: bytes) -> int:
 
 
 class _EventReader:
-    """Takes numbers out of events."""
-
     def __init__(self, builder: CurveBuilder) -> None:
         self.builder = builder
         self.has_hyperparameters = False

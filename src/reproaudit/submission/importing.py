@@ -90,7 +90,7 @@ def import_logs(
             for batch, of_batch in placed.items()
         ]
         _refuse_unlogged(roles, mapping)
-        runs = [one.run for role in placed.values() for one in role.values()]
+        runs = [one.run for role in roles for one in role.runs.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
@@ -111,7 +111,6 @@ def import_logs(
 
 
 def _asked(request: Request) -> Asked:
-    """Return what the audit and the mapping ask of the logs."""
     audit = request.audit
     mapping = request.mapping
     settings = {name for one in audit.experiments for name in audit.settings_of(one)}
@@ -149,7 +148,6 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
 
 
 def _measured(role: _Role) -> MeasuredRuns:
-    """Return the runs of a role as they are written to a folder."""
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
         for seed, one in by_seed.items():
@@ -165,7 +163,7 @@ class _Role:
     """An experiment or a control with its runs, by seed.
 
     Attributes:
-        measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
+        measured: measurement -> seed -> its curve; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
         absent: the wanted measurements that no run logged.
         ignored: the tags that nothing was made of.
@@ -281,7 +279,6 @@ def _doubts(
 
 
 def _not_finite(curve: Curve) -> str | None:
-    """Say which number of a curve is not finite; None if all are."""
     wrong = np.argwhere(~np.isfinite(curve.values))
     if not len(wrong):
         return None
@@ -309,36 +306,28 @@ def _words(name: str) -> set[str]:
 
 
 def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
-    """Refuse a mapping to tags that no run has, and logs of which nothing was wanted."""
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     for name, said in mapping.mapping.items():
         if name in absent:
-            raise LogError(
-                f"mapping: {name}",
-                f"found no logged '{said.tag or said.expression}' in any run; expected it. "
-                f"{did_you_mean(said.tag or '', ignored)}",
-            )
+            text = f"found no logged '{said.tag or said.expression}' in any run; expected it."
+            raise LogError(f"mapping: {name}", f"{text} {did_you_mean(said.tag or '', ignored)}")
     if not any(role.measured for role in roles):
-        role = next((one for one in roles if one.withheld), None)
+        role = next((one for one in roles if one.withheld), roles[0])
+        text = f"found no number of {some(absent)}; expected one."
+        for name, reasons in [*role.withheld.items()][:1]:
+            found = f"found nothing whole: {name}: {'; '.join(reasons)}"
+            text = f"{found}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
-        if role is None:
-            text = f"found no number of {some(absent)}; expected one.{others}"
-            raise LogError(f"runs of {role_words(roles[0].batch)}", text)
-        name, reasons = next(iter(role.withheld.items()))
-        raise LogError(
-            f"runs of {role_words(role.batch)}",
-            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves.{others}",
-        )
-
-
-Skipped = Sequence[tuple[str, str]]
-"""Files that were passed over, with the reason."""
+        raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}")
 
 
 def _notes(
-    mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Skipped
+    mapping: MappingFile,
+    roles: Sequence[_Role],
+    ignored: Sequence[str],
+    skipped: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."

@@ -169,7 +169,6 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
 
 
 def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
-    """Yield sentences on coordinates that were not observed."""
     seeds: dict[str, dict[str, None]] = {}
     for record in records:
         declared = audit.measurements_of(record.experiment)
@@ -203,11 +202,9 @@ class _Reader:
     _tables: dict[Path, dict[int | None, LoggedRun]] = field(default_factory=dict)
 
     def fault(self, text: str, *loc: str | int) -> None:
-        """Note a fault of the manifest."""
         self.faults.append(LogError(self.placed(*loc), text))
 
     def check_manifest(self) -> None:
-        """Note what in the manifest's head does not fit the audit."""
         audit = self.audit
         manifest = self.manifest
         slug = audit.paper.slug
@@ -237,7 +234,6 @@ class _Reader:
             self.fault(text, "settings", name)
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
-        """Note a run that belongs to no batch of the plan."""
         roles = [role_words(one) for one in batches if one.experiment == run.experiment]
         if not roles:
             hint = did_you_mean(run.experiment, self.audit.experiments)
@@ -322,7 +318,6 @@ class _Reader:
         )
 
     def record(self, run: Run, index: int, seed: int) -> Record:
-        """Return one seed of a run with its measurements that fit."""
         manifest = self.manifest
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
@@ -356,7 +351,6 @@ class _Reader:
     def _measured(
         self, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
     ) -> tuple[Measurements, Coordinates]:
-        """Return the measurements of one seed, out of all its tables, that fit."""
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found: dict[str, Curve] = {}

@@ -97,8 +97,7 @@ def write_submission(
         head: what the manifest says of all runs, as `manifest_head` returns it.
 
     Raises:
-        UsageError: if something is no number.
-        SpecError: listing everything that does not fit the audit.
+        AuditError: listing everything that is no number, or does not fit the audit.
     """
     entries = [entry for index, run in enumerate(runs) for entry in _entries(run, index)]
     manifest = {**head, "paper": audit.paper.slug, "runs": entries}
@@ -164,7 +163,6 @@ def _table(
     name: str,
     settings: Mapping[str, SettingValue],
 ) -> str:
-    """Return the table of one measurement, over all seeds and coordinates."""
     declared = audit.declaration(run.experiment, name)
     if declared is None:
         hint = did_you_mean(name, audit.measurements_of(run.experiment))
@@ -222,8 +220,6 @@ def _numbers(value: Any, place: str) -> NDArray[np.float64]:
         reason = " ".join(str(error).split())[:200]
         raise UsageError(f"{place}: found no plain numbers ({reason}); expected them.") from error
 
-
-# --- a template -----------------------------------------------------------------------------------
 
 _HEAD = """\
 # To be filled in: every TODO here, and every empty cell of the tables. The seeds may be
