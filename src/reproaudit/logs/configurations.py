@@ -198,10 +198,10 @@ def stated_settings(
             continue
         value = as_setting(run.config[called], setting.value)
         if value is None:
-            found = f"found {called} = {run.config[called]!r} in its configuration"
+            text = f"found {called} = {run.config[called]!r} in its configuration; expected"
             expected = f"{kind_of(setting.value)}, like {shown(setting.value)}"
             way = f"If it is another setting, let the mapping say `configuration: {{{name}: null}}`"
-            raise LogError(run.name, f"{found}; expected {expected}. {way}.")
+            raise LogError(run.name, f"{text} {expected}. {way}.")
         found[name] = value
         names.add(called)
     return found, frozenset(names)

@@ -47,8 +47,7 @@ def find_runs(
     skipped: list[tuple[str, str]] = []
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), asked=asked), scratch)
-        read: dict[Path, Stated] = {}
-        runs = [configured(run, finder.folder, read) for run in finder.all_runs()]
+        runs = finder.all_runs()
         left_out = finder.left_out(runs)
         if not runs:
             words = f" Passed over: {'; '.join(by_reason(left_out))}." if left_out else ""
@@ -81,7 +80,7 @@ class _Finder:
         if path.is_file() and path.suffix.lower() == ".zip":
             root = Path(tempfile.mkdtemp(dir=scratch))
         self._root = root.resolve()
-        self.folder = self._root if self._root.is_dir() else self._root.parent
+        self._folder = self._root if self._root.is_dir() else self._root.parent
         if root != path:
             for name in unpack(path, asked.name, root):
                 self._skip(self._root / name, "a link")
@@ -90,7 +89,7 @@ class _Finder:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
         used = {file for run in runs for file in (*run.files, *run.configurations)}
         paths = {one for path in used for one in (path, *path.parents)}
-        names = {self._name(one) for one in paths if one.is_relative_to(self.folder)}
+        names = {self._name(one) for one in paths if one.is_relative_to(self._folder)}
         left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
         left.sort(key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
         return left
@@ -120,7 +119,9 @@ class _Finder:
             else:
                 certain += runs
         raise_all(self._faults)
-        return join_parts(mlflow.told_apart(certain), self.folder)
+        read: dict[Path, Stated] = {}
+        joined = join_parts(mlflow.told_apart(certain), self._folder)
+        return [configured(run, self._folder, read) for run in joined]
 
     def _runs(self) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""
@@ -150,14 +151,14 @@ class _Finder:
             if mlflow.is_store_run(folder):
                 yield from self._read(self._source(folder), mlflow.read_store_run)
             else:
-                yield from self._folder(folder, files)
+                yield from self._together(folder, files)
                 waiting += reversed(below)
 
     def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
         with gathered(self._faults):
             yield from list(reader(source, *more))
 
-    def _folder(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
+    def _together(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""
         events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
@@ -203,7 +204,7 @@ class _Finder:
         return self._read(source, read_table, self._name(file))
 
     def _source(self, path: Path) -> LogSource:
-        below = path.relative_to(self.folder).parts if path != self._root else ()
+        below = path.relative_to(self._folder).parts if path != self._root else ()
         parts = (self._last, *below)
         return replace(self._asked, path=path, name=self._name(path), parts=parts)
 
@@ -212,7 +213,7 @@ class _Finder:
         shown = self._asked.name
         if path == self._root:
             return shown
-        below = path.relative_to(self.folder).as_posix()
+        below = path.relative_to(self._folder).as_posix()
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
 
 
@@ -231,9 +232,9 @@ def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
 
 
 def _last_checkpoint(folder: Path) -> Path | None:
-    numbered = []
+    numbered = {}
     for one in folder.glob(f"checkpoint-*/{STATE}"):
         number = one.parent.name.removeprefix("checkpoint-")
         if number.isdecimal() and not one.is_symlink() and not one.parent.is_symlink():
-            numbered.append((int(number), one))
-    return max(numbered)[1] if numbered else None
+            numbered[int(number)] = one
+    return numbered[max(numbered)] if numbered else None

@@ -154,7 +154,6 @@ class LoggedRun:
         folder: where it lies; configurations are looked for here and above.
         parts: the names in which a seed may be written, from the outermost to the run's own.
         files: what was read.
-        curves: tag -> coordinates -> curve.
         config: what the run was started with, flat: "model.layers" -> 3.
         seed: the seed, where the log has a column of seeds.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.

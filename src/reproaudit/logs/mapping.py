@@ -94,11 +94,9 @@ class RunRule(StrictModel):
     match: Text
     """A run's name, with * for any characters."""
     experiment: Name | None = None
-    """The experiment, as the audit calls it."""
     settings: dict[Name, SettingValue] | None = None
     """Of a control: the settings that the audit gives it; {} for the experiment itself."""
     seed: _Seed | None = None
-    """The seed."""
     status: Literal["completed", "diverged"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early."""
     ignore: bool = False
@@ -120,19 +118,13 @@ class MappingFile(StrictModel):
     """The contents of a mapping file."""
 
     who: Text | None = None
-    """Who made and submits the measurements."""
     source: Text | None = None
-    """From where."""
     framework: Text | None = None
-    """The framework that computed the runs, with versions."""
     date: _Day | None = None
-    """When they were made."""
     tier: Literal["quick", "paper"] | None = None
-    """The scale that they were made at."""
     proxy: Text | None = None
-    """The stand-in for the paper's data or method, if there was one."""
+    """As in a manifest, like the five above."""
     columns: Columns = Columns()
-    """The roles of columns."""
     number: tuple[Literal["seeds", "steps"], ...] = ()
     """What the logs leave out and is counted from 0, in the order of names, rows or time."""
     overlap: Literal["earlier", "later"] | None = None

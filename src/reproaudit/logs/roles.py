@@ -1,10 +1,8 @@
 """What a logged run is to an audit: its role, seed and settings.
 
-A run's configuration comes from its logger and from files beside its logs. The run is the
-experiment itself if its configuration states none of the settings by which the controls differ, or
-states the audit's values of them; it is the control whose settings it states. A mapping's rule says
-it outright. Nothing is guessed from similar names, and runs that differ in more than their seed are
-never put under one role.
+A run is the experiment itself if its configuration states none of the settings by which the
+controls differ, or states the audit's values of them; it is the control whose settings it states. A
+mapping's rule says it outright. Nothing is guessed from similar names.
 """
 
 from __future__ import annotations
@@ -171,9 +169,9 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
                 continue
             value = found.setdefault(name, audited[name] if is_equal else stated)
             if not same(stated, value):
-                found = f"found {name} = {shown(stated)}, and {shown(value)} in other runs"
-                text = f"{found}; expected one value, as a manifest holds. Import them apart."
-                raise LogError(f"runs of {role_words(batch)}", text)
+                text = f"found {name} = {shown(stated)}, and {shown(value)} in other runs; expected"
+                way = "one value, as a manifest holds. Import them apart."
+                raise LogError(f"runs of {role_words(batch)}", f"{text} {way}")
     return experiments
 
 

@@ -28,8 +28,16 @@ from reproaudit.logs.logged import (
     of_columns,
 )
 from reproaudit.logs.opening import read_log_text
-from reproaudit.logs.rows import Table, TableRow, csv_table, is_observed, is_said, is_table
-from reproaudit.logs.samples import aggregated, sampled
+from reproaudit.logs.rows import (
+    Table,
+    TableRow,
+    aggregated,
+    csv_table,
+    is_observed,
+    is_said,
+    is_table,
+    sampled,
+)
 
 _ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeeded", "done", "ok"})
 

@@ -73,9 +73,7 @@ def manifest_head(
     origin = origin or Origin(**said, made=datetime.now(UTC).date())
     stated = {
         "schema_version": 1,
-        "who": origin.who,
-        "source": origin.source,
-        "framework": origin.framework,
+        **{name: getattr(origin, name) for name in said},
         "date": origin.made.isoformat(),
         "tier": tier,
         "proxy": proxy,
@@ -157,11 +155,7 @@ def _file(run: MeasuredRuns, index: int, name: str) -> str:
 
 
 def _table(
-    audit: Audit,
-    run: MeasuredRuns,
-    index: int,
-    name: str,
-    settings: Mapping[str, SettingValue],
+    audit: Audit, run: MeasuredRuns, index: int, name: str, settings: Mapping[str, SettingValue]
 ) -> str:
     declared = audit.declaration(run.experiment, name)
     if declared is None:
