@@ -212,7 +212,7 @@ class CurveBuilder:
     """
 
     def __init__(self, place: str, asked: Asked) -> None:
-        self._place = place
+        self.place = place
         self._asked = asked
         self._gathered = defaultdict[tuple[str, LoggedCoordinates], _Gathered](_Gathered)
         self.file = ""
@@ -229,7 +229,7 @@ class CurveBuilder:
     ) -> None:
         """Add a point; `when` is its time or line."""
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
-            raise LogError(self._place, f"found the step {step}; expected one within ±2^53.")
+            raise LogError(self.place, f"found the step {step}; expected one within ±2^53.")
         gathered = self._gathered[tag, at]
         gathered.points.append(_Point(step, value, when, self.file))
         gathered.emptied.clear()
@@ -274,7 +274,7 @@ class CurveBuilder:
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
             last = max((step for step in numbers if step is not None), default=0)
             emptied = tuple(step for step in one.emptied if step > last)
-            found.setdefault(tag, {})[at] = Curve(self._place, steps, values, fault, emptied)
+            found.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
         return found
 
     def _settled(self, points: list[_Point]) -> tuple[list[_Point], str | None]:

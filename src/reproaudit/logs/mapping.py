@@ -194,11 +194,7 @@ def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
 
 
 def check_expression(formula: str) -> None:
-    """Compute a formula as if everything were logged.
-
-    Raises:
-        ExpressionError: if it is outside the grammar.
-    """
+    """Raise an ExpressionError if a formula is outside the grammar."""
     evaluate(formula, lambda _: Curve("", None, np.ones(())))
 
 
@@ -226,9 +222,7 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
     stepped = [one.steps for one in parts if one.steps is not None]
     if not all(np.array_equal(stepped[0], one) for one in stepped):
         odd = np.setxor1d(stepped[0], stepped[-1])
-        raise ExpressionError(
-            f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step "
-            f"{odd[0] if odd.size else '?'} is in one only"
-        )
+        text = f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step"
+        raise ExpressionError(f"{text} {odd[0] if odd.size else '?'} is in one only")
     values = _OPERATORS[type(op)](*(one.values for one in parts))
     return Curve("", stepped[0] if stepped else None, np.asarray(values))

@@ -180,29 +180,26 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     steps = curve.steps
     if steps is None or len(steps) < 2:
         return []
-    reasons = []
     distances = np.diff(steps)
     found, counts = np.unique(distances, return_counts=True)
     usual = int(found[counts.argmax()])
     wide = np.flatnonzero(distances > 1.5 * usual)
     regular = len(steps) >= 5 and counts.max() >= REGULAR * len(distances)
+    reasons = []
     if regular and steps[0] >= 2 * usual:
         reasons.append(f"it begins at step {steps[0]}, and its steps are {usual} apart")
     if regular and wide.size:
-        first = int(wide[0])
         missing = int(sum(round(int(distances[one]) / usual) - 1 for one in wide))
-        reasons.append(
-            f"{missing} of its steps are missing, the first after step {steps[first]} (every "
-            f"{usual} steps before, then step {steps[first + 1]})"
-        )
+        first, after = steps[wide[0] : wide[0] + 2]
+        place = f"after step {first} (every {usual} steps before, then step {after})"
+        reasons.append(f"{missing} of its steps are missing, the first {place}")
     for name, value in config.items():
-        number = number_of(value)
-        if number is None or number <= 0 or not _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
-            continue
-        end = end_beside([steps], number)
-        if end is not None and end < number:
-            reasons.append(f"it ends at step {end}, and the configuration says {name} = {value}")
-            break
+        number = number_of(value) or 0.0
+        if number > 0 and _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
+            end = end_beside([steps], number)
+            if end is not None and end < number:
+                found_end = f"it ends at step {end}, and the configuration says {name} = {value}"
+                return [*reasons, found_end]
     return reasons
 
 

@@ -128,8 +128,7 @@ def _curves(
     }
     apart = "expected one" if source.asked.plain else _apart(form)
     for line, row in table.rows:
-        place = f"{source.name}:{line}"
-        key = _key(place, row, form, same)
+        key = _key(f"{source.name}:{line}", row, form, same)
         at = coordinates_of({axis: row[one] for axis, one in axes.items() if one in row})
         if numbered:
             repeat = seen.get((key, at), 0)
@@ -144,7 +143,7 @@ def _curves(
         state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:
             unfinished[key] = (f"its column '{status}' says {state}",)
-        _take_row(builders[key], form, place, row, at, line)
+        _take_row(builders[key], form, line, row, at)
     return builders, unfinished
 
 
@@ -197,13 +196,9 @@ def _seed(place: str, value: Any, column: str) -> int:
 
 
 def _take_row(
-    builder: CurveBuilder,
-    form: TableForm,
-    place: str,
-    row: TableRow,
-    at: LoggedCoordinates,
-    line: int,
+    builder: CurveBuilder, form: TableForm, line: int, row: TableRow, at: LoggedCoordinates
 ) -> None:
+    place = f"{builder.place}:{line}"
     counter = form.column("step")
     step = None if counter is None else _whole(place, row.get(counter), counter)
     for tag, value in _cells(row, form):

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
-from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, Role, claim_batches, scope_of
 from reproaudit.cell import SettingValue
@@ -46,6 +43,7 @@ from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_sub
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
+Settings = Mapping[str, SettingValue]
 
 
 def import_logs(
@@ -56,8 +54,8 @@ def import_logs(
     *,
     claims: Sequence[str] = (),
     **said: str | None,
-) -> tuple[dict[str, Any], list[str], Table]:
-    """Read the logs and write the folder; return what became of what: data, lines, settings.
+) -> dict[str, Any]:
+    """Read the logs and write the folder; return what became of what.
 
     Args:
         audit: the audit.
@@ -85,10 +83,7 @@ def import_logs(
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
-        roles = [
-            _role(request, batch, of_batch, stated[batch.experiment])
-            for batch, of_batch in placed.items()
-        ]
+        roles = [_role(request, one, runs, stated[one.experiment]) for one, runs in placed.items()]
         _refuse_unlogged(roles, mapping)
         runs = [one.run for role in roles for one in role.runs.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
@@ -99,15 +94,13 @@ def import_logs(
     said_of_roles = _lines(request, roles)
     indents = ((one, one[: len(one) - len(one.lstrip())]) for one in said_of_roles)
     lines = [*(indent + on_one_line(one, 5_000) for one, indent in indents), *notes]
-    compared = compare_settings(audit, placed)
-    data = {
+    return {
         "folder": str(out),
         "ignored_runs": ignored,
         "skipped": [f"{name} ({why})" for name, why in skipped],
-        "settings": compared,
+        "settings": compare_settings(audit, placed),
         "lines": lines,
     }
-    return data, lines, _settings_table(compared)
 
 
 def _asked(request: Request) -> Asked:
@@ -158,31 +151,26 @@ def _measured(role: _Role) -> MeasuredRuns:
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Role:
     """An experiment or a control with its runs, by seed.
 
     Attributes:
+        ignored: the tags that nothing was made of.
         measured: measurement -> seed -> its curve; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
         absent: the wanted measurements that no run logged.
-        ignored: the tags that nothing was made of.
     """
 
     batch: Batch
     runs: Mapping[int, PlacedRun]
-    measured: Mapping[str, Mapping[int, Curve]]
-    withheld: Mapping[str, tuple[str, ...]]
-    absent: tuple[str, ...]
-    ignored: tuple[str, ...]
+    ignored: set[str]
+    measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
+    withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
 
 
-def _role(
-    request: Request,
-    batch: Batch,
-    runs: Mapping[int, PlacedRun],
-    stated: Mapping[str, SettingValue],
-) -> _Role:
+def _role(request: Request, batch: Batch, runs: Mapping[int, PlacedRun], stated: Settings) -> _Role:
     """Make the measurements of a role.
 
     A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
@@ -191,12 +179,9 @@ def _role(
     mapping = request.mapping
     settings = {**batch.settings(request.audit), **stated, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
-    wanted = request.scope.measurements[batch.experiment]
-    measured: dict[str, dict[int, Curve]] = {}
-    withheld: dict[str, tuple[str, ...]] = {}
-    unused = {tag for one in runs.values() for tag in one.run.curves}
+    role = _Role(batch, runs, {tag for one in runs.values() for tag in one.run.curves})
     faults: list[LogError] = []
-    for name in wanted:
+    for name in request.scope.measurements[batch.experiment]:
         found: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
         for seed, one in runs.items():
@@ -207,18 +192,19 @@ def _role(
                     if name in mapping.mapping:
                         raise
                     misfits[error.text.rstrip(".")] = None
-                    unused.discard(name)
+                    role.ignored.discard(name)
                     continue
                 if made is not None:
                     found[seed] = made
-        unused -= {tag for one in found.values() for tag in one.tags}
+                    role.ignored -= made.tags
         if reasons := tuple(misfits) or _reasons(found, runs, mapping.complete is not None):
-            withheld[name] = reasons
+            role.withheld[name] = reasons
         elif found:
-            measured[name] = {seed: one.curve for seed, one in found.items()}
+            role.measured[name] = {seed: one.curve for seed, one in found.items()}
+        else:
+            role.absent.append(name)
     raise_all(faults)
-    absent = tuple(name for name in wanted if name not in measured and name not in withheld)
-    return _Role(batch, runs, measured, withheld, absent, tuple(sorted(unused)))
+    return role
 
 
 def _reasons(
@@ -391,14 +377,3 @@ def _lack(request: Request, batch: Batch) -> str:
             if (one.experiment, one.settings(request.audit)) == key:
                 roles.setdefault(role, []).append(claim.id.rpartition(".")[2])
     return "".join(f"; {role} of {some(names)}" for role, names in roles.items())
-
-
-def _settings_table(compared: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("setting", "of", "audit (source)", "configurations", "", box=None)
-    styles = {"equal": "green", "contradicting": "red", "absent": "dim"}
-    for one in compared:
-        audited = f"{shown(one['audit'])} ({one['source']})"
-        found = "" if one["found"] is None else shown(one["found"])
-        cells = (one["setting"], one["role"], audited, found, one["status"])
-        table.add_row(*(Text(on_one_line(cell)) for cell in cells), style=styles[one["status"]])
-    return table
