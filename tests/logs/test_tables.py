@@ -115,6 +115,21 @@ def test_broken_json_lines_are_told_in_one_line(tmp_path: Path, text: str) -> No
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"step": [1], "note": "x"}, {"step": 2, "note": "y"}],
+        [{"step": 0, "a - loss": 1}, {"step": 1, "b - loss": 1}],
+    ],
+)
+def test_rows_with_other_names_and_kinds_are_read_or_refused(
+    tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    """The defect: lists and names that a row lacks ended in a traceback."""
+    with told_in_one_line():
+        read(written(tmp_path, "\n".join(map(json.dumps, rows)), "h.jsonl"))
+
+
 @SHARED
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:

@@ -34,15 +34,21 @@ def json_table(path: Path, text: str, place: str) -> Table | None:
         return None
     if "log_history" in tree or path.name == STATE:
         return _trainer_state(tree, place)
-    if all(isinstance(one, dict) and isinstance(one.get("steps"), list)
-           and isinstance(one.get("values"), list) for one in tree.values()):  # fmt: skip
+    if all(map(_is_metric, tree.values())):
         return _sacred(path, tree, place)
-    if all(isinstance(one, list) and one and not isinstance(one[0], dict | list)
-           for one in tree.values()):  # fmt: skip
+    if all(map(_is_column, tree.values())):
         return _columns(tree, place)
     table = replace(_rows([tree], place), alone=True)
     numbers = any(number_of(one) is not None for one in table.rows[0][1].values())
     return table if numbers else None
+
+
+def _is_metric(one: Any) -> bool:
+    return isinstance(one, dict) and all(isinstance(one.get(k), list) for k in ("steps", "values"))
+
+
+def _is_column(one: Any) -> bool:
+    return isinstance(one, list) and bool(one) and not isinstance(one[0], dict | list)
 
 
 def _json_lines(text: str, place: str) -> Table:
@@ -117,10 +123,7 @@ def _trainer_state(state: Mapping[str, Any], place: str) -> Table:
 
 
 def _has_ended(state: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if the Trainer logged the time of the whole training, or was stopped on purpose.
-
-    The time is logged once training has ended; early stopping sets `should_training_stop`.
-    """
+    """The whole time is logged in the end; early stopping sets `should_training_stop`."""
     control: Any = state
     for name in ("stateful_callbacks", "TrainerControl", "args", "should_training_stop"):
         control = control.get(name) if isinstance(control, dict) else None

@@ -91,8 +91,7 @@ class _Finder:
         paths = {one for path in used for one in (path, *path.parents)}
         names = {self._name(one) for one in paths if one.is_relative_to(self._folder)}
         left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
-        left.sort(key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
-        return left
+        return sorted(left, key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
 
     def _skip(self, path: Path, why: str) -> None:
         self._asked.skipped[self._name(path)] = why

@@ -209,6 +209,7 @@ class CurveBuilder:
         file: the file that points come from, where a run has several.
         unstepped: what is said of several numbers without steps: what is there, and a way on.
         told: what was settled on request.
+        unfinished: why the run did not finish, if it is known.
     """
 
     def __init__(self, place: str, asked: Asked) -> None:
@@ -218,6 +219,7 @@ class CurveBuilder:
         self.file = ""
         self.unstepped = "no step; expected steps"
         self.told: dict[str, None] = {}
+        self.unfinished: tuple[str, ...] = ()
 
     def add(
         self,

@@ -19,16 +19,11 @@ from yaml.composer import Composer
 from reproaudit.bounded import decode_json, open_regular
 from reproaudit.logs.logged import LogError
 
-MAX_TEXT_BYTES = 2**27
-"""Of a table, a JSON file or a list of JSON lines."""
-MAX_CONFIG_BYTES = 2**22
-"""Of one configuration in JSON."""
-MAX_YAML_BYTES = 2**18
-"""Of one configuration in YAML, which takes a second to read."""
-MAX_LOG_BYTES = 2**32
-"""Of an event file or a database; these are read piece by piece."""
-MAX_UNPACKED_BYTES = 2**31
-"""Of an archive."""
+MAX_TEXT_BYTES = 2**27  # of a table, a JSON file or a list of JSON lines
+MAX_CONFIG_BYTES = 2**22  # of one configuration in JSON
+MAX_YAML_BYTES = 2**18  # of one in YAML, which takes a second to read
+MAX_LOG_BYTES = 2**32  # of an event file or a database; these are read piece by piece
+MAX_UNPACKED_BYTES = 2**31  # of an archive
 
 
 def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:

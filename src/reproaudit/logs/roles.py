@@ -139,19 +139,17 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
         values = batch.settings(audit)
         stated = _stated(runs, values)
         for name, setting in audit.settings_of(batch.experiment).items():
-            value = values[name]
-            found = stated.get(name)
-            status = "absent" if found is None else "contradicting"
-            status = "equal" if found is not None and same(found, value) else status
             row = {
                 "role": role_words(batch),
                 "setting": name,
-                "audit": value,
+                "audit": values[name],
                 "source": setting.source.value,
-                "found": found,
-                "status": status,
+                "found": stated.get(name),
+                "status": "absent",
             }
-            rows.setdefault((batch.experiment, name, shown(value), str(found)), row)
+            if name in stated:
+                row["status"] = "equal" if same(stated[name], values[name]) else "contradicting"
+            rows.setdefault((batch.experiment, name, shown(values[name]), str(row["found"])), row)
     return list(rows.values())
 
 

@@ -88,21 +88,27 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     apart = form.column("seed") or form.column("run") or form.column("step")
     if not source.asked.plain and (why := aggregated(table, apart)):
         raise LogError(source.name, f"{why}{of_columns(form.words)}")
-    builders, unfinished = _curves(source, table, form)
-    varied = _varied(list(builders))
+    builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
+    first, *others = (key.settings for key in builders)
+    same = set(first)
+    unlike = {one for each in others for one in each if one not in same}
+    varied = {name for name, _ in unlike if not is_own(name)}
     for key, builder in builders.items():
         named = source
-        if details := [text for text in varied[key] if text]:
-            parts = (*source.parts, *([key.run] if key.run else []))
+        details = [key.run] if key.run else []
+        parts = (*source.parts, *details)
+        details += [f"{name} {value}" for name, value in key.settings if name in varied]
+        details += [] if key.seed is None else [f"seed {key.seed}"]
+        if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})", parts=parts)
         yield named.run(
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
             config=dict(key.settings),
-            not_whole=(*not_whole, *unfinished.get(key, ())),
-            failed=key in unfinished,
+            not_whole=(*not_whole, *builder.unfinished),
+            failed=bool(builder.unfinished),
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
@@ -111,16 +117,13 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         )
 
 
-def _curves(
-    source: LogSource, table: Table, form: TableForm
-) -> tuple[dict[_Key, CurveBuilder], dict[_Key, tuple[str, ...]]]:
-    """Return the curves of each run of a table, and of those that did not finish what they say."""
+def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
+    """Return the curves of each run of a table."""
     lacks = not any(map(form.column, ("seed", "run", "step")))
     numbered = lacks and "seeds" in source.asked.numbered
     axes = form.named("axis")
     status = form.column("status")
     builders: dict[_Key, CurveBuilder] = {}
-    unfinished: dict[_Key, tuple[str, ...]] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     same = {
         name: next((row[one] for _, row in table.rows if is_said(row.get(one))), None)
@@ -142,9 +145,9 @@ def _curves(
             builders[key].unstepped = f"no step{of_seed}; {apart}"
         state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:
-            unfinished[key] = (f"its column '{status}' says {state}",)
+            builders[key].unfinished = (f"its column '{status}' says {state}",)
         _take_row(builders[key], form, line, row, at)
-    return builders, unfinished
+    return builders
 
 
 def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
@@ -154,7 +157,7 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
     stated = ((name, row.get(one)) for name, one in form.named("setting").items())
     return _Key(
         str(row.get(run) or "").strip() if run else "",
-        _seed(place, row.get(seed), seed) if seed else None,
+        _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
         tuple((n, plain_value(value if is_said(value) else same[n])) for n, value in stated),
     )
 
@@ -169,30 +172,6 @@ def _apart(form: TableForm) -> str:
         "expected a column that tells them apart. Say in the mapping which does: "
         f"{', '.join(ways)}.{of_columns(form.words).removesuffix('.')}"
     )
-
-
-def _varied(keys: Sequence[_Key]) -> dict[_Key, list[str]]:
-    """Return, of each run of a table, what tells it from the others, in words."""
-    first = dict(keys[0].settings)
-    unlike = {name for key in keys for name, value in key.settings if value != first[name]}
-    varied = {name for name in unlike if not is_own(name)}
-    return {
-        key: [
-            key.run,
-            *(f"{name} {value}" for name, value in key.settings if name in varied),
-            "" if key.seed is None else f"seed {key.seed}",
-        ]
-        for key in keys
-    }
-
-
-def _seed(place: str, value: Any, column: str) -> int:
-    if isinstance(value, str):
-        value = re.sub(r"(?i)^\s*seed[\s_=-]*(?=\d)", "", value)
-    seed = _whole(place, value, column)
-    if seed is None or not 0 <= seed < 2**32:
-        raise LogError(place, f"found the {column} {seed}; expected one from 0 to 2^32 - 1.")
-    return seed
 
 
 def _take_row(
@@ -217,14 +196,19 @@ def _take_row(
             builder.add(tag, step, number, at, line)
 
 
-def _whole(place: str, value: Any, column: str) -> int | None:
-    if not is_observed(value):
+def _whole(place: str, value: Any, column: str, *, is_seed: bool = False) -> int | None:
+    """Return the whole number in a cell; None if it is empty, which no seed may be."""
+    if is_seed:
+        value = re.sub(r"(?i)^\s*seed[\s_=-]*(?=\d)", "", str(value))
+    if not is_seed and not is_observed(value):
         return None
     number = number_of(value)
     if number is None or not number.is_integer():
         found = f"found the {column} {str(value)[:40]!r}; expected a whole number"
         way = "say under `columns` in the mapping which is which."
         raise LogError(place, f"{found}. If the column is something else, {way}")
+    if is_seed and not 0 <= number < 2**32:
+        raise LogError(place, f"found the {column} {number:g}; expected one from 0 to 2^32 - 1.")
     return int(number)
 
 

@@ -56,7 +56,6 @@ DISTINCT = 10
 MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
 TABLES = (".csv", ".tsv", ".jsonl")
-"""Of measurements: comma or tab between the columns, or a JSON object on each line."""
 
 Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]
 """Of measurements that were not observed at all coordinates where they were, by axis."""
