@@ -52,7 +52,7 @@ class Measured:
         curve: its values have the shape (step, *axes) of a series, else (*axes), without steps;
             masked where nothing was observed.
         tags: the tags that were read.
-        gaps: why these curves may not be whole.
+        gaps: why their curves may not be whole.
         emptied: the steps of the empty cells after their last numbers.
     """
 

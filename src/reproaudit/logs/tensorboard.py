@@ -3,8 +3,7 @@
 They hold every point, where TensorBoard shows a random sample of a long series. A file is a row of
 TFRecords (length, its checksum, an ``Event``, its checksum). Field numbers are those of
 tensorboard's event.proto, summary.proto, tensor.proto and plugin_data.proto; the encoding:
-https://protobuf.dev/programming-guides/encoding. Lengths are held against what is there, so that no
-damaged message reads beyond its end.
+https://protobuf.dev/programming-guides/encoding. No damaged message is read beyond its end.
 """
 
 from __future__ import annotations
