@@ -16,7 +16,7 @@ from reproaudit.logs.logged import LogError, flat, number_of
 from reproaudit.logs.opening import parse_json, read_log_text
 from reproaudit.logs.rows import Table
 
-STATE = "trainer_state.json"
+TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
 
 
@@ -32,7 +32,7 @@ def json_table(path: Path, text: str, place: str) -> Table | None:
         return _rows(tree, place)
     if not isinstance(tree, dict) or not tree:
         return None
-    if "log_history" in tree or path.name == STATE:
+    if "log_history" in tree or path.name == TRAINER_STATE:
         return _trainer_state(tree, place)
     if all(map(_is_metric, tree.values())):
         return _sacred(path, tree, place)

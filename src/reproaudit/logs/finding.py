@@ -15,7 +15,7 @@ from typing import Any
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
-from reproaudit.logs.documents import STATE
+from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import join_parts
 from reproaudit.logs.logged import LogError, LoggedRun, LogSource, gathered, raise_all, some
 from reproaudit.logs.opening import unpack
@@ -162,13 +162,15 @@ class _Finder:
         events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
             yield from self._read(self._source(folder), tensorboard.read_event_files, events)
-        state = folder / STATE if folder / STATE in files else _last_checkpoint(folder)
+        state = (
+            folder / TRAINER_STATE if folder / TRAINER_STATE in files else _last_checkpoint(folder)
+        )
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
             yield from self._trainer_state(state, folder)
         for file in files:
-            if file not in events and file.name != STATE:
+            if file not in events and file.name != TRAINER_STATE:
                 yield from self._file(file)
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
@@ -177,7 +179,7 @@ class _Finder:
         if tensorboard.is_event_file(file.name):
             named = replace(source, name=source.name.rpartition("/")[0] or source.name)
             yield from self._read(named, tensorboard.read_event_files, [file])
-        elif file.name == STATE:
+        elif file.name == TRAINER_STATE:
             yield from self._trainer_state(file, file.parent)
         elif suffix in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
@@ -232,7 +234,7 @@ def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
 
 def _last_checkpoint(folder: Path) -> Path | None:
     numbered = {}
-    for one in folder.glob(f"checkpoint-*/{STATE}"):
+    for one in folder.glob(f"checkpoint-*/{TRAINER_STATE}"):
         number = one.parent.name.removeprefix("checkpoint-")
         if number.isdecimal() and not one.is_symlink() and not one.parent.is_symlink():
             numbered[int(number)] = one

@@ -57,7 +57,7 @@ MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
 TABLES = (".csv", ".tsv", ".jsonl")
 
-Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]
+ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
 """Of measurements that were not observed at all coordinates where they were, by axis."""
 
 
@@ -349,7 +349,7 @@ class _Reader:
 
     def _measured(
         self, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
-    ) -> tuple[Measurements, Coordinates]:
+    ) -> tuple[Measurements, ByAxis]:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found: dict[str, Curve] = {}
@@ -372,7 +372,7 @@ class _Reader:
         measured = measurements_of(declared, found)
         if diverged:
             return measured.finite_part(), {}
-        coordinates: Coordinates = {}
+        coordinates: ByAxis = {}
         for name, curve in found.items():
             with gathered(self.faults):
                 if fault := misfit(name, declared[name], measured, settings):
