@@ -43,7 +43,7 @@ from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_sub
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
-Settings = Mapping[str, SettingValue]
+_Settings = Mapping[str, SettingValue]
 
 
 def import_logs(
@@ -170,7 +170,9 @@ class _Role:
     absent: list[str] = field(default_factory=list)
 
 
-def _role(request: Request, batch: Batch, runs: Mapping[int, PlacedRun], stated: Settings) -> _Role:
+def _role(
+    request: Request, batch: Batch, runs: Mapping[int, PlacedRun], stated: _Settings
+) -> _Role:
     """Make the measurements of a role.
 
     A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
