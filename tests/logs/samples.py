@@ -91,7 +91,7 @@ def run_import(folder: Path, logs: Iterable[Path], mapping: str | None = None, *
     if mapping is not None:
         file = folder / "mapping.yaml"
         file.write_text(mapping)
-    data, _, _ = import_logs(AUDIT, list(logs), out, file, **more)
+    data = import_logs(AUDIT, list(logs), out, file, **more)
     out.with_suffix(".json").write_text(json.dumps(data))
     return out
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
 from reproaudit.logs.asked import Asked, Columns
-from reproaudit.logs.documents import read_trainer_state
 from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
 from reproaudit.logs.tables import read_table
 
@@ -116,6 +115,21 @@ def test_broken_json_lines_are_told_in_one_line(tmp_path: Path, text: str) -> No
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"step": [1], "note": "x"}, {"step": 2, "note": "y"}],
+        [{"step": 0, "a - loss": 1}, {"step": 1, "b - loss": 1}],
+    ],
+)
+def test_rows_with_other_names_and_kinds_are_read_or_refused(
+    tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    """The defect: lists and names that a row lacks ended in a traceback."""
+    with told_in_one_line():
+        read(written(tmp_path, "\n".join(map(json.dumps, rows)), "h.jsonl"))
+
+
 @SHARED
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
@@ -171,7 +185,7 @@ def state(folder: Path, **changes: Any) -> LoggedRun:
     history = [{"loss": 1.0 / s, "epoch": s / 20, "step": s} for s in (5, 10, 20)]
     tree = {"global_step": 20, "max_steps": 20, "log_history": history, **changes}
     (folder / "trainer_state.json").write_text(json.dumps(tree))
-    (run,) = read_trainer_state(LogSource(folder / "trainer_state.json", "run"), "x")
+    (run,) = read_table(LogSource(folder / "trainer_state.json", "run"))
     return run
 
 

@@ -87,6 +87,12 @@ def columns_in_json(run: Path, seed: int) -> None:
     a_json(run / "history.json", {"step": steps, "loss": values})
 
 
+def document_in_text(run: Path, seed: int) -> None:
+    """The defect: a text that begins as JSON was taken for lines of it."""
+    steps, values = zip(*falling(seed), strict=True)
+    text(run / "history.txt", json.dumps({"step": steps, "loss": values}, indent=1))
+
+
 def sacred(run: Path, seed: int) -> None:
     steps, values = zip(*falling(seed), strict=True)
     a_json(run / "metrics.json", {"loss": {"steps": steps, "values": values, "timestamps": []}})
@@ -184,7 +190,7 @@ def early(run: Path, seed: int) -> None:
 CURVES = [
     (semicolons, ""), (utf16, ""), (comments, ""), (header_again, ""), (padded, ""), (packed, ""),
     (lines_in_text, ""), (lines_in_json, ""), (rows_in_json, ""), (columns_in_json, ""),
-    (sacred, ""), (dvclive, ""), (metric_a_file, ""), (restarted, ""),
+    (document_in_text, ""), (sacred, ""), (dvclive, ""), (metric_a_file, ""), (restarted, ""),
     (subfolders, "mapping: {loss: loss_train/loss}"), (keras, "mapping: {loss: train/epoch_loss}"),
     (overlapping, "overlap: later"), (nan_elsewhere, ""), (patience, ""), (lightning, ""),
     (wandb_history, "mapping: {loss: train.loss}"), (mlflow_models, ""),

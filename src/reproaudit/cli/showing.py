@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, papers_named
-from reproaudit.commands.output import present, say, terminal
+from reproaudit.commands.output import present, say, settings_table, terminal
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.folders import new_folder, report_folder
 
@@ -193,7 +193,7 @@ def import_runs(
     from reproaudit.submission.importing import import_logs
 
     (entry,) = papers_named((slug,), False, audits)
-    data, lines, table = import_logs(
+    data = import_logs(
         entry.audit(),
         logs,
         out,
@@ -203,9 +203,9 @@ def import_runs(
         who=who,
         source=source,
     )
-    present(data, lines, as_json)
+    present(data, data["lines"], as_json)
     if not as_json:
-        terminal().print(table)
+        terminal().print(settings_table(data["settings"]))
         say(f"wrote {out}")
         found_in = "" if audits is None else f" --audits {audits}"
         only = "".join(f" --claim {one}" for one in claims or ())

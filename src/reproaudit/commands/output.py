@@ -6,14 +6,16 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from reproaudit.report.printable import printable
+from reproaudit.audit.faults import shown
+from reproaudit.report.printable import clean, printable
 
 if TYPE_CHECKING:  # help starts without it
     from rich.console import Console
+    from rich.table import Table
 
 NARROWEST = 40
 """The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
@@ -48,6 +50,21 @@ def present(
         say(text)
     for path in written:
         say(f"wrote {path}", stderr=as_json)
+
+
+def settings_table(compared: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the settings that logs state, each beside the audit's."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("setting", "of", "audit (source)", "configurations", "", box=None)
+    styles = {"equal": "green", "contradicting": "red", "absent": "dim"}
+    for one in compared:
+        audited = f"{shown(one['audit'])} ({one['source']})"
+        found = "" if one["found"] is None else shown(one["found"])
+        cells = (one["setting"], one["role"], audited, found, one["status"])
+        table.add_row(*(Text(clean(cell)) for cell in cells), style=styles[one["status"]])
+    return table
 
 
 class GuardedOutput:

@@ -31,17 +31,17 @@ class Columns(StrictModel):
     def _own_names(cls, value: Any) -> Any:
         return {str(one): one for one in value} if isinstance(value, list) else value
 
-    def stated(self) -> list[tuple[str, str]]:
-        """Return each stated role with its column."""
-        named = [("seed", self.seed), ("step", self.step), ("run", self.run)]
-        named += [("setting", one) for one in self.settings.values()]
-        named += [("axis", one) for one in self.axes.values()]
-        return [(role, one) for role, one in named if one is not None]
+    def stated(self) -> list[tuple[str, str, str]]:
+        """Return each stated role with its name and column."""
+        named = [("seed", "", self.seed), ("step", "", self.step), ("run", "", self.run)]
+        named += [("setting", name, one) for name, one in self.settings.items()]
+        named += [("axis", name, one) for name, one in self.axes.items()]
+        return [(role, name, one) for role, name, one in named if one is not None]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What an audit and a mapping ask of logs, wherever these lie.
+    """What an audit and a mapping ask of logs.
 
     Attributes:
         axes: the axes of the audit's measurements.

@@ -1,15 +1,23 @@
-"""What a run was started with: its configuration, beside its logs and above them, and its seed."""
+"""What a run was started with: its configuration, beside its logs and above them, and its seed.
+
+And what the configuration says of the audit's settings.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reproaudit.audit.faults import shown
+from reproaudit.audit.model import Audit
+from reproaudit.cell import SettingValue, kind_of
 from reproaudit.logs.logged import LogError, LoggedRun, flat, number_of, of_columns
+from reproaudit.logs.mapping import MappingFile
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -72,31 +80,21 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRu
         if file not in read:
             read[file] = _configuration(file, place)
         for name, value in read[file]:
-            if name not in config:
-                config[name] = value
-                stated[name] = file.name
-            elif not alike(config[name], value):
-                raise LogError(
-                    place,
-                    f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}; expected "
-                    "one value. Take the file away that does not belong to this run.",
-                )
-    whole = _settled_end(run, config)
-    return replace(whole, config=config, configurations=files)
-
-
-def _settled_end(run: LoggedRun, config: Config) -> LoggedRun:
-    """Return a run as whole if it is known to have been stopped early on purpose."""
+            if not alike(config.setdefault(name, value), value):
+                found = f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}"
+                remedy = "Take the file away that does not belong to this run."
+                raise LogError(place, f"{found}; expected one value. {remedy}")
+            stated.setdefault(name, file.name)
     early = run.early
     for name, value in config.items():
         waited = number_of(value)
         if run.patience is not None and waited and "patience" in name and run.patience >= waited:
             early = early or f"early stopping: {run.patience} evaluations after the best"
-    return run if early is None else replace(run, early=early, stopped=None)
+    stopped = None if early else run.stopped
+    return replace(run, config=config, configurations=files, early=early, stopped=stopped)
 
 
 def _configuration(file: Path, place: str) -> Stated:
-    """What a file of configuration states; nothing if it is empty."""
     is_json = file.suffix == ".json"
     text = read_log_text(file, place, MAX_CONFIG_BYTES if is_json else MAX_YAML_BYTES)
     tree = (parse_json if is_json else parse_yaml)(text, place)
@@ -104,7 +102,13 @@ def _configuration(file: Path, place: str) -> Stated:
         return ()
     if not isinstance(tree, dict):
         raise LogError(place, "found no names with values; expected a configuration.")
-    return tuple((name, plain_value(value)) for name, value in flat("", _unwrapped(tree), place))
+    if "wandb_version" in tree:  # W&B writes every value with its description
+        tree = {
+            name: one["value"]
+            for name, one in tree.items()
+            if isinstance(one, dict) and "value" in one and not name.startswith("_")
+        }
+    return tuple((name, plain_value(value)) for name, value in flat("", tree, place))
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
@@ -113,17 +117,6 @@ def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
         if found or here == root or root not in (here, *here.parents):
             return found
     return ()
-
-
-def _unwrapped(tree: Mapping[str, Any]) -> Mapping[str, Any]:
-    """W&B writes every value with its description; the values alone."""
-    if "wandb_version" not in tree:
-        return tree
-    return {
-        name: one["value"]
-        for name, one in tree.items()
-        if isinstance(one, dict) and "value" in one and not name.startswith("_")
-    }
 
 
 def plain_value(value: Any) -> Any:
@@ -146,6 +139,11 @@ def alike(one: Any, other: Any) -> bool:
     return one == other or str(one) == str(other)
 
 
+def is_own(name: str) -> bool:
+    """Return True if a name is called as what is each run's own affair."""
+    return _OWN.search(normal(name)) is not None
+
+
 def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
     """Yield the names and values of a configuration that are called as a seed is."""
     for name, value in config.items():
@@ -158,34 +156,29 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
 
     None, where runs without a seed are to be numbered.
     """
-    remedy = f'Say in a mapping file `runs: [{{match: "{run.name}", seed: 0}}]`.'
+    rule = f'`runs: [{{match: "{run.name}", seed: 0}}]`'
     found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
     for name, value in seeds_in(run.config):
         text = str(value).strip()
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
-            raise LogError(
-                run.name,
-                f"found the seed {value!r} in its configuration ({name}); expected a whole "
-                f"number. {remedy}",
+            text = (
+                f"found the seed {value!r} in its configuration ({name}); expected a whole number"
             )
+            raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
         found.setdefault(int(text), f"its configuration ({name})")
     for part in run.parts:
         for matched in SEED_IN_NAME.finditer(part):
             found.setdefault(int(matched.group(1)), f"its name ('{part}')")
-    if len(found) == 1:
-        return next(iter(found))
-    if not found and numbered:
-        return None
+    if len(found) == 1 or (numbered and not found):
+        return next(iter(found), None)
     if not found:
-        ways = [f'`runs: [{{match: "{run.name}", seed: 0}}]`', *seed_ways(run.seed_column)]
-        raise LogError(
-            run.name,
-            "found no seed in its columns, its configuration or its name; expected one. Name it, "
-            f"or number the runs in their order, in the mapping: {', '.join(ways)}."
-            f"{of_columns(run.columns)}",
-        )
+        text = "found no seed in its columns, its configuration or its name; expected one. Name it"
+        ways = ", ".join([rule, *seed_ways(run.seed_column)])
+        text = f"{text}, or number the runs in their order, in the mapping: {ways}."
+        raise LogError(run.name, f"{text}{of_columns(run.columns)}")
     listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
-    raise LogError(run.name, f"found different seeds: {listed}; expected one. {remedy}")
+    text = f"found different seeds: {listed}; expected one"
+    raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
 
 
 def seed_ways(column: str | None) -> list[str]:
@@ -193,6 +186,60 @@ def seed_ways(column: str | None) -> list[str]:
     return [*([f"`columns: {{seed: {column}}}`"] if column else []), "`number: [seeds]`"]
 
 
-def is_own(name: str) -> bool:
-    """Return True if a name is called as what is each run's own affair."""
-    return _OWN.search(normal(name)) is not None
+def stated_settings(
+    audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
+) -> tuple[dict[str, SettingValue], frozenset[str]]:
+    """Return the values that a configuration states of settings, and what it calls these."""
+    found: dict[str, SettingValue] = {}
+    names = set()
+    for name, setting in audit.settings_of(experiment).items():
+        called = _called(name, run, mapping)
+        if called is None or run.config[called] is None:
+            continue
+        value = as_setting(run.config[called], setting.value)
+        if value is None:
+            text = f"found {called} = {run.config[called]!r} in its configuration; expected"
+            expected = f"{kind_of(setting.value)}, like {shown(setting.value)}"
+            way = f"If it is another setting, let the mapping say `configuration: {{{name}: null}}`"
+            raise LogError(run.name, f"{text} {expected}. {way}.")
+        found[name] = value
+        names.add(called)
+    return found, frozenset(names)
+
+
+def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
+    """Return the name of a setting in a configuration: as the mapping says, else its own."""
+    if name in mapping.configuration:
+        said = mapping.configuration[name]
+        return said if said in run.config else None
+    candidates = [key for key in run.config if normal(key.rpartition(".")[2]) == name]
+    candidates = [key for key in candidates if normal(key) == name] or candidates
+    if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
+        listed = ", ".join(f"{key} = {run.config[key]!r}" for key in candidates)
+        text = f"found several values that may be the setting '{name}': {listed}; expected one."
+        way = "Name the right one under 'configuration' in the mapping, or null."
+        raise LogError(run.name, f"{text} {way}")
+    return next(iter(candidates), None)
+
+
+def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
+    """Return a configuration's value as the audit would write it; None if it is no such kind."""
+    if isinstance(model, tuple):
+        if isinstance(value, str):  # a list that was logged as text: "[1, 2]" or "1,2"
+            inner = re.sub(r"^[\[(]|[\])]$", "", value.strip())
+            value = tuple(part.strip().strip("'\"") for part in inner.split(",") if part.strip())
+        if not isinstance(value, tuple):
+            return None
+        converted = [as_setting(one, model[0] if model else "") for one in value]
+        plain = tuple(one for one in converted if one is not None and not isinstance(one, tuple))
+        return plain if len(plain) == len(converted) else None
+    if isinstance(model, bool):
+        return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
+    if isinstance(model, str):
+        return None if isinstance(value, tuple) else str(value)
+    number = number_of(value)
+    if number is None or not math.isfinite(number):
+        return None
+    if isinstance(model, float):
+        return number
+    return int(number) if number.is_integer() and abs(number) < 2**53 else None

@@ -1,106 +1,136 @@
-"""JSON files, told by what is in them.
+"""JSON becomes a table, told by what is in it.
 
-A list of rows, or an object on each line, is a table. A lone object holds numbers of the end of a
-run, by dotted path. Hugging Face's `trainer_state.json` holds a list of rows, Sacred's
-`metrics.json` steps and values for each metric, Keras' history a list of numbers for each.
+An object on each line, or a list of them, is rows. A lone object holds numbers of the end of a run,
+by dotted path. Hugging Face's `trainer_state.json` holds a list of rows, Sacred's `metrics.json`
+steps and values for each metric, Keras' history a list of numbers for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from reproaudit.logs.logged import LogError, LoggedRun, LogSource, number_of
+from reproaudit.logs.logged import LogError, flat, number_of
 from reproaudit.logs.opening import parse_json, read_log_text
-from reproaudit.logs.rows import Table, json_columns, json_lines, json_object, json_rows
-from reproaudit.logs.tables import table_runs
+from reproaudit.logs.rows import Table
+
+TRAINER_STATE = "trainer_state.json"
+"""Where Hugging Face's Trainer keeps what it logged."""
 
 
-def read_json(source: LogSource) -> list[LoggedRun]:
-    """Read the runs of a JSON file; none if it is of no known form."""
-    text = read_log_text(source.path, source.name)
-    lines = [one for one in text.splitlines()[:3] if one.strip()]
-    if len(lines) > 1 and lines[0].lstrip().startswith("{") and lines[0].rstrip().endswith("}"):
-        return table_runs(source, json_lines(text, source.name))
-    tree = parse_json(text, source.name)
+def json_table(path: Path, text: str, place: str) -> Table | None:
+    """Return the table in a file's text; None if it is of no known form."""
+    kind = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    first, *more = [one.strip() for one in text.splitlines()[:3] if one.strip()] or [""]
+    is_object = first.startswith("{") and first.endswith("}")
+    if kind == "jsonl" or (is_object and (more or kind != "json")):
+        return _json_lines(text, place)
+    tree = parse_json(text, place)
     if isinstance(tree, list) and tree and all(isinstance(one, dict) for one in tree):
-        return table_runs(source, json_rows(tree, source.name))
+        return _rows(tree, place)
     if not isinstance(tree, dict) or not tree:
-        return []
-    if isinstance(tree.get("log_history"), list):
-        return read_trainer_state(source, source.name)
-    if all(map(_is_sacred, tree.values())):
-        return table_runs(source, _sacred(source, tree), "Sacred")
-    if all(isinstance(one, list) and one and not isinstance(one[0], dict | list)
-           for one in tree.values()):  # fmt: skip
-        return table_runs(source, json_columns(tree, source.name))
-    table = json_object(tree, source.name)
+        return None
+    if "log_history" in tree or path.name == TRAINER_STATE:
+        return _trainer_state(tree, place)
+    if all(map(_is_metric, tree.values())):
+        return _sacred(path, tree, place)
+    if all(map(_is_column, tree.values())):
+        return _columns(tree, place)
+    table = replace(_rows([tree], place), alone=True)
     numbers = any(number_of(one) is not None for one in table.rows[0][1].values())
-    return table_runs(source, table) if numbers else []
+    return table if numbers else None
 
 
-def _is_sacred(one: Any) -> bool:
-    if not isinstance(one, dict):
-        return False
-    return isinstance(one.get("steps"), list) and isinstance(one.get("values"), list)
+def _is_metric(one: Any) -> bool:
+    return isinstance(one, dict) and all(isinstance(one.get(k), list) for k in ("steps", "values"))
 
 
-def _sacred(source: LogSource, tree: Mapping[str, Any]) -> Table:
-    """Return the rows of Sacred's file store, which holds its end in run.json."""
-    beside = source.path.with_name("run.json")
-    place = f"{source.name}, run.json"
+def _is_column(one: Any) -> bool:
+    return isinstance(one, list) and bool(one) and not isinstance(one[0], dict | list)
+
+
+def _json_lines(text: str, place: str) -> Table:
+    lines = [(n, one) for n, one in enumerate(text.split("\n"), start=1) if one.strip()]
+    if not lines:
+        raise LogError(place, "found no row; expected one JSON object on each line.")
+    return _of_objects(((n, parse_json(one, f"{place}:{n}")) for n, one in lines), place)
+
+
+def _rows(trees: Sequence[Any], place: str) -> Table:
+    return _of_objects(enumerate(trees, start=1), place)
+
+
+def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
+    columns: dict[str, None] = {}
+    rows = []
+    for number, tree in trees:
+        place = f"{name}:{number}"
+        if not isinstance(tree, dict):
+            raise LogError(place, "found no JSON object; expected one on each line.")
+        row: dict[str, Any] = {}
+        for key, value in flat("", tree, place):
+            if key in row:
+                text = f"found the name '{key[:80]}' twice in it; expected it once."
+                raise LogError(place, text)
+            row[key] = value
+        columns.update(dict.fromkeys(row))
+        rows.append((number, row))
+    return Table(tuple(columns), rows)
+
+
+def _columns(tree: Mapping[str, Sequence[Any]], place: str) -> Table:
+    try:
+        rows = [dict(zip(tree, cells, strict=True)) for cells in zip(*tree.values(), strict=True)]
+    except ValueError:
+        lengths = ", ".join(f"{len(one)} of '{key[:80]}'" for key, one in tree.items())
+        raise LogError(place, f"found {lengths}; expected as many of each.") from None
+    return _rows(rows, place)
+
+
+def _sacred(path: Path, tree: Mapping[str, Any], name: str) -> Table:
+    """Return the rows of Sacred's file store, which holds a run's end in run.json."""
+    beside = path.with_name("run.json")
+    place = f"{name}, run.json"
     run = parse_json(read_log_text(beside, place), place) if beside.is_file() else None
     status = run.get("status") if isinstance(run, dict) else None
-    rows = []
+    rows: list[dict[str, Any]] = []
     for tag, one in tree.items():
-        steps = one["steps"]
-        values = one["values"]
-        if len(steps) != len(values):
-            text = f"found {len(steps)} steps and {len(values)} values; expected as many of each."
-            raise LogError(f"{source.name}: {tag}", text)
-        for step, value in zip(steps, values, strict=True):
-            if isinstance(value, dict):  # a NumPy number, as jsonpickle writes it
-                value = value.get("value")
-            rows.append({"step": step, "metric": tag, "value": value, "status": status})
-    return json_rows(rows, source.name)
+        points = {"step": one["steps"], "value": one["values"]}
+        for _, row in _columns(points, f"{name}: {tag}").rows:
+            # a NumPy number, as jsonpickle writes it, has its own names
+            value = row.get("value", row.get("value.value"))
+            rows.append({"step": row["step"], "metric": tag, "value": value, "status": status})
+    return replace(_rows(rows, name), logger="Sacred")
 
 
-def read_trainer_state(source: LogSource, place: str) -> list[LoggedRun]:
-    """Read the run of Hugging Face's `trainer_state.json`.
-
-    Args:
-        source: the state, named as its run; it may lie in a checkpoint below the run's folder.
-        place: what messages call the file.
-    """
-    state = parse_json(read_log_text(source.path, place), place)
-    history = state.get("log_history") if isinstance(state, dict) else None
+def _trainer_state(state: Mapping[str, Any], place: str) -> Table:
+    history = state.get("log_history")
     if not isinstance(history, list):
         raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")
+    table = replace(_rows(history, place), logger="Hugging Face")
     reached = state.get("global_step")
     most = state.get("max_steps")
-    runs = table_runs(source, json_rows(history, place), "Hugging Face")
     if not (isinstance(reached, int) and isinstance(most, int) and reached < most):
-        return runs
-    stopped = f"its Trainer stopped at step {reached} of {most}"
-    early = "its Trainer says that it has ended" if _has_ended(state, history) else None
-    waited = _since_best(state, history)
-    return [replace(one, stopped=stopped, early=early, patience=waited) for one in runs]
+        return table
+    ending = {
+        "stopped": f"its Trainer stopped at step {reached} of {most}",
+        "early": "its Trainer says that it has ended" if _has_ended(state, history) else None,
+        "patience": _since_best(state, history),
+    }
+    return replace(table, ending=ending)
 
 
-def _has_ended(state: Mapping[str, Any], history: list[Any]) -> bool:
-    """Return True if the Trainer logged the time of the whole training, or was stopped on purpose.
-
-    The time is logged once training has ended; early stopping sets `should_training_stop`.
-    """
-    callbacks = state.get("stateful_callbacks")
-    control = callbacks.get("TrainerControl") if isinstance(callbacks, dict) else None
-    said = control.get("args") if isinstance(control, dict) else None
-    stopped = isinstance(said, dict) and said.get("should_training_stop") is True
-    return stopped or any("train_runtime" in row for row in history[-3:])
+def _has_ended(state: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> bool:
+    """The whole time is logged in the end; early stopping sets `should_training_stop`."""
+    control: Any = state
+    for name in ("stateful_callbacks", "TrainerControl", "args", "should_training_stop"):
+        control = control.get(name) if isinstance(control, dict) else None
+    return control is True or any("train_runtime" in row for row in history[-3:])
 
 
-def _since_best(state: Mapping[str, Any], history: list[Any]) -> int | None:
+def _since_best(state: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> int | None:
     """Return how many evaluations came after the best checkpoint; None if there is no such."""
     best = str(state.get("best_model_checkpoint") or "").rpartition("checkpoint-")[2]
     if not best.isdecimal() or len(best) > 15:

@@ -10,20 +10,20 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from typing import Any
 
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
-from reproaudit.logs.documents import read_json, read_trainer_state
+from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import join_parts
-from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, some
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, gathered, raise_all, some
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 _TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out")
-_STATE = "trainer_state.json"
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
@@ -47,8 +47,7 @@ def find_runs(
     skipped: list[tuple[str, str]] = []
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), asked=asked), scratch)
-        read: dict[Path, Stated] = {}
-        runs = [configured(run, finder.folder, read) for run in finder.all_runs()]
+        runs = finder.all_runs()
         left_out = finder.left_out(runs)
         if not runs:
             words = f" Passed over: {'; '.join(by_reason(left_out))}." if left_out else ""
@@ -66,9 +65,10 @@ def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{some(names)} ({why})" for why, names in reasons.items()]
 
 
-class _Finder:
-    """Looks below one path; an archive is unpacked first."""
+Reader = Callable[..., Iterable[LoggedRun]]
 
+
+class _Finder:
     def __init__(self, path: Path, asked: LogSource, scratch: Path) -> None:
         self._asked = asked
         self._faults: list[LogError] = []
@@ -80,7 +80,7 @@ class _Finder:
         if path.is_file() and path.suffix.lower() == ".zip":
             root = Path(tempfile.mkdtemp(dir=scratch))
         self._root = root.resolve()
-        self.folder = self._root if self._root.is_dir() else self._root.parent
+        self._folder = self._root if self._root.is_dir() else self._root.parent
         if root != path:
             for name in unpack(path, asked.name, root):
                 self._skip(self._root / name, "a link")
@@ -89,10 +89,9 @@ class _Finder:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
         used = {file for run in runs for file in (*run.files, *run.configurations)}
         paths = {one for path in used for one in (path, *path.parents)}
-        names = {self._name(one) for one in paths if one.is_relative_to(self.folder)}
+        names = {self._name(one) for one in paths if one.is_relative_to(self._folder)}
         left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
-        left.sort(key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
-        return left
+        return sorted(left, key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
 
     def _skip(self, path: Path, why: str) -> None:
         self._asked.skipped[self._name(path)] = why
@@ -119,7 +118,9 @@ class _Finder:
             else:
                 certain += runs
         raise_all(self._faults)
-        return join_parts(mlflow.told_apart(certain), self.folder)
+        read: dict[Path, Stated] = {}
+        joined = join_parts(mlflow.told_apart(certain), self._folder)
+        return [configured(run, self._folder, read) for run in joined]
 
     def _runs(self) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""
@@ -147,55 +148,50 @@ class _Finder:
                 else:
                     self._skip(path, "no regular file")
             if mlflow.is_store_run(folder):
-                yield from self._read(lambda: mlflow.read_store_run(self._source(folder)))  # noqa: B023
+                yield from self._read(self._source(folder), mlflow.read_store_run)
             else:
-                yield from self._folder(folder, files)
+                yield from self._together(folder, files)
                 waiting += reversed(below)
 
-    def _read(self, reader: Callable[[], Iterable[LoggedRun]]) -> list[LoggedRun]:
-        """Return what a reader reads; a fault is noted."""
-        try:
-            return list(reader())
-        except LogError as error:
-            self._faults.append(error)
-            return []
+    def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
+        with gathered(self._faults):
+            yield from list(reader(source, *more))
 
-    def _folder(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
+    def _together(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""
         events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
-            yield from self._read(
-                lambda: tensorboard.read_event_files(self._source(folder), events)
-            )
-        state = folder / _STATE if folder / _STATE in files else _last_checkpoint(folder)
+            yield from self._read(self._source(folder), tensorboard.read_event_files, events)
+        state = (
+            folder / TRAINER_STATE if folder / TRAINER_STATE in files else _last_checkpoint(folder)
+        )
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
-            yield from self._read(lambda: self._trainer_state(state, folder))
+            yield from self._trainer_state(state, folder)
         for file in files:
-            if file not in events and file.name != _STATE:
+            if file not in events and file.name != TRAINER_STATE:
                 yield from self._file(file)
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
         source = self._source(file)
         suffix = PurePath(file.name.lower().removesuffix(".gz")).suffix
         if tensorboard.is_event_file(file.name):
-            shown = source.name.rpartition("/")[0] or source.name
-            named = replace(source, name=shown)
-            yield from self._read(lambda: tensorboard.read_event_files(named, [file]))
-        elif file.name == _STATE:
-            yield from self._read(lambda: self._trainer_state(file, file.parent))
+            named = replace(source, name=source.name.rpartition("/")[0] or source.name)
+            yield from self._read(named, tensorboard.read_event_files, [file])
+        elif file.name == TRAINER_STATE:
+            yield from self._trainer_state(file, file.parent)
         elif suffix in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
         ):
-            yield from self._read(lambda: mlflow.read_database(source))
+            yield from self._read(source, mlflow.read_database)
         elif file.name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
             self._skip(file, "the last numbers of what DVCLive keeps beside it")
         elif suffix in _TABLES:
-            yield from self._read(lambda: read_table(source))
+            yield from self._read(source, read_table)
         elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
             try:
-                self._guessed[file] = (read_json if suffix == ".json" else read_table)(source)
+                self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
         elif suffix == ".wandb":
@@ -204,11 +200,12 @@ class _Finder:
             is_packed = file.suffix.lower() in _PACKED
             self._skip(file, "packed; unpack it" if is_packed else _OTHER)
 
-    def _trainer_state(self, file: Path, home: Path) -> list[LoggedRun]:
-        return read_trainer_state(replace(self._source(home), path=file), self._name(file))
+    def _trainer_state(self, file: Path, home: Path) -> Iterator[LoggedRun]:
+        source = replace(self._source(home), path=file)
+        return self._read(source, read_table, self._name(file))
 
     def _source(self, path: Path) -> LogSource:
-        below = path.relative_to(self.folder).parts if path != self._root else ()
+        below = path.relative_to(self._folder).parts if path != self._root else ()
         parts = (self._last, *below)
         return replace(self._asked, path=path, name=self._name(path), parts=parts)
 
@@ -217,7 +214,7 @@ class _Finder:
         shown = self._asked.name
         if path == self._root:
             return shown
-        below = path.relative_to(self.folder).as_posix()
+        below = path.relative_to(self._folder).as_posix()
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
 
 
@@ -236,9 +233,9 @@ def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
 
 
 def _last_checkpoint(folder: Path) -> Path | None:
-    numbered = []
-    for one in folder.glob(f"checkpoint-*/{_STATE}"):
+    numbered = {}
+    for one in folder.glob(f"checkpoint-*/{TRAINER_STATE}"):
         number = one.parent.name.removeprefix("checkpoint-")
         if number.isdecimal() and not one.is_symlink() and not one.parent.is_symlink():
-            numbered.append((int(number), one))
-    return max(numbered)[1] if numbered else None
+            numbered[int(number)] = one
+    return numbered[max(numbered)] if numbered else None

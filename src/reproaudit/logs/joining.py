@@ -23,13 +23,12 @@ def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
     groups: dict[tuple[object, ...], list[LoggedRun]] = {}
     for index, run in enumerate(runs):
         home = None if run.folder == root else _home(run, homes, root)
-        if home is None:
-            key: tuple[object, ...] = (run.source, run.folder)
-            if run.source != "TensorBoard" and not _is_piece(run):
-                key = (index,)
-        else:
+        key: tuple[object, ...] = (index,)
+        if home is not None:
             run = _moved(run, home)
             key = (run.source, home)
+        elif run.source == "TensorBoard" or _is_piece(run):
+            key = (run.source, run.folder)
         groups.setdefault(key, []).append(run)
     return [one for group in groups.values() for one in _joined(group)]
 
@@ -44,28 +43,25 @@ def _home(run: LoggedRun, homes: set[Path], root: Path) -> Path | None:
         return run.folder.parents[2 if below[-3:-1] == _PLOTS else 1]
     if run.source != "TensorBoard" or not run.curves:
         return None
-    for depth in (1, 2):
+    tags = [tag.replace("/", "_") for tag in run.curves]
+    for depth in range(1, min(len(below), 2) + 1):
         home = run.folder.parents[depth - 1]
         name = "_".join(below[-depth:])
-        tags = [tag.replace("/", "_") for tag in run.curves]
-        if home in homes and len(below) >= depth and all(name.startswith(f"{t}_") for t in tags):
+        if home in homes and all(name.startswith(f"{tag}_") for tag in tags):
             return home
-    is_part = bool(below) and below[-1].lower() in _PARTS
-    return run.folder.parent if is_part else None
+    return run.folder.parent if below and below[-1].lower() in _PARTS else None
 
 
 def _moved(run: LoggedRun, home: Path) -> LoggedRun:
     """Return a part as if it lay in its run's folder; its tags begin with its own."""
-    below = run.folder.relative_to(home).as_posix()
-    depth = len(run.folder.relative_to(home).parts)
-    is_file = run.source != "TensorBoard"
-    within = below.removeprefix("/".join(_PLOTS)).lstrip("/")
-    name = run.name.split("/")[: -depth - is_file] or [run.name]
+    below = run.folder.relative_to(home)
+    end = -len(below.parts) - (run.source != "TensorBoard")
+    within = below.as_posix().removeprefix("/".join(_PLOTS)).lstrip("/")
     return replace(
         run,
-        name="/".join(name),
+        name="/".join(run.name.split("/")[:end]) or run.name,
         folder=home,
-        parts=run.parts[: -depth - is_file] or run.parts,
+        parts=run.parts[:end] or run.parts,
         curves={f"{within}/{tag}" if within else tag: at for tag, at in run.curves.items()},
     )
 
@@ -81,8 +77,6 @@ def _is_piece(run: LoggedRun) -> bool:
 def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
     """Yield one run of the parts of a group; parts with the same tag stay apart."""
     whole = group[0]
-    if len(group) > 1:
-        whole = replace(whole, curves=dict(whole.curves))
     for run in group[1:]:
         curves = {tag: dict(at) for tag, at in whole.curves.items()}
         again = [(at, curves[tag]) for tag, at in run.curves.items() if tag in curves]
@@ -103,7 +97,6 @@ def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
 
 
 def _is_run(folder: Path) -> bool:
-    """Return True if a folder is one run's: it is called after a seed, or has a configuration."""
     return bool(SEED_IN_NAME.search(folder.name)) or any(
         (folder / name).is_file() for name in CONFIG_FILES
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from reproaudit.logs.asked import Asked
 MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
 MAX_NAME = 500
-"""Characters of the names above a nested value, which are written out for each value below."""
+"""Characters of the names above a nested value."""
 MOST_CAUSES = 12
 """Causes of faults that one answer lists."""
 MOST_LISTED = 8
@@ -36,7 +37,7 @@ NOWHERE: LoggedCoordinates = frozenset()
 
 
 class LogError(AuditError):
-    """Logs or a mapping that cannot be used; one line: where, what was found, what to do."""
+    """Logs or a mapping that cannot be used."""
 
     def __init__(self, place: str, text: str) -> None:
         super().__init__(on_one_line(f"{place}: {text}", 1_000))
@@ -94,7 +95,7 @@ class MisfitError(LogError):
 
 @dataclass(frozen=True)
 class LogSource:
-    """What a reader is given: a file or a run's folder, and what is known of it.
+    """What a reader is given: a file or a run's folder, and what is asked of it.
 
     Attributes:
         path: the file, or the folder of one run.
@@ -110,9 +111,9 @@ class LogSource:
     asked: Asked = field(default_factory=Asked)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def builder(self, place: str | None = None) -> CurveBuilder:
+    def builder(self, place: str = "") -> CurveBuilder:
         """Return a builder of curves that settles what is asked for."""
-        return CurveBuilder(self.name if place is None else place, self.asked)
+        return CurveBuilder(place or self.name, self.asked)
 
     def run(self, logger: str, curves: Curves, **more: Any) -> LoggedRun:
         """Return a run that was found here; `more` are other fields of it."""
@@ -149,11 +150,10 @@ class LoggedRun:
 
     Attributes:
         name: what messages and the mapping call it: its path, or its name in the store.
-        source: the logger: TensorBoard, MLflow, Hugging Face, W&B export, table.
+        source: the logger.
         folder: where it lies; configurations are looked for here and above.
         parts: the names in which a seed may be written, from the outermost to the run's own.
         files: what was read.
-        curves: tag -> coordinates -> curve.
         config: what the run was started with, flat: "model.layers" -> 3.
         seed: the seed, where the log has a column of seeds.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
@@ -195,20 +195,31 @@ class _Point(NamedTuple):
     file: str
 
 
-class CurveBuilder:
-    """Gathers points by tag and coordinates; `told` says what was settled on request."""
+@dataclass
+class _Gathered:
+    points: list[_Point] = field(default_factory=list)
+    emptied: list[int] = field(default_factory=list)
+    fault: str | None = None
 
-    def __init__(self, place: str, asked: Asked | None = None) -> None:
-        self._place = place
-        self._asked = asked or Asked()
-        self._points: dict[tuple[str, LoggedCoordinates], list[_Point]] = {}
-        self._emptied: dict[tuple[str, LoggedCoordinates], list[int]] = {}
-        self._faults: dict[tuple[str, LoggedCoordinates], str] = {}
+
+class CurveBuilder:
+    """Gathers points by tag and coordinates.
+
+    Attributes:
+        file: the file that points come from, where a run has several.
+        unstepped: what is said of several numbers without steps: what is there, and a way on.
+        told: what was settled on request.
+        unfinished: why the run did not finish, if it is known.
+    """
+
+    def __init__(self, place: str, asked: Asked) -> None:
+        self.place = place
+        self._asked = asked
+        self._gathered = defaultdict[tuple[str, LoggedCoordinates], _Gathered](_Gathered)
         self.file = ""
-        """The file that points come from, where a run has several."""
         self.unstepped = "no step; expected steps"
-        """What is said of several numbers without steps: what is there, and a way on."""
         self.told: dict[str, None] = {}
+        self.unfinished: tuple[str, ...] = ()
 
     def add(
         self,
@@ -220,36 +231,34 @@ class CurveBuilder:
     ) -> None:
         """Add a point; `when` is its time or line."""
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
-            raise LogError(self._place, f"found the step {step}; expected one within ±2^53.")
-        point = _Point(step, value, when, self.file)
-        self._points.setdefault((tag, at), []).append(point)
-        self._emptied.pop((tag, at), None)
+            raise LogError(self.place, f"found the step {step}; expected one within ±2^53.")
+        gathered = self._gathered[tag, at]
+        gathered.points.append(_Point(step, value, when, self.file))
+        gathered.emptied.clear()
 
-    def leave_open(
-        self, tag: str, at: LoggedCoordinates = NOWHERE, step: int | None = None
-    ) -> None:
+    def leave_open(self, tag: str, at: LoggedCoordinates, step: int | None) -> None:
         """Note a coordinate of a tag; it was not observed if no point of it comes."""
-        self._points.setdefault((tag, at), [])
+        gathered = self._gathered[tag, at]
         if step is not None:
-            self._emptied.setdefault((tag, at), []).append(step)
+            gathered.emptied.append(step)
 
-    def spoil(self, tag: str, fault: str, at: LoggedCoordinates = NOWHERE) -> None:
+    def spoil(self, tag: str, fault: str, at: LoggedCoordinates) -> None:
         """Note that a tag holds something that is no number; told if the tag is wanted."""
-        self.leave_open(tag, at)
-        self._faults.setdefault((tag, at), fault)
+        gathered = self._gathered[tag, at]
+        gathered.fault = gathered.fault or fault
 
     def purge(self, step: int) -> None:
         """Forget every point from a step on: a restart has replaced them."""
-        for key, points in self._points.items():
-            kept = [one for one in points if one.step is not None and one.step < step]
-            if len(kept) < len(points):
-                self._points[key] = kept
+        for gathered in self._gathered.values():
+            kept = [one for one in gathered.points if one.step is not None and one.step < step]
+            if len(kept) < len(gathered.points):
+                gathered.points = kept
                 self.told[f"restarted at step {step}: what was logged from there on holds"] = None
 
-    def all_steps(self) -> NDArray[np.int64]:
-        """Return every step that any curve has, in order."""
-        each = (one.step for points in self._points.values() for one in points)
-        return np.unique(np.array([step for step in each if step is not None], dtype=np.int64))
+    def all_steps(self) -> set[int]:
+        """Return every step that any curve has."""
+        each = (one.step for gathered in self._gathered.values() for one in gathered.points)
+        return {step for step in each if step is not None}
 
     def curves(self) -> Curves:
         """Return everything gathered; a curve without a point was not observed.
@@ -257,18 +266,17 @@ class CurveBuilder:
         A tag that was observed nowhere is one of them only if it is wanted.
         """
         found: dict[str, dict[LoggedCoordinates, Curve]] = {}
-        there = {key[0] for key, points in self._points.items() if points or key in self._faults}
-        for (tag, at), logged in self._points.items():
+        there = {tag for (tag, _), one in self._gathered.items() if one.points or one.fault}
+        for (tag, at), one in self._gathered.items():
             if tag not in there and not self._asked.wants(tag):
                 continue
-            fault = self._faults.get((tag, at))
-            points, wrong = (logged, fault) if fault else self._settled(logged)
-            values = np.array([one.value for one in points], dtype=np.float64)
-            numbers = [one.step for one in points]
+            points, fault = (one.points, one.fault) if one.fault else self._settled(one.points)
+            values = np.array([point.value for point in points], dtype=np.float64)
+            numbers = [point.step for point in points]
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
             last = max((step for step in numbers if step is not None), default=0)
-            emptied = tuple(one for one in self._emptied.get((tag, at), ()) if one > last)
-            found.setdefault(tag, {})[at] = Curve(self._place, steps, values, wrong, emptied)
+            emptied = tuple(step for step in one.emptied if step > last)
+            found.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
         return found
 
     def _settled(self, points: list[_Point]) -> tuple[list[_Point], str | None]:
@@ -280,28 +288,22 @@ class CurveBuilder:
             self.told["points without steps are counted from 0 in the order of time"] = None
             by_time = sorted(points, key=lambda one: one.when)
             return [one._replace(step=place) for place, one in enumerate(by_time)], None
-        if lacking:
-            return points, self._without_steps(points) if unstepped else None
+        if lacking and unstepped:
+            lines = [int(one.when) for one in points if one.when]
+            where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
+            return points, f"found {len(points)} numbers{where} with {self.unstepped}"
+        if unstepped:
+            found = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
+            way = "let the mapping count the points in the order of time: `number: [steps]`"
+            return points, f"{found} they were logged without a step; expected it once. Or {way}"
         wrong = next((i for i, (a, b) in enumerate(pairwise(steps)) if b <= a), None)
         if wrong is None:
             return points, None
-        if unstepped:
-            return points, (
-                f"found step {steps[0]} a second time: all {len(points)} points have it, as if "
-                "they were logged without a step; expected it once. Log 'step', or let the mapping "
-                "count the points in the order of time: `number: [steps]`"
-            )
         if self._asked.overlap is not None:
             return self._overlapped(points, steps), None
         return points, _out_of_order(points[wrong], points[wrong + 1])
 
-    def _without_steps(self, points: Sequence[_Point]) -> str:
-        lines = [int(one.when) for one in points if one.when]
-        where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
-        return f"found {len(points)} numbers{where} with {self.unstepped}"
-
     def _overlapped(self, points: Sequence[_Point], steps: Sequence[int]) -> list[_Point]:
-        """Return the later or the earlier points wherever a curve goes back."""
         self.told[f"where steps overlap, the {self._asked.overlap} points hold"] = None
         kept: list[int] = []
         for index, step in enumerate(steps):
@@ -313,15 +315,12 @@ class CurveBuilder:
 
 
 def _out_of_order(one: _Point, other: _Point) -> str:
-    """Say what is wrong with a step that does not increase, and how to go on."""
     found = f"found step {other.step} after {one.step}; expected steps that increase"
-    if one.step == other.step:
-        found = f"found step {one.step} a second time; expected it once"
     if one.file != other.file:
-        found = (
-            f"found step {other.step} in '{other.file}' after step {one.step} in '{one.file}'; "
-            "expected once"
-        )
+        found = f"found step {other.step} in '{other.file}' after step {one.step} in '{one.file}'"
+        found = f"{found}; expected once"
+    elif one.step == other.step:
+        found = f"found step {one.step} a second time; expected it once"
     return f"{found}. Say which points hold, in the mapping: `overlap: later`, or `earlier`"
 
 
@@ -339,8 +338,6 @@ def number_of(value: Any) -> float | None:
 
 def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
     """Return coordinates as they are compared: "1" and 1.0 are the same one."""
-    if not at:
-        return NOWHERE
     numbers = {axis: number_of(one) for axis, one in at.items()}
     return frozenset(
         (axis, str(at[axis]).strip() if number is None or number != number else number)
@@ -350,11 +347,11 @@ def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
 
 def flat(prefix: str, value: Any, place: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield nested values one by one: {"loss": {"train": 1}} is loss.train."""
-    if isinstance(value, Mapping) and depth < 16:
-        if len(prefix) > MAX_NAME:
-            text = f"found names of {len(prefix):,} characters above others, '{prefix[:40]}…'"
-            raise LogError(place, f"{text}; expected at most {MAX_NAME}.")
-        for name, below in value.items():
-            yield from flat(f"{prefix}.{name}" if prefix else str(name), below, place, depth + 1)
-    else:
+    if not isinstance(value, Mapping) or depth == 16:
         yield prefix, value
+        return
+    if len(prefix) > MAX_NAME:
+        text = f"found names of {len(prefix):,} characters above others, '{prefix[:40]}…'"
+        raise LogError(place, f"{text}; expected at most {MAX_NAME}.")
+    for name, below in value.items():
+        yield from flat(f"{prefix}.{name}" if prefix else str(name), below, place, depth + 1)

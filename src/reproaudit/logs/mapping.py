@@ -94,11 +94,9 @@ class RunRule(StrictModel):
     match: Text
     """A run's name, with * for any characters."""
     experiment: Name | None = None
-    """The experiment, as the audit calls it."""
     settings: dict[Name, SettingValue] | None = None
     """Of a control: the settings that the audit gives it; {} for the experiment itself."""
     seed: _Seed | None = None
-    """The seed."""
     status: Literal["completed", "diverged"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early."""
     ignore: bool = False
@@ -120,19 +118,13 @@ class MappingFile(StrictModel):
     """The contents of a mapping file."""
 
     who: Text | None = None
-    """Who made and submits the measurements."""
     source: Text | None = None
-    """From where."""
     framework: Text | None = None
-    """The framework that computed the runs, with versions."""
     date: _Day | None = None
-    """When they were made."""
     tier: Literal["quick", "paper"] | None = None
-    """The scale that they were made at."""
     proxy: Text | None = None
-    """The stand-in for the paper's data or method, if there was one."""
+    """As in a manifest, like the five above."""
     columns: Columns = Columns()
-    """The roles of columns."""
     number: tuple[Literal["seeds", "steps"], ...] = ()
     """What the logs leave out and is counted from 0, in the order of names, rows or time."""
     overlap: Literal["earlier", "later"] | None = None
@@ -148,6 +140,10 @@ class MappingFile(StrictModel):
     """Values of configurations that may differ between the runs of one experiment."""
     complete: Text | None = None
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
+
+    def quantity(self, measurement: str) -> LoggedQuantity:
+        """Return where a measurement comes from: a tag of its name, unless it is said."""
+        return self.mapping.get(measurement) or LoggedQuantity(tag=measurement)
 
     def rule(self, run: str) -> RunRule | None:
         """Return the rule for a run of this name, with what rules of the run alone add to it."""
@@ -170,9 +166,6 @@ def read_mapping(file: Path) -> MappingFile:
     if mapping is None:
         raise SpecError("\n".join(map(str, faults)))
     return mapping
-
-
-# --- formulas -------------------------------------------------------------------------------------
 
 
 class ExpressionError(ValueError):
@@ -201,17 +194,8 @@ def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
 
 
 def check_expression(formula: str) -> None:
-    """Compute a formula as if everything were logged.
-
-    Raises:
-        ExpressionError: if it is outside the grammar.
-    """
+    """Raise an ExpressionError if a formula is outside the grammar."""
     evaluate(formula, lambda _: Curve("", None, np.ones(())))
-
-
-def _refused(found: str) -> ExpressionError:
-    allowed = f"numbers below 1e308, names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
-    return ExpressionError(f"{found} in a formula; allowed are {allowed}")
 
 
 def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
@@ -228,16 +212,17 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             one = _value(series, lookup)
             values = np.asarray(one.values if one.steps is None else FUNCTIONS[name](one.values))
             return Curve("", one.steps if values.ndim else None, values)
-        case ast.Call(func=ast.Name(id=name)):
-            raise _refused(f"the function '{name}'")
         case _:
-            raise _refused(type(getattr(node, "op", node)).__name__)
+            found = type(getattr(node, "op", node)).__name__
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found = f"the function '{node.func.id}'"
+            allowed = f"names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
+            text = f"{found} in a formula; allowed are numbers below 1e308, {allowed}"
+            raise ExpressionError(text)
     stepped = [one.steps for one in parts if one.steps is not None]
     if not all(np.array_equal(stepped[0], one) for one in stepped):
         odd = np.setxor1d(stepped[0], stepped[-1])
-        raise ExpressionError(
-            f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step "
-            f"{odd[0] if odd.size else '?'} is in one only"
-        )
+        text = f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step"
+        raise ExpressionError(f"{text} {odd[0] if odd.size else '?'} is in one only")
     values = _OPERATORS[type(op)](*(one.values for one in parts))
     return Curve("", stepped[0] if stepped else None, np.asarray(values))

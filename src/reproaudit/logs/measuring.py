@@ -40,12 +40,8 @@ _LAST_STEP = re.compile(
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
-class _NotLogged(LookupError):
-    """A tag that the run does not have."""
-
-
-class _NotObserved(LookupError):
-    """A place that the run has, without a number in it."""
+class _AbsentError(LookupError):
+    """A tag without a number; its text is empty if the run has the tag."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ class Measured:
         curve: its values have the shape (step, *axes) of a series, else (*axes), without steps;
             masked where nothing was observed.
         tags: the tags that were read.
-        gaps: why these curves may not be whole.
+        gaps: why their curves may not be whole.
         emptied: the steps of the empty cells after their last numbers.
     """
 
@@ -79,35 +75,27 @@ def measure(
     coordinates = [axis.coordinates(settings) for axis in declaration.axes]
     reader = _CurveReader(run)
     values: list[Curve | None] = []
-    absent: str | None = None
+    absent = ""
     for at in itertools.product(*coordinates):
         try:
             values.append(reader.value(quantity, dict(zip(names, at, strict=True)), place))
-        except _NotObserved:
+        except _AbsentError as error:
             values.append(None)
-        except _NotLogged as error:
-            absent = str(error)
+            absent = str(error) or absent
     unused = set(names) - reader.axes
     if not any(values) or (unused and quantity.expression is None):
         return None
     if unused:
-        raise LogError(
-            f"{place}, expression",
-            f"found no {{{unused.pop()}}} in it; expected its tags to depend on every axis of "
-            "the measurement.",
-        )
-    if absent is not None:
+        text = f"found no {{{unused.pop()}}} in it; expected its tags to depend on every axis of"
+        raise LogError(f"{place}, expression", f"{text} the measurement.")
+    if absent:
         raise LogError(place, f"found no '{absent}', though others are there; expected it.")
+    config = {} if run.early else run.config
+    gaps = [f"'{t}': {gap}" for (t, _), one in reader.read.items() for gap in _gaps_in(one, config)]
     return Measured(
         _stacked(values, declaration, tuple(map(len, coordinates)), place),
         frozenset(tag for tag, _ in reader.read),
-        tuple(
-            dict.fromkeys(
-                f"'{tag}': {gap}"
-                for (tag, _), curve in reader.read.items()
-                for gap in _gaps_in(curve, {} if run.early else run.config)
-            )
-        ),
+        tuple(dict.fromkeys(gaps)),
         frozenset(step for curve in reader.read.values() for step in curve.emptied),
     )
 
@@ -139,64 +127,49 @@ class _CurveReader:
 
         Numbers in a tag are compared as numbers: ``sv/1`` is at 1.0.
         """
-        filled, rest = _filled(template, at)
+        axes = _PLACEHOLDER.findall(template)
+        for axis in axes:
+            if axis not in at:
+                text = f"found the unknown axis {{{axis}}}. {did_you_mean(axis, at)}"
+                raise LogError(f"mapping: '{template}'", text)
+        filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
+        rest = {axis: one for axis, one in at.items() if axis not in axes}
         if filled == template or filled in self._run.curves:
             return filled, rest
         if template not in self._tags:
-            names = _PLACEHOLDER.findall(template)
-            parts = [re.escape(one) for one in _PLACEHOLDER.split(template)[::2]]
-            form = re.compile("(.+?)".join(parts))
+            form = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
             matches = {tag: form.fullmatch(tag) for tag in self._run.curves}
             self._tags[template] = {
-                coordinates_of(dict(zip(names, one.groups(), strict=True))): tag
+                coordinates_of(dict(zip(axes, one.groups(), strict=True))): tag
                 for tag, one in matches.items()
                 if one is not None
             }
-        own = coordinates_of({axis: one for axis, one in at.items() if axis not in rest})
+        own = coordinates_of({axis: at[axis] for axis in axes})
         return self._tags[template].get(own, filled), rest
 
     def _logged(self, template: str, at: Mapping[str, Coordinate]) -> Curve:
-        """Return the curve under a tag at these coordinates, looked through for faults."""
         tag, rest = self._tag(template, at)
         curves = self._run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
         if axes - set(rest):
             first = ", ".join(f"{axis} {one}" for axis, one in sorted(next(iter(curves))))
-            raise LogError(
-                f"{self._run.name}, tag '{tag}'",
-                f"found numbers at {first}; expected a measurement with this axis.",
-            )
+            text = f"found numbers at {first}; expected a measurement with this axis."
+            raise LogError(f"{self._run.name}, tag '{tag}'", text)
         own = coordinates_of({axis: rest[axis] for axis in axes})
         curve = curves.get(own)
         if curve is None:
             where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
-            raise _NotLogged(f"{tag} at {where}" if rest else tag)
-        _refuse_unusable(curve, f"{curve.place}, tag '{tag}'")
+            raise _AbsentError(f"{tag} at {where}" if rest else tag)
+        place = f"{curve.place}, tag '{tag}'"
+        if curve.fault is not None:
+            raise LogError(place, f"{curve.fault}.")
+        if curve.steps is not None and curve.steps[0] < 0:
+            raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")
         if not len(curve.values):
-            raise _NotObserved(tag)
+            raise _AbsentError
         self.read[tag, own] = curve
         self.axes |= axes | (set(at) - set(rest))
         return curve if curve.steps is not None else replace(curve, values=curve.values[-1])
-
-
-def _filled(template: str, at: Mapping[str, Coordinate]) -> tuple[str, dict[str, Coordinate]]:
-    """Return a tag with its coordinates filled in, and those that it has no place for."""
-    axes = _PLACEHOLDER.findall(template)
-    for axis in axes:
-        if axis not in at:
-            hint = did_you_mean(axis, at)
-            raise LogError(f"mapping: '{template}'", f"found the unknown axis {{{axis}}}. {hint}")
-    filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
-    return filled, {axis: one for axis, one in at.items() if axis not in axes}
-
-
-def _refuse_unusable(curve: Curve, place: str) -> None:
-    """Refuse what is no number, and steps that are lacking, below 0 or out of order."""
-    if curve.fault is not None:
-        raise LogError(place, f"{curve.fault}.")
-    steps = curve.steps
-    if steps is not None and len(steps) and steps[0] < 0:
-        raise LogError(place, f"found the step {steps[0]}; expected none below 0.")
 
 
 def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
@@ -207,29 +180,26 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     steps = curve.steps
     if steps is None or len(steps) < 2:
         return []
-    reasons = []
     distances = np.diff(steps)
     found, counts = np.unique(distances, return_counts=True)
     usual = int(found[counts.argmax()])
     wide = np.flatnonzero(distances > 1.5 * usual)
     regular = len(steps) >= 5 and counts.max() >= REGULAR * len(distances)
+    reasons = []
     if regular and steps[0] >= 2 * usual:
         reasons.append(f"it begins at step {steps[0]}, and its steps are {usual} apart")
     if regular and wide.size:
-        first = int(wide[0])
         missing = int(sum(round(int(distances[one]) / usual) - 1 for one in wide))
-        reasons.append(
-            f"{missing} of its steps are missing, the first after step {steps[first]} (every "
-            f"{usual} steps before, then step {steps[first + 1]})"
-        )
+        first, after = steps[wide[0] : wide[0] + 2]
+        place = f"after step {first} (every {usual} steps before, then step {after})"
+        reasons.append(f"{missing} of its steps are missing, the first {place}")
     for name, value in config.items():
-        number = number_of(value)
-        if number is None or number <= 0 or not _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
-            continue
-        end = end_beside([steps], number)
-        if end is not None and end < number:
-            reasons.append(f"it ends at step {end}, and the configuration says {name} = {value}")
-            break
+        number = number_of(value) or 0.0
+        if number > 0 and _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
+            end = end_beside([steps], number)
+            if end is not None and end < number:
+                found_end = f"it ends at step {end}, and the configuration says {name} = {value}"
+                return [*reasons, found_end]
     return reasons
 
 
@@ -273,27 +243,20 @@ def _stacked(
     if declaration.kind is not MeasurementKind.SERIES:
         longest = max(one.values.size for one in observed)
         if longest > 1:
-            raise MisfitError(
-                place,
-                f"found {longest} steps; expected one number, as it is no series. Say which with "
-                "an expression: last(…), first(…), mean(…), max(…) or min(…).",
-            )
+            text = f"found {longest} steps; expected one number, as it is no series. Say which with"
+            ways = "last(…), first(…), mean(…), max(…) or min(…)"
+            raise MisfitError(place, f"{text} an expression: {ways}.")
         first = replace(first, steps=None, values=first.values.reshape(()))
     elif first.steps is None:
-        raise MisfitError(
-            place,
-            "found a single number without a step; expected a series over steps. The best so far "
-            "at each step is cummax(…) or cummin(…).",
-        )
+        text = "found a single number without a step; expected a series over steps. The best so far"
+        raise MisfitError(place, f"{text} at each step is cummax(…) or cummin(…).")
     else:
         for other in observed[1:]:
-            if other.steps is None or not np.array_equal(first.steps, other.steps):
-                odd = np.setxor1d(first.steps, [] if other.steps is None else other.steps)
-                raise LogError(
-                    place,
-                    f"found coordinates with different steps, as step {odd[0]:g}; expected the "
-                    "same steps at every coordinate.",
-                )
+            steps = np.array([]) if other.steps is None else other.steps
+            if not np.array_equal(first.steps, steps):
+                odd = np.setxor1d(first.steps, steps)[0]
+                text = f"found coordinates with different steps, as step {odd:g}; expected the same"
+                raise LogError(place, f"{text} steps at every coordinate.")
     if len(observed) < FEWEST_OBSERVED * len(curves):
         found = f"found numbers at {len(observed)} of {len(curves):,} coordinates"
         raise LogError(place, f"{found}; expected at least a tenth.")

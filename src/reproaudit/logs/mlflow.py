@@ -6,10 +6,11 @@ step 0, as MLflow writes it.
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -33,18 +34,11 @@ _LINE = re.compile(r"(-?\d+) (\S+)(?: (-?\d{1,19})(?: .*)?)?")
 
 
 def _run(
-    source: LogSource,
-    files: list[Path],
-    builder: CurveBuilder,
-    config: Mapping[str, Any],
-    meta: Any,
+    source: LogSource, files: Sequence[Path], builder: CurveBuilder, config: Any, status: str
 ) -> LoggedRun:
-    """Return a run of either store; `meta` holds what MLflow keeps of it, the status in words."""
-    status = meta["status"]
-    curves = builder.curves()
     return source.run(
         "MLflow",
-        curves,
+        builder.curves(),
         files=tuple(files),
         config=config,
         told=tuple(builder.told),
@@ -53,14 +47,11 @@ def _run(
     )
 
 
-def _is_deleted(source: LogSource, meta: Mapping[str, Any]) -> bool:
-    if meta.get("lifecycle_stage") in (None, "", "active"):
+def _is_deleted(source: LogSource, stage: Any) -> bool:
+    if stage in (None, "", "active"):
         return False
     source.skipped[source.name] = "deleted in MLflow"
     return True
-
-
-# --- the folders ----------------------------------------------------------------------------------
 
 
 def is_store_run(folder: Path) -> bool:
@@ -70,28 +61,27 @@ def is_store_run(folder: Path) -> bool:
 
 def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
     """Read the run in a folder of the file store, if it is one."""
-    if not (source.path / "meta.yaml").is_file():  # a copy may have lost it
-        source.skipped[source.name] = "looks like an MLflow run, but has no meta.yaml"
+    name = source.name
+    file = source.path / "meta.yaml"
+    if not file.is_file():  # a copy may have lost it
+        source.skipped[name] = "looks like an MLflow run, but has no meta.yaml"
         return
     if source.path.parent.name == "models" and source.path.name.startswith("m-"):
-        source.skipped[source.name] = "a model that MLflow keeps"
+        source.skipped[name] = "a model that MLflow keeps"
         return
-    name = source.name
-    files = [source.path / "meta.yaml"]
     place = f"{name}/meta.yaml"
-    meta = parse_yaml(read_log_text(files[0], place, MAX_YAML_BYTES), place)
+    meta = parse_yaml(read_log_text(file, place, MAX_YAML_BYTES), place)
     if not isinstance(meta, dict) or ("run_id" not in meta and "run_uuid" not in meta):
         raise LogError(place, "found no 'run_id'; expected an MLflow run's.")
-    meta["status"] = _STATUS.get(meta.get("status", 0), "unknown")
-    if _is_deleted(source, meta):
+    if _is_deleted(source, meta.get("lifecycle_stage")):
         return
+    metrics = dict(_entries(source.path / "metrics"))
     builder = source.builder()
-    for tag, file in _entries(source.path / "metrics"):
-        files.append(file)
-        _metric(tag, file, f"{name}/metrics/{tag}", builder)
+    for tag, one in metrics.items():
+        _metric(tag, one, f"{name}/metrics/{tag}", builder)
     config = {
-        key: read_log_text(file, f"{name}/params/{key}", 2**20)
-        for key, file in _entries(source.path / "params")
+        key: read_log_text(one, f"{name}/params/{key}", 2**20)
+        for key, one in _entries(source.path / "params")
     }
     tagged = source.path / "tags" / "mlflow.runName"  # of versions that have it nowhere else
     kept = read_log_text(tagged, f"{name}/tags", 2**20) if tagged.is_file() else ""
@@ -99,7 +89,8 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         above, slash, own = name.rpartition("/")
         shown = f"{above}{slash}{title}" if slash else own
         source = replace(source, name=shown, parts=(*source.parts, title))
-    yield _run(source, files, builder, config, meta)
+    status = _STATUS.get(meta.get("status", 0), "unknown")
+    yield _run(source, [file, *metrics.values()], builder, config, status)
 
 
 def told_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
@@ -114,7 +105,6 @@ def told_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files below a folder of metrics or parameters, by their names in MLflow."""
     for file in sorted(folder.rglob("*")):  # which follows no links
         if file.is_symlink() or not file.is_dir():
             yield file.relative_to(folder).as_posix(), file
@@ -133,9 +123,6 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
         builder.add(tag, int(step), value, when=float(when))
 
 
-# --- the database ---------------------------------------------------------------------------------
-
-
 def is_database(source: LogSource) -> bool:
     """Return True if a file is an SQLite database."""
     with open_log(source.path, source.name) as handle:
@@ -146,11 +133,9 @@ def read_database(source: LogSource) -> list[LoggedRun]:
     """Read the runs of an SQLite store."""
     journal = source.path.with_name(f"{source.path.name}-wal")
     if journal.is_file() and journal.stat().st_size:
-        raise LogError(
-            source.name,
-            f"found an open write-ahead log, {journal.name}; expected a closed database. Stop "
-            "MLflow, or copy the database with 'sqlite3 FILE .backup'.",
-        )
+        text = f"found an open write-ahead log, {journal.name}; expected a closed database."
+        remedy = "Stop MLflow, or copy the database with 'sqlite3 FILE .backup'."
+        raise LogError(source.name, f"{text} {remedy}")
     address = f"file:{quote(str(source.path.resolve()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
@@ -159,46 +144,38 @@ def read_database(source: LogSource) -> list[LoggedRun]:
             database.text_factory = lambda data: data.decode("utf-8", errors="replace")
             return _database_runs(source, database)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # its own words may be damaged, too
-        raise LogError(
-            source.name,
-            f"found a database that cannot be read ({error}); expected MLflow's.",
-        ) from None
+        text = f"found a database that cannot be read ({error}); expected MLflow's."
+        raise LogError(source.name, text) from None
 
 
 def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[LoggedRun]:
     kinds = dict(database.execute("SELECT name, type FROM sqlite_master").fetchall())
     for table in ("runs", "metrics", "params"):
         if kinds.get(table) != "table":  # a view could compute anything
-            raise LogError(
-                source.name,
-                f"found no table '{table}'; expected an MLflow store. Leave the file out.",
-            )
-    columns = ("name", "status", "lifecycle_stage")
-    query = f"SELECT run_uuid, {', '.join(columns)} FROM runs ORDER BY start_time, run_uuid"
+            text = f"found no table '{table}'; expected an MLflow store. Leave the file out."
+            raise LogError(source.name, text)
+    columns = "run_uuid, name, status, lifecycle_stage"
+    runs = database.execute(f"SELECT {columns} FROM runs ORDER BY start_time, run_uuid").fetchall()
     found: dict[str, LoggedRun] = {}
-    for run_id, *values in database.execute(query).fetchall():
-        meta = dict(zip(columns, values, strict=True))
-        title = str(meta["name"] or run_id)
+    for run_id, called, status, stage in runs:
+        title = str(called or run_id)
         name = f"{source.name}/{title}"
         name = f"{name} ({str(run_id)[:12]})" if name in found else name
         named = replace(source, name=name, parts=(*source.parts[:-1], title))
-        if _is_deleted(named, meta):
+        if _is_deleted(named, stage):
             continue
         builder = source.builder(f"{source.name}, run {run_id}")
-        points = database.execute(
-            "SELECT key, value, step, is_nan, timestamp FROM metrics WHERE run_uuid = ? "
-            "ORDER BY key, step, timestamp",
+        of_run = "WHERE run_uuid = ? ORDER BY key"
+        for key, value, step, is_nan, when in database.execute(
+            f"SELECT key, value, step, is_nan, timestamp FROM metrics {of_run}, step, timestamp",
             (run_id,),
-        )
-        for key, value, step, is_nan, when in points:
+        ):
             if not isinstance(step, int) or not isinstance(value, int | float):
-                raise LogError(
-                    source.name, f"found the metric '{key}' of {value!r} at step {step!r}."
-                )
-            infinite = float("inf") if value >= _INFINITE else float("-inf")
-            number = float(value) if abs(value) < _INFINITE else infinite
-            number = float("nan") if is_nan else number
+                text = f"found the metric '{key}' of {value!r} at step {step!r}; expected numbers."
+                raise LogError(source.name, text)
+            number = float(value) if abs(value) < _INFINITE else math.copysign(math.inf, value)
+            number = math.nan if is_nan else number
             builder.add(str(key), step, number, when=number_of(when) or 0.0)
-        params = database.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run_id,))
-        found[name] = _run(named, [source.path], builder, dict(params), meta)
+        params = database.execute(f"SELECT key, value FROM params {of_run}", (run_id,))
+        found[name] = _run(named, [source.path], builder, dict(params), status)
     return list(found.values())

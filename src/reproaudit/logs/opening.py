@@ -10,7 +10,6 @@ import stat
 import time
 import zipfile
 import zlib
-from collections.abc import Hashable
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -20,16 +19,11 @@ from yaml.composer import Composer
 from reproaudit.bounded import decode_json, open_regular
 from reproaudit.logs.logged import LogError
 
-MAX_TEXT_BYTES = 2**27
-"""Of a table, a JSON file or a list of JSON lines."""
-MAX_CONFIG_BYTES = 2**22
-"""Of one configuration in JSON."""
-MAX_YAML_BYTES = 2**18
-"""Of one configuration in YAML, which takes a second to read."""
-MAX_LOG_BYTES = 2**32
-"""Of an event file or a database; these are read piece by piece."""
-MAX_UNPACKED_BYTES = 2**31
-"""Of an archive."""
+MAX_TEXT_BYTES = 2**27  # of a table, a JSON file or a list of JSON lines
+MAX_CONFIG_BYTES = 2**22  # of one configuration in JSON
+MAX_YAML_BYTES = 2**18  # of one in YAML, which takes a second to read
+MAX_LOG_BYTES = 2**32  # of an event file or a database; these are read piece by piece
+MAX_UNPACKED_BYTES = 2**31  # of an archive
 
 
 def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
@@ -46,41 +40,28 @@ def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
     """Read all of a text file, be it packed by gzip: UTF-8, or UTF-16 with its mark."""
     with open_log(path, place, most) as handle:
         data = handle.read()
-    if data.startswith(_GZIP):
-        data = _unpacked(data, place, most)
-    form = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
-        return data.decode(form)
-    except UnicodeDecodeError as error:
-        raise LogError(
-            place,
-            f"found bytes that are no UTF-8 text at {error.start}; expected text. If it is text, "
-            "save it as UTF-8.",
-        ) from None
-
-
-_GZIP = b"\x1f\x8b"
-
-
-def _unpacked(data: bytes, place: str, most: int) -> bytes:
-    try:
-        found = gzip.GzipFile(fileobj=io.BytesIO(data)).read(most + 1)
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(most + 1)
     except (zlib.error, OSError, EOFError) as error:
         text = f"found packed data that is damaged or cut off ({error}); expected a whole file."
         raise LogError(place, f"{text} Copy it again.") from None
-    if len(found) > most:
+    if len(data) > most:
         raise LogError(place, f"found more than {most:,} bytes unpacked; expected fewer.")
-    return found
+    try:
+        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = f"found bytes that are no UTF-8 text at {error.start}; expected text."
+        raise LogError(place, f"{text} If it is text, save it as UTF-8.") from None
 
 
-def parse_json(text: str | bytes, place: str) -> Any:
+def parse_json(data: str, place: str) -> Any:
     """Parse JSON text; a name that comes twice is refused, since nobody knows which was meant."""
     try:
-        return decode_json(text, object_pairs_hook=_unique)
+        return decode_json(data, object_pairs_hook=_unique)
     except ValueError as error:
-        raise LogError(
-            place, f"found text that is no JSON ({error}); expected JSON. Is the file whole?"
-        ) from None
+        text = f"found text that is no JSON ({error}); expected JSON. Is the file whole?"
+        raise LogError(place, text) from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -97,14 +78,12 @@ def parse_yaml(text: str, place: str) -> Any:
     try:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, OverflowError, LookupError, AttributeError) as error:
-        said = str(getattr(error, "problem", None) or error)
+        said = f"text that is no plain YAML ({getattr(error, 'problem', None) or error})"
         mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark is not None else ""
-        raise LogError(
-            f"{place}{line}", f"found text that is no plain YAML ({said}); expected plain YAML."
-        ) from None
+        place += f":{mark.line + 1}" if mark is not None else ""
     except RecursionError:
-        raise LogError(place, "found YAML nested too deeply; expected plain YAML.") from None
+        said = "YAML nested too deeply"
+    raise LogError(place, f"found {said}; expected plain YAML.")
 
 
 MAX_BITS = 10_000
@@ -125,15 +104,14 @@ class _Loader(*_BASES):  # type: ignore[misc]
         _PARSER.__init__(self, text)
         Composer.__init__(self)
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
         if self.check_event(yaml.AliasEvent):  # aliases of aliases multiply without end
             event = self.peek_event()
             said = f"found the alias *{event.anchor}; expected the value itself"
             raise yaml.MarkedYAMLError(problem=said, problem_mark=event.start_mark)
-        node: yaml.Node | None = super().compose_node(parent, index)
-        return node
+        return super().compose_node(parent, index)
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
@@ -141,8 +119,7 @@ class _Loader(*_BASES):  # type: ignore[misc]
                     said = f"the name '{key.value[:40]}' stands twice"
                     raise yaml.MarkedYAMLError(problem=said, problem_mark=key.start_mark)
                 seen.add(key.value)
-        found: dict[Hashable, Any] = super().construct_mapping(node, deep)
-        return found
+        return super().construct_mapping(node, deep)
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float | str:
         if ":" in node.value:  # 1:30 was 90 in YAML 1.1, at the cost of the square of its length
@@ -165,9 +142,6 @@ _Loader.add_implicit_resolver(
 yaml.add_constructor(_TUPLE, yaml.SafeLoader.construct_yaml_seq, _Loader)
 
 
-# --- archives -------------------------------------------------------------------------------------
-
-
 def unpack(file: Path, place: str, into: Path) -> list[str]:
     """Unpack a zip archive's regular files; return the names of the links in it.
 
@@ -182,27 +156,25 @@ def unpack(file: Path, place: str, into: Path) -> list[str]:
             for one in archive.infolist():
                 size += one.file_size
                 path = PurePosixPath(one.filename.replace("\\", "/"))
-                fault = None
                 if path.is_absolute() or ".." in path.parts:
-                    fault = f"the path '{one.filename[:200]}', which leads out of it; expected none"
-                elif size > MAX_UNPACKED_BYTES:
-                    fault = f"more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
-                if fault is not None:
-                    raise LogError(place, f"found {fault}. Unpack it yourself, and import that.")
+                    text = f"found the path '{one.filename[:200]}', which leads out of it"
+                    raise LogError(place, f"{text}; expected none. Unpack it, and import that.")
+                if size > MAX_UNPACKED_BYTES:
+                    text = f"found more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
+                    raise LogError(place, f"{text}. Unpack it, and import that.")
                 if stat.S_ISLNK(one.external_attr >> 16):
                     links.append(one.filename)
                     continue
                 made = time.mktime((*one.date_time, 0, 0, -1))
                 unpacked = archive.extract(one, into)
                 if unpacked in seen and not one.is_dir():
-                    twice = f"found '{one.filename[:200]}' twice in it; expected each file once"
-                    raise LogError(place, f"{twice}. Pack the right one alone.")
+                    text = f"found '{one.filename[:200]}' twice in it; expected each file once"
+                    raise LogError(place, f"{text}. Pack the right one alone.")
                 seen.add(unpacked)
                 os.utime(unpacked, (made, made))
     except LogError:
         raise
     except Exception as error:  # what the library raises over damaged archives has no end
-        raise LogError(
-            place, f"found an archive that cannot be unpacked ({error}); expected a whole one."
-        ) from None
+        text = f"found an archive that cannot be unpacked ({error}); expected a whole one."
+        raise LogError(place, text) from None
     return links

@@ -13,13 +13,25 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
-from reproaudit.logs.configurations import SEED_IN_NAME, alike, is_own
+from reproaudit.logs.configurations import SEED_IN_NAME, alike, as_setting, is_own
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.settings import as_setting
 
 MOST_GROUPS = 5
 """Groups of runs, and arms, that a sentence lists."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an import is asked for."""
+
+    audit: Audit
+    scope: Scope
+    mapping: MappingFile
+
+    def batches(self, experiment: str) -> list[Batch]:
+        """Return an experiment and its arms, as far as they are asked for."""
+        return [one for one in self.scope.batches if one.experiment == experiment]
 
 
 def role_words(batch: Batch) -> str:
@@ -44,25 +56,19 @@ class PlacedRun:
     names: frozenset[str]
 
 
-def pooled(
-    audit: Audit, batch: Batch, runs: Sequence[PlacedRun], scope: Scope, mapping: MappingFile
-) -> list[LogError]:
+def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
-    batches = [one for one in scope.batches if one.experiment == batch.experiment]
-    differing = [
-        fault
-        for one in runs[1:]
-        for fault in _differing(audit, runs[0], one, batches, role_words(batch), mapping)
-    ]
-    text, run = _ambiguous(runs, role_words(batch), mapping)
-    if differing or run is None:
-        return differing
-    ways = _ways([one.run for one in runs], run.name, batches, mapping)
+    differing = [_differing(request, batch, runs[0], one) for one in runs[1:]]
+    faults = [one for one in differing if one is not None]
+    text, run = _ambiguous(request, role_words(batch), runs)
+    if faults or run is None:
+        return faults
+    ways = _ways(request, batch.experiment, [one.run.name for one in runs], run.name)
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
 
 
 def _ambiguous(
-    runs: Sequence[PlacedRun], role: str, mapping: MappingFile
+    request: Request, role: str, runs: Sequence[PlacedRun]
 ) -> tuple[str, LoggedRun | None]:
     """Say that a seed stands twice, or that names differ in more than their seed, and of which."""
     seen: dict[int, str] = {}
@@ -72,35 +78,31 @@ def _ambiguous(
             return f"{text}; expected it once.", one.run
         if one.seed is not None:
             seen[one.seed] = one.run.name
-    if any(one.run.config for one in runs):
-        return "", None
     stems = [re.sub(r"\d+", "#", "/".join(one.run.parts)) for one in runs]
     for one, stem in zip(runs, stems, strict=True):
-        if stem != stems[0] and mapping.rule(one.run.name) is None:
-            text = (
+        named = any(each.run.config for each in runs) or request.mapping.rule(one.run.name)
+        if stem != stems[0] and not named:
+            return (
                 f"found a run without configuration, taken for {role}, whose name differs from "
                 f"'{runs[0].run.name}' in more than its seed; expected to be told what it is."
-            )
-            return text, one.run
+            ), one.run
     return "", None
 
 
-def _ways(
-    runs: Sequence[LoggedRun], name: str, batches: Sequence[Batch], mapping: MappingFile
-) -> str:
-    """Return the ways on where runs were taken for one role: a rule for each group of names."""
-    groups = list(dict.fromkeys(_group(run.name) for run in runs))
-    if len(groups) == len(runs):  # another number goes with the seed
-        groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(run.name)) for run in runs))
-    ends = list(dict.fromkeys(one.rpartition("/")[2] for one in groups))
-    if len(groups) == 1 or all(mapping.rule(run.name) is not None for run in runs):
+def _ways(request: Request, experiment: str, names: Sequence[str], name: str) -> str:
+    groups = list(dict.fromkeys(map(_group, names)))
+    if len(groups) == len(names):  # another number goes with the seed
+        groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(one)) for one in names))
+    if len(groups) == 1 or all(map(request.mapping.rule, names)):
         return f'Say in a mapping `runs: [{{match: "{name}", ignore: true}}]`, or give it a `seed`'
+    ends = list(dict.fromkeys(one.rpartition("/")[2] for one in groups))
     patterns = sorted(ends if len(ends) == len(groups) else groups, key=len, reverse=True)
     rules = [f'{{match: "{one}", settings: ROLE}}' for one in patterns[:MOST_GROUPS]]
     rest = len(patterns) - MOST_GROUPS
     more = f" and {rest} further groups" if rest > 0 else ""
-    settings = [_as_yaml(dict(one.overrides)) for one in batches if one.overrides]
-    roles = " or ".join([f"{{}} for '{batches[0].experiment}' itself", *settings[:MOST_GROUPS]])
+    arms = [one.overrides for one in request.batches(experiment) if one.overrides]
+    settings = [", ".join(f"{n}: {shown(v)}" for n, v in one) for one in arms[:MOST_GROUPS]]
+    roles = " or ".join([f"{{}} for '{experiment}' itself", *(f"{{{one}}}" for one in settings)])
     return (
         f"Say in a mapping which group of runs is what: `runs: [{', '.join(rules)}]`{more}, with "
         f"{roles} for ROLE, or `ignore: true` in place of the settings"
@@ -110,53 +112,34 @@ def _ways(
 def _group(run: str) -> str:
     """Return a pattern for the runs whose names differ from this one's in the seed alone."""
     found = [*SEED_IN_NAME.finditer(run)] or [*re.finditer(r"(\d+)(?=\D*$)", run)]
-    if not found:
-        return escape(run)
-    start, end = found[-1].span(1)
-    return f"{escape(run[:start])}*{escape(run[end:])}"
+    start, end = found[-1].span(1) if found else (len(run), len(run))
+    return f"{escape(run[:start])}{'*' if found else ''}{escape(run[end:])}"
 
 
-def _as_yaml(settings: Mapping[str, SettingValue]) -> str:
-    return "{" + ", ".join(f"{name}: {shown(value)}" for name, value in settings.items()) + "}"
-
-
-def _differing(
-    audit: Audit,
-    one: PlacedRun,
-    other: PlacedRun,
-    batches: Sequence[Batch],
-    role: str,
-    mapping: MappingFile,
-) -> Iterator[LogError]:
-    """Yield the first value of their configurations, the seed apart, in which two runs differ."""
-    a = one.run.config
-    b = other.run.config
-    for key in sorted({*a, *b}):
-        left = a.get(key, "nothing")
-        right = b.get(key, "nothing")
+def _differing(request: Request, batch: Batch, one: PlacedRun, other: PlacedRun) -> LogError | None:
+    for key in sorted({*one.run.config, *other.run.config}):
+        left, right = (each.run.config.get(key, "nothing") for each in (one, other))
         own = key not in one.names | other.names and is_own(key)
-        varies = any(fnmatchcase(key, pattern) for pattern in mapping.vary)
+        varies = any(fnmatchcase(key, pattern) for pattern in request.mapping.vary)
         if own or varies or alike(left, right):
             continue
-        asked = [
-            f"If it is the audit's '{name}', write `configuration: {{{name}: {key}}}`; else"
-            for name in _fitting(audit, batches, (left, right))
-            if name not in one.stated and name not in other.stated
-        ]
-        yield LogError(
+        fitting = _fitting(request, batch.experiment, (left, right))
+        name = next((n for n in fitting if n not in {*one.stated, *other.stated}), None)
+        asked = f"If it is the audit's '{name}', write `configuration: {{{name}: {key}}}`; else say"
+        return LogError(
             other.run.name,
-            f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same {role}, has "
-            f"{repr(left)[:60]}; expected runs that differ in their seed alone. "
-            f"{' '.join([*asked[:1], 'Say' if not asked else 'say'])} in the mapping's 'runs' "
-            f"what they are, or let it differ: `vary: [{key}]`.{of_columns(other.run.columns)}",
+            f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same "
+            f"{role_words(batch)}, has {repr(left)[:60]}; expected runs that differ in their seed "
+            f"alone. {asked if name else 'Say'} in the mapping's 'runs' what they are, or let it "
+            f"differ: `vary: [{key}]`.{of_columns(other.run.columns)}",
         )
-        return
+    return None
 
 
-def _fitting(audit: Audit, batches: Sequence[Batch], values: Sequence[Any]) -> Iterator[str]:
+def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:
     """Yield the settings of which an experiment and its arms have all of these values."""
-    for name, setting in audit.settings_of(batches[0].experiment).items():
-        there = [one.settings(audit)[name] for one in batches]
+    for name, setting in request.audit.settings_of(experiment).items():
+        there = [one.settings(request.audit)[name] for one in request.batches(experiment)]
         found = [as_setting(value, setting.value) for value in values]
         if all(one is not None and any(same(one, each) for each in there) for one in found):
             yield name

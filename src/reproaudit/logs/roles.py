@@ -1,10 +1,8 @@
 """What a logged run is to an audit: its role, seed and settings.
 
-A run's configuration comes from its logger and from files beside its logs. The run is the
-experiment itself if its configuration states none of the settings by which the controls differ, or
-states the audit's values of them; it is the control whose settings it states. A mapping's rule says
-it outright. Nothing is guessed from similar names, and runs that differ in more than their seed are
-never put under one role.
+A run is the experiment itself if its configuration states none of the settings by which the
+controls differ, or states the audit's values of them; it is the control whose settings it states. A
+mapping's rule says it outright. Nothing is guessed from similar names.
 """
 
 from __future__ import annotations
@@ -18,11 +16,10 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.logs.configurations import seed_of
+from reproaudit.logs.configurations import seed_of, stated_settings
 from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.pooling import PlacedRun, pooled, role_words
-from reproaudit.logs.settings import stated_settings
+from reproaudit.logs.pooling import PlacedRun, Request, pooled, role_words
 
 
 def axes_of(audit: Audit) -> frozenset[str]:
@@ -31,77 +28,54 @@ def axes_of(audit: Audit) -> frozenset[str]:
     return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
 
 
-# --- what a run is --------------------------------------------------------------------------------
-
-
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 """Runs by role, the experiments first, then by seed."""
 
 
-def place_runs(
-    audit: Audit,
-    scope: Scope,
-    runs: Sequence[LoggedRun],
-    mapping: MappingFile,
-    faults: Sequence[LogError] = (),
-) -> Roles:
+def place_runs(request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError]) -> Roles:
     """Give every run that is not ignored its role and seed.
 
     Raises:
         AuditError: listing every run that has none, and the faults that were found before.
     """
-    _refuse_unmatched(runs, mapping)
+    _refuse_unmatched(runs, request.mapping)
     faults = list(faults)
-    roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in scope.batches}
+    roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
     for run in runs:
-        rule = mapping.rule(run.name) or RunRule(match="*")
+        rule = request.mapping.rule(run.name) or RunRule(match="*")
         if not rule.ignore:
             with gathered(faults):
-                placed.append(_placed(audit, scope, run, rule, mapping))
+                placed.append(_placed(request, run, rule))
     for batch, role in roles.items():
         own = [one for of, one in placed if of == batch]
-        faults += pooled(audit, batch, own, scope, mapping)
+        faults += pooled(request, batch, own)
         for one in sorted(own, key=lambda one: one.seed is None):
-            free = next(n for n in range(len(runs)) if n not in role)
-            told = (SEEDS_COUNTED,) if one.seed is None else ()
-            run = replace(one.run, told=(*one.run.told, *told))
-            seed = free if one.seed is None else one.seed
-            role[seed] = replace(one, run=run, seed=seed)
+            if one.seed is None:
+                free = next(n for n in range(len(runs)) if n not in role)
+                run = replace(one.run, told=(*one.run.told, SEEDS_COUNTED))
+                one = replace(one, run=run, seed=free)
+            role[one.seed or 0] = one
     raise_all(faults)
     return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
 
-def _placed(
-    audit: Audit, scope: Scope, run: LoggedRun, rule: RunRule, mapping: MappingFile
-) -> tuple[Batch, PlacedRun]:
+def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, PlacedRun]:
     """Return a run's role, and the run with its seed; None where seeds are to be numbered."""
-    experiment = _experiment(scope, run, rule)
-    batches = [batch for batch in scope.batches if batch.experiment == experiment]
-    stated, names = stated_settings(audit, experiment, run, mapping)
-    if rule.settings is None:
-        batch = _of_stated(audit, stated, batches, run)
-    else:
-        batch = _of_settings(rule.settings, batches, run)
-        _refuse_contradicted(stated, rule, run)
+    mapping = request.mapping
+    experiment = _experiment(request.scope, run, rule)
+    stated, names = stated_settings(request.audit, experiment, run, mapping)
+    for name, value in (rule.settings or {}).items():
+        if name in stated and not same(stated[name], value):
+            found = f"found {name} = {shown(stated[name])} in its configuration, and {shown(value)}"
+            way = f"Mend the rule, or write `configuration: {{{name}: null}}`."
+            raise LogError(run.name, f"{found} in its rule; expected one value. {way}")
+    batch = _batch(request, experiment, stated, run, rule)
     seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
     return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
 
 
-def _refuse_contradicted(stated: Mapping[str, SettingValue], rule: RunRule, run: LoggedRun) -> None:
-    """Refuse a rule that gives a run other settings than its own configuration states."""
-    for name, value in (rule.settings or {}).items():
-        if name in stated and not same(stated[name], value):
-            raise LogError(
-                run.name,
-                f"found {name} = {shown(stated[name])} in its configuration, and the mapping's "
-                f"'runs' says {shown(value)}; expected one value. Mend the rule, or write "
-                f"`configuration: {{{name}: null}}`.",
-            )
-
-
 def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
-    """Refuse rules for runs that are not there."""
     names = [run.name for run in runs]
     for rule in mapping.runs:
         pattern = rule.match
@@ -114,54 +88,45 @@ def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
 def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
     experiments = list(dict.fromkeys(batch.experiment for batch in scope.batches))
     if rule.experiment is None and len(experiments) > 1:
-        raise LogError(
-            run.name,
-            f"found a run that may belong to {', '.join(experiments)}; expected one. Name its "
-            "experiment in the mapping's 'runs', or narrow with --claim.",
-        )
+        found = f"found a run that may belong to {', '.join(experiments)}; expected one"
+        way = "Name its experiment in the mapping's 'runs', or narrow with --claim."
+        raise LogError(run.name, f"{found}. {way}")
     experiment = rule.experiment or experiments[0]
     if experiment not in experiments:
-        raise LogError(
-            f"runs: match '{rule.match}'",
-            f"experiment: found '{experiment}'; expected one that is asked for. "
-            f"{did_you_mean(experiment, experiments)}",
-        )
+        text = f"experiment: found '{experiment}'; expected one that is asked for."
+        hint = did_you_mean(experiment, experiments)
+        raise LogError(f"runs: match '{rule.match}'", f"{text} {hint}")
     return experiment
 
 
-def _of_settings(
-    settings: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
+def _batch(
+    request: Request,
+    experiment: str,
+    stated: Mapping[str, SettingValue],
+    run: LoggedRun,
+    rule: RunRule,
 ) -> Batch:
-    wanted = canonical_settings(settings)
-    for batch in batches:
-        if canonical_settings(dict(batch.overrides)) == wanted:
-            return batch
+    """Return the experiment, or the control, whose settings the rule or the configuration has."""
+    batches = request.batches(experiment)
     expected = " or ".join(map(role_words, batches))
-    text = f"settings: found {dict(settings)}; expected those of {expected}."
-    raise LogError(f"runs: '{run.name}'", text)
-
-
-def _of_stated(
-    audit: Audit, stated: Mapping[str, SettingValue], batches: Sequence[Batch], run: LoggedRun
-) -> Batch:
-    """Return the experiment, or the control, whose settings the configuration states."""
+    if rule.settings is not None:
+        wanted = canonical_settings(rule.settings)
+        for batch in batches:
+            if canonical_settings(dict(batch.overrides)) == wanted:
+                return batch
+        text = f"settings: found {rule.settings}; expected those of {expected}."
+        raise LogError(f"runs: '{run.name}'", text)
     telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
     for batch in batches:
-        values = batch.settings(audit)
+        values = batch.settings(request.audit)
         if dict(batch.overrides).keys() <= stated.keys() and all(
             same(stated[name], values[name]) for name in telling
         ):
             return batch
-    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
-    raise LogError(
-        run.name,
-        f"found {found or 'nothing'} in its configuration, which neither the experiment nor a "
-        f"control has; expected {' or '.join(role_words(batch) for batch in batches)}. Say under "
-        "'settings' in the mapping's 'runs' what it is.",
-    )
-
-
-# --- settings of roles, held against the audit's --------------------------------------------------
+    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
+    found = f"found {found} in its configuration, which neither the experiment nor a control has"
+    way = "Say under 'settings' in the mapping's 'runs' what it is."
+    raise LogError(run.name, f"{found}; expected {expected}. {way}")
 
 
 def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
@@ -174,19 +139,17 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
         values = batch.settings(audit)
         stated = _stated(runs, values)
         for name, setting in audit.settings_of(batch.experiment).items():
-            value = values[name]
-            found = stated.get(name)
-            status = "absent" if found is None else "contradicting"
-            status = "equal" if found is not None and same(found, value) else status
-            row: dict[str, Any] = {
+            row = {
                 "role": role_words(batch),
                 "setting": name,
-                "audit": value,
+                "audit": values[name],
                 "source": setting.source.value,
-                "found": found,
-                "status": status,
+                "found": stated.get(name),
+                "status": "absent",
             }
-            rows.setdefault((batch.experiment, name, shown(value), str(found)), row)
+            if name in stated:
+                row["status"] = "equal" if same(stated[name], values[name]) else "contradicting"
+            rows.setdefault((batch.experiment, name, shown(values[name]), str(row["found"])), row)
     return list(rows.values())
 
 
@@ -204,12 +167,9 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
                 continue
             value = found.setdefault(name, audited[name] if is_equal else stated)
             if not same(stated, value):
-                raise LogError(
-                    f"runs of {role_words(batch)}",
-                    f"found {name} = {shown(stated)}, and {shown(value)} in other runs of the "
-                    "experiment; expected one value for both. A manifest holds one: import them "
-                    "apart.",
-                )
+                text = f"found {name} = {shown(stated)}, and {shown(value)} in other runs; expected"
+                way = "one value, as a manifest holds. Import them apart."
+                raise LogError(f"runs of {role_words(batch)}", f"{text} {way}")
     return experiments
 
 

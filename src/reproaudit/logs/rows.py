@@ -1,4 +1,4 @@
-"""A text becomes rows with named cells: CSV in its dialects, JSON lines, JSON documents.
+"""Rows with named cells, out of CSV in its dialects, and why they may not be all that was logged.
 
 What is read otherwise than it is written (a repeated header, decimal commas, comments) is told.
 """
@@ -10,16 +10,24 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from reproaudit.logs.logged import LogError, flat, number_of
-from reproaudit.logs.opening import parse_json
+from reproaudit.logs.logged import CurveBuilder, LogError, number_of
 
 _COMMA_NUMBER = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
+
+WANDB_SAMPLES = 500
+"""The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
+RESERVOIR = 1000
+"""The points of a series that TensorBoard keeps unless it is told otherwise."""
+_WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
+_MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
+_DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
 
 TableRow = Mapping[str, Any]
 
@@ -33,12 +41,16 @@ class Table:
         rows: line and cells of each row.
         told: what was read otherwise than it is written.
         alone: True of a JSON object: its numbers are of the end of a run.
+        logger: who wrote it.
+        ending: what is known of a run's end, as fields of `LoggedRun`.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[int, TableRow]]
     told: tuple[str, ...] = ()
     alone: bool = False
+    logger: str = "table"
+    ending: Mapping[str, Any] = field(default_factory=dict)
 
 
 def is_said(cell: Any) -> bool:
@@ -51,29 +63,25 @@ def is_observed(cell: Any) -> bool:
     return cell is not None and str(cell).strip().lower() not in _NOT_OBSERVED
 
 
-# --- CSV ------------------------------------------------------------------------------------------
-
-
 def is_table(text: str) -> bool:
     """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
     lines = [one for one in text[:20_000].splitlines()[:20] if one.strip()]
     plain = [one for one in lines if not one.lstrip().startswith("#")]
-    bare = bool(plain) and all(number_of(one) is not None for one in re.split(r"[\s,;]+", plain[0]))
-    if bare and lines[0] != plain[0]:  # the header is a comment
-        plain = [lines[lines.index(plain[0]) - 1].lstrip("# "), *plain]
-    if len(plain) < 2:
+    if len(plain) > 2:  # the last may be cut off
+        lines = lines[: lines.index(plain[-1])]
+    try:
+        table = csv_table("\n".join(lines), "", "\t")
+    except LogError:
         return False
-    delimiter = _delimiter(plain[-2:], "\t")
-    header, *rows = (line.split(delimiter) for line in plain[:-1] or plain)
-    rows = rows or [plain[1].split(delimiter)]
-    named = len(header) > 1 and not any(number_of(cell) is not None for cell in header)
-    return named and all(
-        len(row) == len(header) and any(number_of(cell) is not None for cell in row) for row in rows
+    named = len(table.columns) > 1 and all(number_of(one) is None for one in table.columns)
+    return (
+        named
+        and bool(table.rows)
+        and all(any(number_of(cell) is not None for cell in row.values()) for _, row in table.rows)
     )
 
 
 def _delimiter(lines: Sequence[str], usual: str) -> str:
-    """Return the delimiter that cuts the header and the first row into as many cells."""
     for one in (usual, *_DELIMITERS):
         try:
             counts = {len(row) for row in csv.reader(lines[:2], delimiter=one)}
@@ -107,12 +115,9 @@ def csv_table(text: str, name: str, usual: str) -> Table:
             continue
         if len(cells) != len(header):
             cut = "The file may be cut off: copy it again."
-            quote = f"Quote a cell that holds '{delimiter}'."
-            raise LogError(
-                f"{name}:{line}",
-                f"found {len(cells)} cells; expected {len(header)}, as in the header. "
-                f"{cut if line == plain[-1][0] else quote}",
-            )
+            way = cut if line == plain[-1][0] else f"Quote a cell that holds '{delimiter}'."
+            text = f"found {len(cells)} cells; expected {len(header)}, as in the header. {way}"
+            raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
     if delimiter != "," and (example := _point_decimals(rows, name)):
         told.append(f"numbers have decimal commas, such as {example}")
@@ -139,11 +144,9 @@ def _header(
     header = [cell.strip() for cell in plain[0][1]]
     if all(number_of(cell) is not None for cell in header):
         if not comments or len(comments[-1]) != len(header):
-            raise LogError(
-                f"{name}:{plain[0][0]}",
-                f"found numbers ({', '.join(header[:4])}) in the first row; expected the names of "
-                "the columns. Write them above.",
-            )
+            found = f"found numbers ({', '.join(header[:4])}) in the first row"
+            text = f"{found}; expected the names of the columns. Write them above."
+            raise LogError(f"{name}:{plain[0][0]}", text)
         header = [cell.strip().lstrip("#").strip() for cell in comments[-1]]
     counts = Counter(header)
     if twice := next((one for one in header if one and counts[one] > 1), None):
@@ -157,60 +160,58 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
     for line, cells in rows if example else ():
         for place, cell in enumerate(cells):
             if _POINT_NUMBER.fullmatch(cell):
-                raise LogError(
-                    f"{name}:{line}",
-                    f"found '{cell}' in a table whose other numbers have decimal commas; expected "
-                    "one decimal mark. Write all numbers with a point.",
-                )
+                found = f"found '{cell}' in a table whose other numbers have decimal commas"
+                way = "Write all numbers with a point."
+                raise LogError(f"{name}:{line}", f"{found}; expected one decimal mark. {way}")
             if _COMMA_NUMBER.fullmatch(cell):
                 cells[place] = cell.replace(",", ".")
     return example and example.strip()
 
 
-# --- JSON -----------------------------------------------------------------------------------------
+def aggregated(table: Table, apart: str | None) -> str | None:
+    """Say that a table holds means of runs, if it does; `apart` is what tells its runs apart."""
+    wanted = (
+        "expected the number of each run, since an answer counts runs. Hand in the table from "
+        "which the means were taken, a row for each seed."
+    )
+    for line, row in table.rows:
+        for column, cell in row.items():
+            if isinstance(cell, str) and _WITH_DEVIATION.fullmatch(cell):
+                found = f"found '{cell.strip()}' under '{column}' in line {line}"
+                return f"{found}, a mean with a deviation; {wanted}"
+    if apart is not None:
+        return None
+    means = {m.group(1) + m.group(3): one for one in table.columns if (m := _MEAN.fullmatch(one))}
+    for one in table.columns:
+        matched = _DEVIATION.fullmatch(one)
+        if matched and (mean := means.get(matched.group(1) + matched.group(3))):
+            return f"found means and deviations ('{mean}', '{one}'); {wanted}"
+    return None
 
 
-def json_lines(text: str, name: str) -> Table:
-    """Read a JSON object on each line; nested names are joined with dots."""
-    lines = [(n, one) for n, one in enumerate(text.split("\n"), start=1) if one.strip()]
-    if not lines:
-        raise LogError(name, "found no row; expected one JSON object on each line.")
-    return _of_objects(((n, parse_json(one, f"{name}:{n}")) for n, one in lines), name)
-
-
-def json_rows(tree: Sequence[Any], name: str) -> Table:
-    """Return the rows of a list of JSON objects."""
-    return _of_objects(enumerate(tree, start=1), name)
-
-
-def json_columns(tree: Mapping[str, Sequence[Any]], name: str) -> Table:
-    """Return the rows of a JSON object that holds a list of cells for each column."""
-    try:
-        rows = [dict(zip(tree, cells, strict=True)) for cells in zip(*tree.values(), strict=True)]
-    except ValueError:
-        lengths = ", ".join(f"{len(one)} of '{key[:80]}'" for key, one in tree.items())
-        raise LogError(name, f"found {lengths}; expected as many of each.") from None
-    return json_rows(rows, name)
-
-
-def json_object(tree: Mapping[str, Any], name: str) -> Table:
-    """Return the one row of a JSON object: numbers of the end of a run, by dotted path."""
-    return replace(json_rows([tree], name), alone=True)
-
-
-def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
-    columns: dict[str, None] = {}
-    rows = []
-    for number, tree in trees:
-        place = f"{name}:{number}"
-        if not isinstance(tree, dict):
-            raise LogError(place, "found no JSON object; expected one on each line.")
-        row: dict[str, Any] = {}
-        for key, value in flat("", tree, place):
-            if key in row:
-                text = f"found the name '{key[:80]}' twice in it; expected it once."
-                raise LogError(place, text)
-            row[key] = value
-        columns.update(dict.fromkeys(row))
-        rows.append((number, row))
-    return Table(tuple(columns), rows)
+def sampled(table: Table, runs: Iterable[CurveBuilder]) -> tuple[str, ...]:
+    """Tell why the rows of an export are not all that was logged."""
+    columns = table.columns
+    for line, row in table.rows if any(one.endswith("__MIN") for one in columns) else ():
+        for column, cell in row.items():
+            most = number_of(row.get(f"{column.removesuffix('__MIN')}__MAX"))
+            if column.endswith("__MIN") and is_observed(cell) and number_of(cell) != most:
+                return (
+                    "exported from W&B's page, which sums several steps or runs up in one row "
+                    f"(__MIN and __MAX differ in line {line}): export run.scan_history()",
+                )
+    if "Wall time" not in columns and "_step" not in columns:
+        return ()
+    longest = max((sorted(one.all_steps()) for one in runs), key=len)
+    if "Wall time" in columns and len(longest) >= RESERVOIR:
+        return (
+            f"exported from TensorBoard's page, which keeps a random {RESERVOIR} points of "
+            "a series (its reservoir): import the event files themselves",
+        )
+    gaps = {b - a for a, b in pairwise(longest)}
+    if "_step" in columns and (len(gaps) > 1 or (len(longest) == WANDB_SAMPLES and gaps != {1})):
+        return (
+            f"its {len(longest)} rows up to step {max(longest)} have gaps in _step, as the "
+            "sample has that W&B's run.history() draws: export run.scan_history()",
+        )
+    return ()

@@ -9,16 +9,18 @@ rest follows from names, and from what is in the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from reproaudit.logs.columns import TableForm, chart_parts, form_of
 from reproaudit.logs.configurations import is_own, plain_value, seed_ways
+from reproaudit.logs.documents import json_table
 from reproaudit.logs.logged import (
     SEEDS_COUNTED,
     CurveBuilder,
     LogError,
+    LoggedCoordinates,
     LoggedRun,
     LogSource,
     coordinates_of,
@@ -29,76 +31,47 @@ from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
     Table,
     TableRow,
+    aggregated,
     csv_table,
     is_observed,
     is_said,
     is_table,
-    json_lines,
+    sampled,
 )
-from reproaudit.logs.samples import aggregated, sampled
 
-_NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
-_PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
-"""A series that was downloaded from TensorBoard's page."""
 _ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeeded", "done", "ok"})
 
 
-def read_table(source: LogSource) -> list[LoggedRun]:
-    """Read the runs of CSV, TSV or JSON lines, in a file of any name; none of any other text."""
-    text = read_log_text(source.path, source.name)
+def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
+    """Read the runs of CSV, TSV, JSON or JSON lines, in a file of any name; none of another text.
+
+    Args:
+        source: the file, named as its run.
+        place: what messages call the file, if not as its run.
+    """
+    place = place or source.name
+    text = read_log_text(source.path, place)
     kind = source.path.name.lower().removesuffix(".gz").rpartition(".")[2]
-    is_csv = kind in ("csv", "tsv")
-    if kind == "jsonl" or (not is_csv and text.lstrip().startswith("{")):
-        return table_runs(source, json_lines(text, source.name))
-    if not is_csv and not is_table(text):
+    table: Table | None = None
+    if kind in ("csv", "tsv"):
+        table = csv_table(text, place, "," if kind == "csv" else "\t")
+    elif kind in ("json", "jsonl") or text.lstrip().startswith("{"):
+        table = json_table(source.path, text, place)
+    elif is_table(text):
+        table = csv_table(text, place, "\t")
+    if table is None:
         return []
-    return table_runs(source, csv_table(text, source.name, "," if kind == "csv" else "\t"))
-
-
-def table_runs(source: LogSource, table: Table, logger: str = "table") -> list[LoggedRun]:
-    """Return the runs of a table that a logger wrote; each of a chart has a column of its own."""
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
         return []
     chart = {} if source.asked.plain else chart_parts(table)
     if not chart:
-        return list(_runs(source, table, logger))
+        return list(_runs(source, table))
     runs: list[LoggedRun] = []
     for title, part in chart.items():
         named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
-        runs += _runs(named, part, "W&B chart")
+        runs += _runs(named, part)
     return runs
-
-
-def _runs(source: LogSource, table: Table, logger: str) -> Iterator[LoggedRun]:
-    form = form_of(source, table)
-    roles = form.roles(table.columns)
-    if not source.asked.plain and (why := aggregated(table, form.seed or form.run or form.step)):
-        raise LogError(source.name, f"{why}{of_columns(roles)}")
-    groups = _groups(source, table, form)
-    varied = _varied(list(groups))
-    not_whole = sampled(table, [one.builder for one in groups.values()])
-    for key, group in groups.items():
-        details = [text for text in varied[key] if text]
-        named = source
-        if details:
-            named = replace(source, name=f"{source.name} ({', '.join(details)})")
-            named = replace(named, parts=(*source.parts, *([key.run] if key.run else [])))
-        yield named.run(
-            "W&B export" if "_step" in table.columns else logger,
-            group.builder.curves(),
-            seed=key.seed,
-            config=dict(key.settings),
-            not_whole=(*not_whole, *group.unfinished),
-            failed=bool(group.unfinished),
-            step=form.step,
-            columns=roles,
-            seed_column=form.like_seeds,
-            told=(*table.told, *group.builder.told),
-        )
-
-
-# --- the rows of each run -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -110,141 +83,141 @@ class _Key:
     settings: tuple[tuple[str, Any], ...]
 
 
-@dataclass
-class _Group:
-    builder: CurveBuilder
-    unfinished: tuple[str, ...] = ()
+def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
+    form = form_of(source, table)
+    apart = form.column("seed") or form.column("run") or form.column("step")
+    if not source.asked.plain and (why := aggregated(table, apart)):
+        raise LogError(source.name, f"{why}{of_columns(form.words)}")
+    builders = _builders(source, table, form)
+    not_whole = sampled(table, builders.values())
+    first, *others = (key.settings for key in builders)
+    same = set(first)
+    unlike = {one for each in others for one in each if one not in same}
+    varied = {name for name, _ in unlike if not is_own(name)}
+    for key, builder in builders.items():
+        named = source
+        details = [key.run] if key.run else []
+        parts = (*source.parts, *details)
+        details += [f"{name} {value}" for name, value in key.settings if name in varied]
+        details += [] if key.seed is None else [f"seed {key.seed}"]
+        if details:
+            named = replace(source, name=f"{source.name} ({', '.join(details)})", parts=parts)
+        yield named.run(
+            "W&B export" if "_step" in table.columns else table.logger,
+            builder.curves(),
+            seed=key.seed,
+            config=dict(key.settings),
+            not_whole=(*not_whole, *builder.unfinished),
+            failed=bool(builder.unfinished),
+            step=form.column("step"),
+            columns=form.words,
+            seed_column=form.like_seeds,
+            told=(*table.told, *builder.told),
+            **table.ending,
+        )
 
 
-def _groups(source: LogSource, table: Table, form: TableForm) -> dict[_Key, _Group]:
+def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
     """Return the curves of each run of a table."""
-    numbered = "seeds" in source.asked.numbered and form.seed is form.run is form.step is None
-    groups: dict[_Key, _Group] = {}
-    seen: dict[tuple[_Key, Any], int] = {}
+    lacks = not any(map(form.column, ("seed", "run", "step")))
+    numbered = lacks and "seeds" in source.asked.numbered
+    axes = form.named("axis")
+    status = form.column("status")
+    builders: dict[_Key, CurveBuilder] = {}
+    seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     same = {
         name: next((row[one] for _, row in table.rows if is_said(row.get(one))), None)
-        for name, one in form.settings.items()
+        for name, one in form.named("setting").items()
     }
-    apart = "expected one" if source.asked.plain else _apart(form, table.columns)
+    apart = "expected one" if source.asked.plain else _apart(form)
     for line, row in table.rows:
-        place = f"{source.name}:{line}"
-        key = _Key(
-            str(row.get(form.run) or "").strip() if form.run else "",
-            _seed(place, row, form.seed),
-            tuple(
-                (name, plain_value(row[one] if is_said(row.get(one)) else same[name]))
-                for name, one in form.settings.items()
-            ),
-        )
-        at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
+        key = _key(f"{source.name}:{line}", row, form, same)
+        at = coordinates_of({axis: row[one] for axis, one in axes.items() if one in row})
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
             key = replace(key, seed=repeat)
-        if key not in groups:
-            groups[key] = _Group(source.builder())
+        if key not in builders:
+            builders[key] = source.builder()
             if numbered:
-                groups[key].builder.told[SEEDS_COUNTED] = None
+                builders[key].told[SEEDS_COUNTED] = None
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
-            groups[key].builder.unstepped = f"no step{of_seed}; {apart}"
-        state = str(row.get(form.status) or "").strip() if form.status else ""
+            builders[key].unstepped = f"no step{of_seed}; {apart}"
+        state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:
-            groups[key].unfinished = (f"its column '{form.status}' says {state}",)
-        if form.only_value is not None:
-            row = {_stem(source) if n == form.only_value else n: c for n, c in row.items()}
-        take_row(groups[key].builder, form, place, row, line)
-    return groups
+            builders[key].unfinished = (f"its column '{status}' says {state}",)
+        _take_row(builders[key], form, line, row, at)
+    return builders
 
 
-def _apart(form: TableForm, columns: Sequence[str]) -> str:
-    """Say what to do about several rows without steps that nothing tells apart."""
-    ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
-    if form.seed is None and form.run is None:
-        ways = [*seed_ways(form.like_seeds), *ways]
-    else:
-        ways.append("or leave a row out")
-    return (
-        "expected a column that tells them apart. Say in the mapping which does: "
-        f"{', '.join(ways)}.{of_columns(form.roles(columns)).removesuffix('.')}"
+def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
+    """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
+    run = form.column("run")
+    seed = form.column("seed")
+    stated = ((name, row.get(one)) for name, one in form.named("setting").items())
+    return _Key(
+        str(row.get(run) or "").strip() if run else "",
+        _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
+        tuple((n, plain_value(value if is_said(value) else same[n])) for n, value in stated),
     )
 
 
-def _stem(source: LogSource) -> str:
-    """Return what a lone column of values is called: as its file."""
-    stem = source.path.name.removesuffix(".gz").rpartition(".")[0]
-    matched = _PAGE_FILE.fullmatch(stem)
-    return matched.group(2) if matched else stem
+def _apart(form: TableForm) -> str:
+    ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
+    if form.column("seed") or form.column("run"):
+        ways.append("or leave a row out")
+    else:
+        ways = [*seed_ways(form.like_seeds), *ways]
+    return (
+        "expected a column that tells them apart. Say in the mapping which does: "
+        f"{', '.join(ways)}.{of_columns(form.words).removesuffix('.')}"
+    )
 
 
-def _varied(keys: Sequence[_Key]) -> dict[_Key, list[str]]:
-    """Return, of each run of a table, what tells it from the others, in words."""
-    first = dict(keys[0].settings) if keys else {}
-    unlike = {name for key in keys for name, value in key.settings if value != first[name]}
-    varied = {name for name in unlike if not is_own(name)}
-    return {
-        key: [
-            key.run,
-            *(f"{name} {value}" for name, value in key.settings if name in varied),
-            "" if key.seed is None else f"seed {key.seed}",
-        ]
-        for key in keys
-    }
-
-
-def _seed(place: str, row: TableRow, column: str | None) -> int | None:
-    if column is None:
-        return None
-    value = row.get(column)
-    if isinstance(value, str):
-        value = re.sub(r"(?i)^\s*seed[\s_=-]*(?=\d)", "", value)
-    seed = _whole(place, value, column)
-    if seed is None or not 0 <= seed < 2**32:
-        raise LogError(place, f"found the {column} {seed}; expected one from 0 to 2^32 - 1.")
-    return seed
-
-
-def take_row(
-    builder: CurveBuilder, form: TableForm, place: str, row: TableRow, line: int = 0
+def _take_row(
+    builder: CurveBuilder, form: TableForm, line: int, row: TableRow, at: LoggedCoordinates
 ) -> None:
-    """Take the numbers of one row. An empty cell was not observed."""
-    step = None if form.step is None else _whole(place, row.get(form.step), form.step)
-    at = coordinates_of({axis: row[one] for axis, one in form.axes.items() if one in row})
+    place = f"{builder.place}:{line}"
+    counter = form.column("step")
+    step = None if counter is None else _whole(place, row.get(counter), counter)
     for tag, value in _cells(row, form):
+        number = number_of(value)
         if not is_observed(value):
             builder.leave_open(tag, at, step)
-            continue
-        number = number_of(value)
-        if form.step is not None and step is None:
-            text = f"found no '{form.step}' that counts its step in {place}; expected one"
-            builder.spoil(tag, text, at)
+        elif counter is not None and step is None:
+            builder.spoil(
+                tag, f"found no '{counter}' that counts its step in {place}; expected one", at
+            )
         elif number is None:
-            text = f"found {str(value)[:40]!r}, no number, in {place}; expected one"
-            builder.spoil(tag, text, at)
+            builder.spoil(
+                tag, f"found {str(value)[:40]!r}, no number, in {place}; expected one", at
+            )
         else:
             builder.add(tag, step, number, at, line)
 
 
-def _whole(place: str, value: Any, column: str) -> int | None:
-    if not is_observed(value):
+def _whole(place: str, value: Any, column: str, *, is_seed: bool = False) -> int | None:
+    """Return the whole number in a cell; None if it is empty, which no seed may be."""
+    if is_seed:
+        value = re.sub(r"(?i)^\s*seed[\s_=-]*(?=\d)", "", str(value))
+    if not is_seed and not is_observed(value):
         return None
     number = number_of(value)
     if number is None or not number.is_integer():
-        raise LogError(
-            place,
-            f"found the {column} {str(value)[:40]!r}; expected a whole number. If the column is "
-            "something else, say under `columns` in the mapping which is which.",
-        )
+        found = f"found the {column} {str(value)[:40]!r}; expected a whole number"
+        way = "say under `columns` in the mapping which is which."
+        raise LogError(place, f"{found}. If the column is something else, {way}")
+    if is_seed and not 0 <= number < 2**32:
+        raise LogError(place, f"found the {column} {number:g}; expected one from 0 to 2^32 - 1.")
     return int(number)
 
 
 def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
-    if form.long is not None:
-        tag, value = form.long
-        if str(row.get(tag, "")).strip():
-            yield str(row[tag]).strip(), row.get(value)
-        return
-    skipped = {form.step, form.seed, form.run, form.status, *form.axes.values(), *form.own}
-    skipped |= {*form.settings.values(), *_NO_TAGS}
-    for name, value in row.items():
-        if name not in skipped:
-            yield name.removeprefix("metrics."), value
+    tag = form.column("tag")
+    if tag is None:
+        for column, value in row.items():
+            role, name = form.roles[column]
+            if role == "measurement":
+                yield name, value
+    elif str(row.get(tag, "")).strip():
+        yield str(row[tag]).strip(), row.get(form.column("value") or "")

@@ -3,8 +3,7 @@
 They hold every point, where TensorBoard shows a random sample of a long series. A file is a row of
 TFRecords (length, its checksum, an ``Event``, its checksum). Field numbers are those of
 tensorboard's event.proto, summary.proto, tensor.proto and plugin_data.proto; the encoding:
-https://protobuf.dev/programming-guides/encoding. Lengths are held against what is there, so that no
-damaged message reads beyond its end.
+https://protobuf.dev/programming-guides/encoding. No damaged message is read beyond its end.
 """
 
 from __future__ import annotations
@@ -34,74 +33,65 @@ class _Message:
         for number, value in _fields(data):
             self._fields.setdefault(number, []).append(value)
 
-    def raw(self, number: int) -> int | bytes | None:
-        """A varint as an unsigned number, everything else as its bytes; None if absent."""
-        return self._fields[number][-1] if number in self._fields else None
-
     def parts(self, number: int) -> list[bytes]:
-        """Every message or string under a number."""
+        """Everything under a number that is no varint, as bytes."""
         found = self._fields.get(number, [])
         if any(isinstance(one, int) for one in found):
-            raise ValueError("found a number; expected text or a message")
+            raise ValueError("found a whole number; expected something else")
         return [one for one in found if isinstance(one, bytes)]
 
+    def last(self, number: int) -> bytes:
+        return b"".join(self.parts(number)[-1:])
+
     def message(self, number: int) -> _Message:
-        return _Message(b"".join(self.parts(number)[-1:]))
+        return _Message(self.last(number))
 
     def text(self, number: int) -> str:
-        return b"".join(self.parts(number)[-1:]).decode("utf-8", errors="replace")
+        return self.last(number).decode("utf-8", errors="replace")
 
     def whole(self, number: int) -> int:
         """An int64; 0 if absent."""
-        value = self.raw(number) or 0
+        value = self._fields.get(number, [0])[-1]
         if not isinstance(value, int):
             raise ValueError("found bytes; expected a whole number")
         return value - (1 << 64) if value >= 1 << 63 else value
 
-    def real(self, number: int, form: str = "<f") -> float:
+    def real(self, number: int, form: str) -> float:
         """A float, or a double; 0 if absent."""
-        data = self.raw(number) or bytes(struct.calcsize(form))
-        if not isinstance(data, bytes) or len(data) != struct.calcsize(form):
-            raise ValueError(f"found something else; expected {struct.calcsize(form)} bytes")
-        return float(struct.unpack(form, data)[0])
+        return float(struct.unpack(form, self.last(number) or bytes(struct.calcsize(form)))[0])
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at = 0
-    end = len(message)
-    while at < end:
+    while at < len(message):
         key, at = _varint(message, at)
         number = key >> 3
         kind = key & 7
-        if number == 0:
-            raise ValueError("found field number 0")
-        if kind == _VARINT:
-            value, at = _varint(message, at)
-            yield number, value
-            continue
-        if kind == _BYTES:
+        if number == 0 or kind not in (_VARINT, _BYTES, *_FIXED):
+            raise ValueError(f"found field {number} of wire type {kind}")
+        size = _FIXED.get(kind, 0)
+        if size == 0:
             size, at = _varint(message, at)
-        elif kind in _FIXED:
-            size = _FIXED[kind]
-        else:
-            raise ValueError(f"found wire type {kind}")
-        if size > end - at:
-            raise ValueError(f"found a field of {size} bytes where {end - at} are left")
+        if kind == _VARINT:
+            yield number, size
+            continue
+        if size > len(message) - at:
+            raise ValueError(f"found a field of {size} bytes where {len(message) - at} are left")
         yield number, message[at : at + size]
         at += size
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    result = shift = 0
-    while True:
-        if at >= len(message) or shift > 63:
-            raise ValueError("found a whole number without its end")
+    result = 0
+    for shift in range(0, 70, 7):
+        if at >= len(message):
+            break
         byte = message[at]
         at += 1
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
             return result & 0xFFFF_FFFF_FFFF_FFFF, at
-        shift += 7
+    raise ValueError("found a whole number without its end")
 
 
 _CUT_OFF = (
@@ -110,8 +100,6 @@ _CUT_OFF = (
 )
 _DAMAGED = "found a damaged record; expected its checksum to fit. Copy the file again."
 
-
-# --- events ---------------------------------------------------------------------------------------
 
 _FORMS = {1: ("<f", 5), 2: ("<d", 6)}
 """By a tensor's dtype: the form of the bytes, and the field that lists numbers one by one."""
@@ -135,7 +123,7 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
         for at, record in _tf_records(file, place):
             try:
                 reader.take(_Message(record))
-            except ValueError as error:
+            except (ValueError, struct.error) as error:
                 text = f"found a record that cannot be read ({error})."
                 raise LogError(f"{place} at byte {at}", text) from None
     curves = reader.builder.curves()
@@ -149,22 +137,24 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
 
 def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
     """Yield where each record begins in its file, and its bytes."""
+    at = 0
     with open_log(file, place) as handle:
-        at = 0
         while head := handle.read(12):
-            if len(head) < 12:
-                raise LogError(f"{place} at byte {at}", _CUT_OFF)
-            size, checksum = struct.unpack("<QI", head)
-            if crc32c(head[:8]) != checksum or size > _MAX_RECORD_BYTES:
+            size = int.from_bytes(head[:8], "little")
+            if len(head) == 12 and (_is_damaged(head[:8], head[8:]) or size > _MAX_RECORD_BYTES):
                 raise LogError(f"{place} at byte {at}", _DAMAGED)
-            body = handle.read(size + 4)
+            body = handle.read(size + 4) if len(head) == 12 else b""
             if len(body) < size + 4:
                 raise LogError(f"{place} at byte {at}", _CUT_OFF)
             if size <= MAX_SCALAR_BYTES:
-                if crc32c(body[:size]) != struct.unpack("<I", body[size:])[0]:
+                if _is_damaged(body[:size], body[size:]):
                     raise LogError(f"{place} at byte {at}", _DAMAGED)
                 yield at, body[:size]
             at += size + 16
+
+
+def _is_damaged(data: bytes, checksum: bytes) -> bool:
+    return crc32c(data) != int.from_bytes(checksum, "little")
 
 
 def _crc_table() -> list[int]:
@@ -187,8 +177,6 @@ def crc32c(data: bytes) -> int:
 
 
 class _EventReader:
-    """Takes numbers out of events."""
-
     def __init__(self, builder: CurveBuilder) -> None:
         self.builder = builder
         self.has_hyperparameters = False
@@ -196,28 +184,20 @@ class _EventReader:
     def take(self, event: _Message) -> None:
         """Take one Event: time 1, step 2, summary 5 with values 1, session 7 with its status 1.
 
-        A session that starts anew replaces what was logged from its step on, as in TensorBoard.
+        A session that starts anew replaces what was logged from its step on, as in TensorBoard. A
+        value has tag 1, simple_value 2, tensor 8, metadata 9 with plugin_data 1, plugin_name 1.
         """
+        step = event.whole(2)
         if event.message(7).whole(1) == _START:
-            self.builder.purge(event.whole(2))
-        for summary in map(_Message, event.parts(5)):
-            for value in map(_Message, summary.parts(1)):
-                self._value(value, event.whole(2), event.real(1, "<d"))
-
-    def _value(self, value: _Message, step: int, time: float) -> None:
-        """Take one Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9.
-
-        The metadata has plugin_data 1, with plugin_name 1.
-        """
-        tag = value.text(1)
-        plugin = value.message(9).message(1).text(1)
-        self.has_hyperparameters |= plugin == "hparams"
-        if value.raw(2) is not None:
-            self.builder.add(tag, step, value.real(2), when=time)
-        elif plugin in ("scalars", ""):
-            number = _scalar_tensor(value.message(8))
+            self.builder.purge(step)
+        for value in (_Message(v) for s in event.parts(5) for v in _Message(s).parts(1)):
+            plugin = value.message(9).message(1).text(1)
+            self.has_hyperparameters |= plugin == "hparams"
+            number = value.real(2, "<f") if value.parts(2) else None
+            if number is None and plugin in ("scalars", ""):
+                number = _scalar_tensor(value.message(8))
             if number is not None:
-                self.builder.add(tag, step, number, when=time)
+                self.builder.add(value.text(1), step, number, when=event.real(1, "<d"))
 
 
 def _scalar_tensor(tensor: _Message) -> float | None:
@@ -226,8 +206,5 @@ def _scalar_tensor(tensor: _Message) -> float | None:
     Its fields: dtype 1, tensor_content 4, float_val 5, double_val 6.
     """
     form, listed = _FORMS.get(tensor.whole(1), ("", 0))
-    field = 4 if tensor.raw(4) is not None else listed
-    data = tensor.raw(field)
-    if not form or not isinstance(data, bytes) or len(data) != struct.calcsize(form):
-        return None
-    return tensor.real(field, form)
+    data = tensor.last(4) or tensor.last(listed)
+    return struct.unpack(form, data)[0] if form and len(data) == struct.calcsize(form) else None

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
-from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, known_tier
-from reproaudit.audit.plan import Batch, Role, Scope, claim_batches, scope_of
+from reproaudit.audit.plan import Batch, Role, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.folders import new_folder, scratch_folder
@@ -35,15 +32,10 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import LoggedQuantity, MappingFile, read_mapping
+from reproaudit.logs.mapping import MappingFile, read_mapping
 from reproaudit.logs.measuring import Measured, measure
-from reproaudit.logs.pooling import PlacedRun, role_words
-from reproaudit.logs.roles import (
-    axes_of,
-    compare_settings,
-    manifest_settings,
-    place_runs,
-)
+from reproaudit.logs.pooling import PlacedRun, Request, role_words
+from reproaudit.logs.roles import axes_of, compare_settings, manifest_settings, place_runs
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
 from reproaudit.submission.reading import left_out_words
@@ -51,6 +43,7 @@ from reproaudit.submission.writing import MeasuredRuns, manifest_head, write_sub
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
+_Settings = Mapping[str, SettingValue]
 
 
 def import_logs(
@@ -61,8 +54,8 @@ def import_logs(
     *,
     claims: Sequence[str] = (),
     **said: str | None,
-) -> tuple[dict[str, Any], list[str], Table]:
-    """Read the logs and write the folder; return what became of what: data, lines, settings.
+) -> dict[str, Any]:
+    """Read the logs and write the folder; return what became of what.
 
     Args:
         audit: the audit.
@@ -81,57 +74,54 @@ def import_logs(
     tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    scope = scope_of(audit, tier, claims)
+    request = Request(audit, scope_of(audit, tier, claims), mapping)
     remedy = "Name another with --out, or remove it."
     with new_folder(out, remedy) as folder, scratch_folder() as scratch:
-        found, skipped = find_runs(logs, _asked(audit, scope, mapping), scratch)
-        placed = place_runs(audit, scope, found, mapping, _unlogged(found, mapping, scope))
+        asked = _asked(request)
+        found, skipped = find_runs(logs, asked, scratch)
+        placed = place_runs(request, found, _unlogged(request, asked, found))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
-        roles = [
-            _role(audit, scope, batch, of_batch, stated[batch.experiment], mapping)
-            for batch, of_batch in placed.items()
-        ]
+        roles = [_role(request, one, runs, stated[one.experiment]) for one, runs in placed.items()]
         _refuse_unlogged(roles, mapping)
-        runs = [one.run for role in placed.values() for one in role.values()]
+        runs = [one.run for role in roles for one in role.runs.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
-        compared = compare_settings(audit, placed)
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
         head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
         write_submission(folder, audit, [_measured(role) for role in roles], head)
-    said_of_roles = _lines(audit, scope, mapping, roles)
+    said_of_roles = _lines(request, roles)
     indents = ((one, one[: len(one) - len(one.lstrip())]) for one in said_of_roles)
     lines = [*(indent + on_one_line(one, 5_000) for one, indent in indents), *notes]
-    data = {
+    return {
         "folder": str(out),
         "ignored_runs": ignored,
         "skipped": [f"{name} ({why})" for name, why in skipped],
-        "settings": compared,
+        "settings": compare_settings(audit, placed),
         "lines": lines,
     }
-    return data, lines, _settings_table(compared)
 
 
-def _asked(audit: Audit, scope: Scope, mapping: MappingFile) -> Asked:
-    """Return what the audit and the mapping ask of the logs."""
-    measured = {name for one in audit.experiments for name in audit.measurements_of(one)}
+def _asked(request: Request) -> Asked:
+    audit = request.audit
+    mapping = request.mapping
     settings = {name for one in audit.experiments for name in audit.settings_of(one)}
-    for field, what, said, known in (
-        ("mapping", "measurement", mapping.mapping, measured),
-        ("configuration", "setting", mapping.configuration, settings),
+    measured = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    for place, said, known in (
+        ("mapping: {}", mapping.mapping, measured),
+        ("configuration: {}", mapping.configuration, settings),
     ):
         if unknown := next((name for name in said if name not in known), None):
+            what = "measurement" if known is measured else "setting"
             hint = did_you_mean(unknown, known)
-            raise LogError(f"{field}: {unknown}", f"found an unknown {what}. {hint}")
-    names = [name for each in scope.measurements.values() for name in each]
-    sources = [_source(mapping, name) for name in names]
+            raise LogError(place.format(unknown), f"found an unknown {what}. {hint}")
+    wanted = {name for each in request.scope.measurements.values() for name in each}
     called = {one for one in mapping.configuration.values() if one}
     return Asked(
         axes=axes_of(audit),
         settings=frozenset(settings - mapping.configuration.keys() | called),
-        wanted=frozenset[str]().union(*(one.tags for one in sources)),
+        wanted=frozenset[str]().union(*(mapping.quantity(name).tags for name in wanted)),
         columns=mapping.columns,
         numbered=frozenset(mapping.number),
         overlap=mapping.overlap,
@@ -151,100 +141,80 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
 
 
 def _measured(role: _Role) -> MeasuredRuns:
-    """Return the runs of a role as they are written to a folder."""
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
         for seed, one in by_seed.items():
             seeds[seed][name] = one.values if one.steps is None else (one.steps, one.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
-    left_out = {
-        name: [on_one_line(one, 1_000) for one in reasons]
-        for name, reasons in role.withheld.items()
-    }
+    left_out = {name: [on_one_line(one, 1_000) for one in of] for name, of in role.withheld.items()}
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
 
-# --- the measurements of every role ---------------------------------------------------------------
-
-
-@dataclass(frozen=True)
+@dataclass
 class _Role:
     """An experiment or a control with its runs, by seed.
 
     Attributes:
-        measured: measurement -> seed -> its curve, as `measure` makes it; whole ones.
+        ignored: the tags that nothing was made of.
+        measured: measurement -> seed -> its curve; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
         absent: the wanted measurements that no run logged.
-        ignored: the tags that nothing was made of.
     """
 
     batch: Batch
     runs: Mapping[int, PlacedRun]
-    measured: Mapping[str, Mapping[int, Curve]]
-    withheld: Mapping[str, tuple[str, ...]]
-    absent: tuple[str, ...]
-    ignored: tuple[str, ...]
+    ignored: set[str]
+    measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
+    withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
 
 
 def _role(
-    audit: Audit,
-    scope: Scope,
-    batch: Batch,
-    runs: Mapping[int, PlacedRun],
-    stated: Mapping[str, SettingValue],
-    mapping: MappingFile,
+    request: Request, batch: Batch, runs: Mapping[int, PlacedRun], stated: _Settings
 ) -> _Role:
     """Make the measurements of a role.
 
     A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
     that run alone would choose among the seeds.
     """
-    settings = {**batch.settings(audit), **stated, **dict(batch.overrides)}
-    declared = audit.measurements_of(batch.experiment)
-    wanted = scope.measurements[batch.experiment]
-    measured: dict[str, dict[int, Curve]] = {}
-    withheld: dict[str, tuple[str, ...]] = {}
-    unused = {tag for one in runs.values() for tag in one.run.curves}
+    mapping = request.mapping
+    settings = {**batch.settings(request.audit), **stated, **dict(batch.overrides)}
+    declared = request.audit.measurements_of(batch.experiment)
+    role = _Role(batch, runs, {tag for one in runs.values() for tag in one.run.curves})
     faults: list[LogError] = []
-    for name in wanted:
-        quantity = _source(mapping, name)
+    for name in request.scope.measurements[batch.experiment]:
         found: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
         for seed, one in runs.items():
             with gathered(faults):
                 try:
-                    made = measure(one.run, settings, name, declared[name], quantity)
+                    made = measure(one.run, settings, name, declared[name], mapping.quantity(name))
                 except MisfitError as error:
                     if name in mapping.mapping:
                         raise
                     misfits[error.text.rstrip(".")] = None
-                    unused.discard(name)
+                    role.ignored.discard(name)
                     continue
                 if made is not None:
                     found[seed] = made
-        unused -= {tag for one in found.values() for tag in one.tags}
-        if misfits:
-            withheld[name] = tuple(misfits)
-        elif found and (reasons := _reasons(found, runs, mapping.complete is not None)):
-            withheld[name] = reasons
+                    role.ignored -= made.tags
+        if reasons := tuple(misfits) or _reasons(found, runs, mapping.complete is not None):
+            role.withheld[name] = reasons
         elif found:
-            measured[name] = {seed: one.curve for seed, one in found.items()}
+            role.measured[name] = {seed: one.curve for seed, one in found.items()}
+        else:
+            role.absent.append(name)
     raise_all(faults)
-    return _Role(
-        batch=batch,
-        runs=runs,
-        measured=measured,
-        withheld=withheld,
-        absent=tuple(name for name in wanted if name not in measured and name not in withheld),
-        ignored=tuple(sorted(unused)),
-    )
+    return role
 
 
 def _reasons(
     found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
 ) -> tuple[str, ...]:
     """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
+    if not found:
+        return ()
     ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
     steps = (one.curve.steps for one in ended.values())
     every = frozenset(step for one in steps if one is not None for step in one.tolist())
@@ -297,7 +267,6 @@ def _doubts(
 
 
 def _not_finite(curve: Curve) -> str | None:
-    """Say which number of a curve is not finite; None if all are."""
     wrong = np.argwhere(~np.isfinite(curve.values))
     if not len(wrong):
         return None
@@ -305,72 +274,48 @@ def _not_finite(curve: Curve) -> str | None:
     return f"found {curve.values[tuple(wrong[0])]}{where}"
 
 
-def _unlogged(runs: Sequence[LoggedRun], mapping: MappingFile, scope: Scope) -> list[LogError]:
+def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
-    asked = {name for each in scope.measurements.values() for name in each}
-    wants = Asked(wanted=frozenset().union(*(_source(mapping, one).tags for one in asked))).wants
+    wanted = {name for each in request.scope.measurements.values() for name in each}
     tags = sorted({tag for run in runs for tag in run.curves})
-    if any(map(wants, tags)) or asked & mapping.mapping.keys():
+    if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
-    fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in asked}
+    fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
     sure = {name: f'"{found[0]}"' for name, found in sorted(fitting.items()) if len(found) == 1}
     spoken = set[str]().union(*map(_words, tags))
-    shared = {
-        name: len(_words(name) & spoken) for name in sorted(asked, key=lambda one: (len(one), one))
-    }
-    likely = max(shared, key=lambda name: shared[name])
-    way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {likely: "TAG"}).items())
-    return [
-        LogError(
-            runs[0].name,
-            f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(asked))}. Say in a "
-            f"mapping which is which: `mapping: {{{way}}}`.",
-        )
-    ]
+    in_order = sorted(wanted, key=lambda one: (-len(_words(one) & spoken), len(one), one))
+    way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
+    text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
+    return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.")]
 
 
 def _words(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
 
-def _source(mapping: MappingFile, name: str) -> LoggedQuantity:
-    return mapping.mapping.get(name) or LoggedQuantity(tag=name)
-
-
 def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
-    """Refuse a mapping to tags that no run has, and logs of which nothing was wanted."""
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     for name, said in mapping.mapping.items():
         if name in absent:
-            raise LogError(
-                f"mapping: {name}",
-                f"found no logged '{said.tag or said.expression}' in any run; expected it. "
-                f"{did_you_mean(said.tag or '', ignored)}",
-            )
+            text = f"found no logged '{said.tag or said.expression}' in any run; expected it."
+            raise LogError(f"mapping: {name}", f"{text} {did_you_mean(said.tag or '', ignored)}")
     if not any(role.measured for role in roles):
-        role = next((one for one in roles if one.withheld), None)
+        role = next((one for one in roles if one.withheld), roles[0])
+        text = f"found no number of {some(absent)}; expected one."
+        for name, reasons in [*role.withheld.items()][:1]:
+            found = f"found nothing whole: {name}: {'; '.join(reasons)}"
+            text = f"{found}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
-        if role is None:
-            text = f"found no number of {some(absent)}; expected one.{others}"
-            raise LogError(f"runs of {role_words(roles[0].batch)}", text)
-        name, reasons = next(iter(role.withheld.items()))
-        raise LogError(
-            f"runs of {role_words(role.batch)}",
-            f"found nothing whole: {name}: {'; '.join(reasons)}; expected whole curves.{others}",
-        )
-
-
-# --- what became of the logs ----------------------------------------------------------------------
-
-
-Skipped = Sequence[tuple[str, str]]
-"""Files that were passed over, with the reason."""
+        raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}")
 
 
 def _notes(
-    mapping: MappingFile, roles: Sequence[_Role], ignored: Sequence[str], skipped: Skipped
+    mapping: MappingFile,
+    roles: Sequence[_Role],
+    ignored: Sequence[str],
+    skipped: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
@@ -399,12 +344,7 @@ def _within(run: str) -> str:
     return "/".join(PurePath(run).parts[-2:])
 
 
-# --- the terminal ---------------------------------------------------------------------------------
-
-
-def _lines(
-    audit: Audit, scope: Scope, mapping: MappingFile, roles: Sequence[_Role]
-) -> Iterator[str]:
+def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         which = role_words(role.batch)
         runs = [one.run for one in role.runs.values()]
@@ -415,37 +355,27 @@ def _lines(
         for column in sorted({run.step for run in runs if run.step} - {"step"}):
             yield f"steps of {which} are those of the column '{column}'"
         for name, by_seed in role.measured.items():
-            quantity = mapping.mapping.get(name)
+            quantity = request.mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
             points = max(1 if one.steps is None else len(one.steps) for one in by_seed.values())
             yield f"  {name}{source}: {points} points in each run"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
-    for batch in scope.batches:
+    for batch in request.scope.batches:
         if batch not in {role.batch for role in roles}:
-            yield f"no run of {role_words(batch)}{_lack(audit, scope, batch)}"
+            yield f"no run of {role_words(batch)}{_lack(request, batch)}"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         yield f"ignored tags: {some(ignored)}"
     for role in roles:
         yield from left_out_words(role.withheld, role.batch)
 
 
-def _lack(audit: Audit, scope: Scope, batch: Batch) -> str:
+def _lack(request: Request, batch: Batch) -> str:
     """Say what it means that an arm was not logged: to how many claims it is what."""
+    key = batch.experiment, batch.settings(request.audit)
     roles: dict[Role, list[str]] = {}
-    for claim in scope.claims:
-        for role, one in claim_batches(audit, claim, batch.tier):
-            if one.settings(audit) == batch.settings(audit) and one.experiment == batch.experiment:
+    for claim in request.scope.claims:
+        for role, one in claim_batches(request.audit, claim, batch.tier):
+            if (one.experiment, one.settings(request.audit)) == key:
                 roles.setdefault(role, []).append(claim.id.rpartition(".")[2])
     return "".join(f"; {role} of {some(names)}" for role, names in roles.items())
-
-
-def _settings_table(compared: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("setting", "of", "audit (source)", "configurations", "", box=None)
-    styles = {"equal": "green", "contradicting": "red", "absent": "dim"}
-    for one in compared:
-        audited = f"{shown(one['audit'])} ({one['source']})"
-        found = "" if one["found"] is None else shown(one["found"])
-        cells = (one["setting"], one["role"], audited, found, one["status"])
-        table.add_row(*(Text(on_one_line(cell)) for cell in cells), style=styles[one["status"]])
-    return table

@@ -121,14 +121,10 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
         below = {one.name: one for one in sorted(folder.iterdir()) if (one / MANIFEST).exists()}
         paper = read_manifest(folder)[0].paper if own else None
         if not own and not below:
-            raise UsageError(
-                f"{folder}: holds no {MANIFEST}; expected one in it, or in a subfolder named "
-                "after the paper."
-            )
+            text = f"{folder}: holds no {MANIFEST}; expected one in it, or in a subfolder named"
+            raise UsageError(f"{text} after the paper.")
         if own and paper is None and len(slugs) != 1:
-            raise UsageError(
-                f"{folder}: its manifest names no paper, and there are {len(slugs)} audits. "
-                "Write 'paper: SLUG' into it."
-            )
+            text = f"{folder}: its manifest names no paper, and there are {len(slugs)} audits."
+            raise UsageError(f"{text} Write 'paper: SLUG' into it.")
         found.update({paper or slugs[0]: folder} if own else below)
     return found

@@ -2,11 +2,10 @@
 
 Manifest and tables are held against the audit's declarations, and made into records that carry
 their origin, so that they are judged as ours are and never passed off as ours. All faults of the
-manifest are told at once, then those of the tables, each with its place; of a table the first one.
+manifest are told at once, then those of the tables; of a table the first one.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
-those of an arm it is that arm (an arm that only reads other measurements of the same runs needs
-none of its own). Seeds of another program are mere labels.
+those of an arm it is that arm. Seeds of another program are mere labels.
 """
 
 from __future__ import annotations
@@ -57,7 +56,9 @@ DISTINCT = 10
 MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
 TABLES = (".csv", ".tsv", ".jsonl")
-"""Of measurements: comma or tab between the columns, or a JSON object on each line."""
+
+ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
+"""Of measurements that were not observed at all coordinates where they were, by axis."""
 
 
 @dataclass(frozen=True)
@@ -89,33 +90,26 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         SpecError: listing everything that does not fit.
     """
     reader = open_submission(audit, folder)
+    manifest = reader.manifest
     found: dict[tuple[str, str], SeedRecords] = {}
     left_out: dict[tuple[str, str], dict[str, Sequence[str]]] = {}
     kept_out: dict[str, None] = {}
-    for index, run in enumerate(reader.manifest.runs):
-        role, batch = reader.roles[index]
-        records = found.setdefault(_key(audit, batch), SeedRecords())
+    for index, (run, (role, batch)) in enumerate(zip(manifest.runs, reader.roles, strict=True)):
+        key = _key(audit, batch)
+        records = found.setdefault(key, SeedRecords())
         records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
-        left_out.setdefault(_key(audit, batch), {}).update(run.left_out)
+        left_out.setdefault(key, {}).update(run.left_out)
         kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
         if role is not Role.POSITIVE_CONTROL:
-            reader.refuse_copies(role_words(batch), records, reader.placed("runs", index))
+            reader.refuse_copies(role_words(batch), records, index)
     raise_all(reader.faults)
     every = tuple(record for records in found.values() for record in records.values())
-    remarks = [*reader.other_settings(found.keys()), *kept_out, *reader.manifest.noted]
-    remarks += [*reader.unread(), *_unobserved(audit, every)]
-    remarks += reader.absent(found.keys())
+    remarks = [*reader.other_settings(found.keys()), *kept_out, *manifest.noted]
+    remarks += [*reader.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
             remarks += _ends(audit, batch, found[_key(audit, batch)])
-    return Submission(
-        audit=audit,
-        tier=reader.manifest.tier,
-        records=every,
-        remarks=tuple(remarks),
-        found=found,
-        left_out=left_out,
-    )
+    return Submission(audit, manifest.tier, every, tuple(remarks), found, left_out)
 
 
 def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Iterator[str]:
@@ -131,26 +125,23 @@ def open_submission(audit: Audit, folder: Path) -> _Reader:
         UsageError: if the folder or its manifest is missing.
         SpecError: listing everything in the manifest that does not fit.
     """
-    manifest, placed = read_manifest(folder)
-    reader = _Reader(audit, folder.resolve(), manifest, placed)
+    reader = _Reader(audit, folder.resolve(), *read_manifest(folder))
     reader.check_manifest()
     planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
-    for role, batch in plan(audit, manifest.tier):  # the experiments come first
+    for role, batch in plan(audit, reader.manifest.tier):  # the experiments come first
         planned.setdefault(_key(audit, batch), (role, batch))
     seen = set()
-    for index, run in enumerate(manifest.runs):
+    for index, run in enumerate(reader.manifest.runs):
         settings = tuple(run.settings.items())
-        key = _key(audit, Batch(run.experiment, manifest.tier, settings, run.seeds))
+        key = _key(audit, Batch(run.experiment, reader.manifest.tier, settings, run.seeds))
         if key not in planned:
             reader.refuse_role(run, index, [batch for _, batch in planned.values()])
             continue
         reader.roles.append(planned[key])
         for number, seed in enumerate(run.seeds):
             if (key, seed) in seen:
-                reader.fault(
-                    placed("runs", index, "seeds", number),
-                    f"found seed {seed} of '{run.experiment}' a second time; expected it once.",
-                )
+                text = f"found seed {seed} of '{run.experiment}' a second time; expected it once."
+                reader.fault(text, "runs", index, "seeds", number)
             seen.add((key, seed))
     raise_all(reader.faults)
     return reader
@@ -177,7 +168,6 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
 
 
 def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
-    """Yield sentences on coordinates that were not observed."""
     seeds: dict[str, dict[str, None]] = {}
     for record in records:
         declared = audit.measurements_of(record.experiment)
@@ -210,61 +200,54 @@ class _Reader:
     taken: dict[Path, set[int]] = field(default_factory=dict)
     _tables: dict[Path, dict[int | None, LoggedRun]] = field(default_factory=dict)
 
-    def fault(self, place: str, text: str) -> None:
-        """Note a fault."""
-        self.faults.append(LogError(place, text))
-
-    # --- the manifest against the audit -----------------------------------------------------------
+    def fault(self, text: str, *loc: str | int) -> None:
+        self.faults.append(LogError(self.placed(*loc), text))
 
     def check_manifest(self) -> None:
-        """Note what in the manifest's head does not fit the audit."""
         audit = self.audit
         manifest = self.manifest
-        placed = self.placed
         slug = audit.paper.slug
         if manifest.paper not in (None, slug):
-            self.fault(placed("paper"), f"found '{manifest.paper}'; expected '{slug}' or nothing.")
+            self.fault(f"found '{manifest.paper}'; expected '{slug}' or nothing.", "paper")
         if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
-            self.fault(
-                placed("who"),
-                f"found '{manifest.who}', under which our own measurements stand; expected who "
-                "made these.",
-            )
+            found = f"found '{manifest.who}', under which our own measurements stand"
+            self.fault(f"{found}; expected who made these.", "who")
         often = sum(len(one.seeds) * len(one.files) for one in manifest.runs)
         if often > MOST_READ:
             found = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
-            self.fault(placed("runs"), f"{found}. Put several measurements into one file.")
+            self.fault(f"{found}. Put several measurements into one file.", "runs")
         for name, value in manifest.settings.items():
-            place = placed("settings", name)
             experiment, _, plain = name.rpartition(".")
             searched = [experiment] if experiment in audit.experiments else list(audit.experiments)
             known = {n: s for one in searched for n, s in audit.settings_of(one).items()}
             if experiment and experiment not in audit.experiments:
                 hint = did_you_mean(experiment, audit.experiments)
-                self.fault(place, f"found the unknown experiment '{experiment}'. {hint}")
+                text = f"found the unknown experiment '{experiment}'. {hint}"
             elif plain not in known:
-                hint = did_you_mean(plain, known)
-                self.fault(place, f"found the unknown setting '{plain}'. {hint}")
+                text = f"found the unknown setting '{plain}'. {did_you_mean(plain, known)}"
             elif not fits(value, known[plain].value):
                 expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
-                self.fault(place, f"found {shown(value)}; expected {expected}.")
+                text = f"found {shown(value)}; expected {expected}."
+            else:
+                continue
+            self.fault(text, "settings", name)
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
-        """Note a run that belongs to no batch of the plan."""
         roles = [role_words(one) for one in batches if one.experiment == run.experiment]
-        if roles:
-            self.fault(
-                self.placed("runs", index, "settings"),
-                f"found settings that no arm of '{run.experiment}' has; expected "
-                f"{' or '.join(roles)}. What differs in every run belongs under the manifest's own "
-                "'settings'.",
-            )
-        else:
+        if not roles:
             hint = did_you_mean(run.experiment, self.audit.experiments)
-            place = self.placed("runs", index, "experiment")
-            self.fault(place, f"found the unknown experiment '{run.experiment}'. {hint}")
+            text = f"found the unknown experiment '{run.experiment}'. {hint}"
+            self.fault(text, "runs", index, "experiment")
+            return
+        self.fault(
+            f"found settings that no arm of '{run.experiment}' has; expected {' or '.join(roles)}. "
+            "What differs in every run belongs under the manifest's own 'settings'.",
+            "runs",
+            index,
+            "settings",
+        )
 
-    def refuse_copies(self, which: str, records: Mapping[int, Record], place: str) -> None:
+    def refuse_copies(self, which: str, records: Mapping[int, Record], index: int) -> None:
         """Note runs that equal another seed's where a third seed of theirs differs.
 
         Runs that all agree may be a closed form, and few numbers may agree by chance.
@@ -278,12 +261,9 @@ class _Reader:
                 alike.setdefault(measured.model_dump_json(), []).append(seed)
         for first, *others in alike.values():
             if others and len(others) + 1 < len(records):
-                self.fault(
-                    place,
-                    f"found the same numbers for seeds {some(list(map(str, others)))} as for seed "
-                    f"{first} of {which}; expected runs of their own, since the other seeds "
-                    "differ. Leave out what is a copy.",
-                )
+                found = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
+                text = f"found {found} {first} of {which}, where others differ; expected runs of"
+                self.fault(f"{text} their own. Leave out what is a copy.", "runs", index)
 
     def unread(self) -> Iterator[str]:
         """Yield sentences on rows and files beside the manifest that it does not name."""
@@ -291,17 +271,18 @@ class _Reader:
         for path, by_seed in self._tables.items():
             there = {seed for seed in by_seed if seed is not None}
             if rest := sorted(there - self.taken[path]):
-                where = path.relative_to(self.folder).as_posix()
-                left.append(f"{where} (seeds {', '.join(map(str, rest))})")
+                left.append(f"{self._name(path)} (seeds {', '.join(map(str, rest))})")
         if left:
             yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
+        files = (one for one in sorted(self.folder.rglob("*")) if not one.is_dir())
         unread = [
-            one.relative_to(self.folder).as_posix()
-            for one in sorted(self.folder.rglob("*"))
-            if not one.is_dir() and one.name != MANIFEST and one not in self.taken
+            self._name(one) for one in files if one.name != MANIFEST and one not in self.taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
 
     def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
@@ -335,22 +316,15 @@ class _Reader:
             if name in audited and name not in own and not same(value, audited[name])
         )
 
-    # --- runs -------------------------------------------------------------------------------------
-
     def record(self, run: Run, index: int, seed: int) -> Record:
-        """Return one seed of a run with its measurements that fit."""
         manifest = self.manifest
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
         proxies = (manifest.proxy, self._others(run.experiment, run.settings))
         measured, coordinates = self._measured(run, index, seed, settings)
-        origin = Origin(
-            who=manifest.who,
-            source=manifest.source,
-            framework=manifest.framework,
-            made=manifest.date,
-        )
+        said = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
+        origin = Origin(**said, made=manifest.date)
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [one.model_dump_json() for one in (origin, measured)]
         identity += [coordinates] if coordinates else []
@@ -375,11 +349,7 @@ class _Reader:
 
     def _measured(
         self, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
-    ) -> tuple[Measurements, dict[str, dict[str, tuple[Coordinate, ...]]]]:
-        """Return the measurements of one seed, out of all its tables, that fit.
-
-        Of those that were not observed at all coordinates also where they were, by name.
-        """
+    ) -> tuple[Measurements, ByAxis]:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found: dict[str, Curve] = {}
@@ -392,19 +362,22 @@ class _Reader:
                         if name in found:
                             text = f"found it in {found[name].place}, too; expected once."
                             raise LogError(f"{logged.name}: {name}", text)
-                        found[name] = _declared(logged, name, declared, settings, diverged)
-                unknown = [name for name in logged.curves if name not in declared]
-                if unknown:
-                    raise _undeclared(logged, unknown, declared)
+                        found[name] = _declared(logged, name, declared[name], settings, diverged)
+                if unknown := [name for name in logged.curves if name not in declared]:
+                    called = on_one_line(unknown[0], 80)
+                    more = f", nor {len(unknown) - 1} more" * (len(unknown) > 1)
+                    text = f"found a measurement which the experiment does not declare{more}."
+                    place = f"{logged.files[0].name}: {called}"
+                    raise LogError(place, f"{text} {did_you_mean(called, declared)}")
         measured = measurements_of(declared, found)
         if diverged:
             return measured.finite_part(), {}
-        coordinates: dict[str, dict[str, tuple[Coordinate, ...]]] = {}
+        coordinates: ByAxis = {}
         for name, curve in found.items():
-            if fault := misfit(name, declared[name], measured, settings):
-                self.fault(curve.place, f"{fault}.")
-            elif np.ma.is_masked(curve.values):
-                with gathered(self.faults):
+            with gathered(self.faults):
+                if fault := misfit(name, declared[name], measured, settings):
+                    raise LogError(curve.place, f"{fault}.")
+                if np.ma.is_masked(curve.values):
                     found[name], coordinates[name] = _observed(curve, declared[name], settings)
         return measurements_of(declared, found), coordinates
 
@@ -420,11 +393,9 @@ class _Reader:
         fault = f"found '{on_one_line(written, 80)}' ({reason}; seed {seed})"
         raise LogError(place, f"{fault}; expected a file inside the manifest's folder.")
 
-    # --- tables -----------------------------------------------------------------------------------
-
     def _logged(self, path: Path, seed: int, alone: bool) -> LoggedRun:
         """Return what a table holds of a seed; `alone`: it need not say which seed it is of."""
-        place = path.relative_to(self.folder).as_posix()
+        place = self._name(path)
         self.taken.setdefault(path, set()).add(seed)
         if path.suffix.lower() not in TABLES:
             raise LogError(place, f"found '{path.suffix}'; expected one of {', '.join(TABLES)}.")
@@ -434,50 +405,34 @@ class _Reader:
             self._tables[path] = {run.seed: run for run in read_table(source)}
         by_seed = self._tables[path]
         if not alone and None in by_seed:
-            raise LogError(
-                f"{place}:1",
-                "found one table for several seeds without a column 'seed'; expected the column, "
-                "or {seed} in the file's name.",
-            )
+            text = "found one table for several seeds without a column 'seed'; expected the column"
+            raise LogError(f"{place}:1", f"{text}, or {{seed}} in the file's name.")
         run = by_seed.get(None, by_seed.get(seed))
         if run is None or not run.curves:
             raise LogError(place, f"found no number of seed {seed}; expected its rows.")
         return run
 
 
-def _undeclared(run: LoggedRun, names: Sequence[str], declared: Collection[str]) -> LogError:
-    """The fault of a table with measurements that the experiment does not declare."""
-    called = on_one_line(names[0], 80)
-    more = f", nor {len(names) - 1} more" * (len(names) > 1)
-    text = f"found a measurement which the experiment does not declare{more}."
-    return LogError(f"{run.files[0].name}: {called}", f"{text} {did_you_mean(called, declared)}")
-
-
 def _declared(
     run: LoggedRun,
     name: str,
-    declared: Mapping[str, Declaration],
+    declared: Declaration,
     settings: Mapping[str, SettingValue],
     diverged: bool,
 ) -> Curve:
     """Return a measurement of a run, once its coordinates and numbers are as declared."""
-    measured = measure(run, settings, name, declared[name], LoggedQuantity(tag=name))
-    if measured is None or len(run.curves[name]) > math.prod(declared[name].shape(settings)):
+    measured = measure(run, settings, name, declared, LoggedQuantity(tag=name))
+    if measured is None or len(run.curves[name]) > math.prod(declared.shape(settings)):
         axes = [
             f"{axis.name} {', '.join(map(str, axis.coordinates(settings)[:8]))}"
-            for axis in declared[name].axes
+            for axis in declared.axes
         ]
-        raise LogError(
-            f"{run.name}: {name}",
-            "found numbers at other coordinates than the declared ones; expected "
-            f"{'; '.join(axes) or 'none'}.",
-        )
+        text = "found numbers at other coordinates than the declared ones; expected"
+        raise LogError(f"{run.name}: {name}", f"{text} {'; '.join(axes) or 'none'}.")
     if not diverged and not is_finite(measured.curve.values).all():
-        raise LogError(
-            measured.curve.place,
-            "found a number that is not finite, or too large; expected finite ones. If the run "
-            "diverged, write 'status: diverged'.",
-        )
+        text = "found a number that is not finite, or too large; expected finite ones."
+        remedy = "If the run diverged, write 'status: diverged'."
+        raise LogError(measured.curve.place, f"{text} {remedy}")
     return measured.curve
 
 
@@ -493,10 +448,8 @@ def _observed(
         for one in every
     ]
     if absent[np.ix_(*places)].any():
-        raise LogError(
-            curve.place,
-            "found empty cells here and there; expected that whole coordinates of an axis are.",
-        )
+        text = "found empty cells here and there; expected that whole coordinates of an axis are."
+        raise LogError(curve.place, text)
     at: tuple[Any, ...] = (..., *np.ix_(*places))
     return replace(curve, values=np.ma.getdata(curve.values)[at]), {
         axis.name: tuple(axis.coordinates(settings)[place] for place in observed)

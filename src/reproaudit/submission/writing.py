@@ -73,9 +73,7 @@ def manifest_head(
     origin = origin or Origin(**said, made=datetime.now(UTC).date())
     stated = {
         "schema_version": 1,
-        "who": origin.who,
-        "source": origin.source,
-        "framework": origin.framework,
+        **{name: getattr(origin, name) for name in said},
         "date": origin.made.isoformat(),
         "tier": tier,
         "proxy": proxy,
@@ -97,8 +95,7 @@ def write_submission(
         head: what the manifest says of all runs, as `manifest_head` returns it.
 
     Raises:
-        UsageError: if something is no number.
-        SpecError: listing everything that does not fit the audit.
+        AuditError: listing everything that is no number, or does not fit the audit.
     """
     entries = [entry for index, run in enumerate(runs) for entry in _entries(run, index)]
     manifest = {**head, "paper": audit.paper.slug, "runs": entries}
@@ -158,13 +155,8 @@ def _file(run: MeasuredRuns, index: int, name: str) -> str:
 
 
 def _table(
-    audit: Audit,
-    run: MeasuredRuns,
-    index: int,
-    name: str,
-    settings: Mapping[str, SettingValue],
+    audit: Audit, run: MeasuredRuns, index: int, name: str, settings: Mapping[str, SettingValue]
 ) -> str:
-    """Return the table of one measurement, over all seeds and coordinates."""
     declared = audit.declaration(run.experiment, name)
     if declared is None:
         hint = did_you_mean(name, audit.measurements_of(run.experiment))
@@ -222,8 +214,6 @@ def _numbers(value: Any, place: str) -> NDArray[np.float64]:
         reason = " ".join(str(error).split())[:200]
         raise UsageError(f"{place}: found no plain numbers ({reason}); expected them.") from error
 
-
-# --- a template -----------------------------------------------------------------------------------
 
 _HEAD = """\
 # To be filled in: every TODO here, and every empty cell of the tables. The seeds may be
