@@ -28,7 +28,7 @@ from reproaudit.errors import (
     TechnicalError,
     UsageError,
 )
-from reproaudit.folders import new_folder, report_folder
+from reproaudit.files import new_folder, report_folder
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.report.files import read_scorecard
@@ -127,7 +127,6 @@ def _path(folder: Folder | None) -> Path | None:
 
 
 def _entry(paper: PaperRef, audits: Folder | None) -> Entry:
-    """The paper of an audit, a file's path or a slug."""
     if isinstance(paper, Audit):
         return Catalog(_path(audits))[paper.paper.slug]
     file = Path(paper)

@@ -139,7 +139,6 @@ class MeasurementMissingError(LookupError):
     """A record lacks a measurement that a check reads.
 
     Attributes:
-        measurement: its name.
         found: the number in its place that lies out of the declared range, if one does.
     """
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reproaudit.declarations import StrictModel
+from reproaudit.files import write_whole
 from reproaudit.report.choices import choices_of
 from reproaudit.report.html import multiverse_html
 from reproaudit.report.markdown import plain, table
 from reproaudit.report.numbers import of, setting_value
-from reproaudit.running.files import write_whole
 from reproaudit.verdict import Answer, ClaimAnswer, ReadingAnswer, Scorecard
 
 CHANGES = "changes the answer"

@@ -40,13 +40,9 @@ class ClaimTests:
     """The options and results of the plugin during one start of pytest.
 
     Attributes:
-        paths: the files and folders of audits.
         measurements: folders of measurements; records are judged if there are none.
-        store: the folder of records.
         tier: the tier of the records; None for the highest that has records.
         run: whether what is missing is run first.
-        trust: whether modules that are not shipped may run.
-        fail_on: the outcomes on which a claim fails.
         summary: the file to which the table of claims is added, if any.
     """
 
@@ -321,7 +317,6 @@ def _skip(reason: str) -> None:
 
 
 def _words(claim: ClaimText) -> str:
-    """Returns the outcome with what was measured."""
     from reproaudit.report.outline import certainty_words, runs_words
 
     said = f"{claim.answer.outcome}, {runs_words(claim)}: {claim.effect}"

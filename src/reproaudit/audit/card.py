@@ -137,7 +137,6 @@ def _row(line: str) -> tuple[VariableName, str] | None:
 
 
 def _ends_head(line: str) -> bool:
-    """True if the rows or the abstract begin here."""
     row = _row(line)
     return bool(_END_OF_HEAD.match(line)) or (row is not None and row[1] in _words(row[0]))
 

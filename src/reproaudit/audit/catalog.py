@@ -82,8 +82,6 @@ class Entry:
     """A paper: its audit and its module.
 
     Attributes:
-        slug: the short name.
-        audit_file: the audit.
         code: the module; None of an audit that stands alone.
         salt: the word from which, with its rules, the paper tier's seeds follow; empty for none.
     """

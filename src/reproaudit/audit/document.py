@@ -25,8 +25,8 @@ from yaml.events import (
 from yaml.resolver import Resolver
 
 from reproaudit.audit.faults import START, Faults, Loc, Place, quoted
-from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.cell import Scalar
+from reproaudit.files import UnfitFileError, read_regular
 
 MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
@@ -149,7 +149,6 @@ class _Reader:
         self._values = 0
 
     def read(self) -> Document:
-        """Return what the file holds."""
         documents = 0
         while (event := self._next()) is not None:
             if isinstance(event, DocumentStartEvent):

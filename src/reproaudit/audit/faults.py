@@ -26,9 +26,6 @@ class Violation(NamedTuple):
     """One place where an audit breaks a rule.
 
     Attributes:
-        rule: the rule's id.
-        loc: the place.
-        message: the text that says what was found and what was expected.
         remedy: the text that says what to do here; if it is empty, the nearest known name or else
             the rule's own remedy is taken.
         about: the name that is at fault; where it is the last of `loc`, its own place is told.

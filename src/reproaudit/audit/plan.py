@@ -42,7 +42,6 @@ class PlannedArm:
         overrides: the settings that differ from the experiment's own.
         smaller: of a reading, what the tiers below the paper's run smaller.
         reads: measurements read in place of others.
-        lacks: of an ablation, what it lacks.
         varied: of a reading or an alternative, the setting and its value.
         excused: of a reading, that it need not be run.
         holds_at_start: what must hold before training.
@@ -177,7 +176,6 @@ class Scope:
     """The part of an audit that is asked for.
 
     Attributes:
-        claims: the claims.
         batches: what they rest on, the experiments first.
         measurements: experiment -> the measurements that are wanted.
     """

@@ -11,7 +11,7 @@ from typer import Option
 from reproaudit.cli import options
 from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
 from reproaudit.commands.output import present
-from reproaudit.folders import report_folder
+from reproaudit.files import report_folder
 
 
 @app.command()

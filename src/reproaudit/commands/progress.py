@@ -60,7 +60,6 @@ def live_progress(
 
     Args:
         audits: from which it is known what cells are to the judgement.
-        verbose: whether the traceback of a cell that fails is shown, too.
         until: by `time.monotonic`, when the last cell may start.
     """
     console = terminal(stderr=True)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.bounded import read_regular
 from reproaudit.errors import UsageError
-from reproaudit.folders import report_folder
+from reproaudit.files import read_regular, report_folder
 from reproaudit.report.answers import scorecard_of_paper
 from reproaudit.running.store import Store
 from reproaudit.verdict import Scorecard

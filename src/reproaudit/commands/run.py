@@ -132,8 +132,6 @@ def run_and_judge(
 
     Args:
         papers: what is run, with its consent given.
-        tier: smoke, quick or paper.
-        how: where and how.
         claims: of one paper: the ids of the claims to run for; every claim if none.
 
     Returns:
@@ -225,7 +223,6 @@ def run_custom(
     Args:
         papers: what is run, with its consent given.
         tier: what is not stated otherwise.
-        how: where and how.
         seeds: instead of the tier's; None for those.
         experiments: only these; every experiment if none.
         settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
@@ -257,7 +254,6 @@ def _custom(
     experiments: Sequence[str],
     settings: Mapping[str, SettingValue],
 ) -> Iterator[Cell]:
-    """Yield the custom cells of a paper."""
     slug = audit.paper.slug
     for name in experiments:
         if name not in audit.experiments:

@@ -11,11 +11,10 @@ from pathlib import Path
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell, RunForm
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.folders import scratch_folder
+from reproaudit.files import listing, scratch_folder
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.adoptions import compared_pair_of, measured_by, read_adoptions
 from reproaudit.running.events import PhaseStarted
-from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault
 from reproaudit.running.store import Store
 
@@ -73,14 +72,12 @@ def measure_again(
 
 
 def _way_of(record: Record) -> tuple[str, RunForm]:
-    """The device and the form that a record was made with."""
     return record.environment.device.split(" ")[0], record.environment.form
 
 
 def _sample(
     catalog: Catalog, papers: Collection[str], store: Store, again: Store
 ) -> Iterator[_Chosen]:
-    """The records that today's code made, in the order in which they are drawn."""
     from reproaudit.running.run import fingerprints_of, plan_jobs
 
     records = [one for paper in papers for one in store.records_of(paper)]

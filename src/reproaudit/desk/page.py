@@ -97,7 +97,6 @@ def application(session: DeskSession) -> Starlette:
 def _act(
     session: DeskSession, item: str, form: dict[str, str]
 ) -> tuple[str, Callable[[Reviews, Audit], Reviews]]:
-    """What a form does, in words, and the edit."""
     who = session.reviewer
     today = date.today()
     reason = form.get("reason", "")

@@ -23,7 +23,7 @@ from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
 from reproaudit.audit.model import Reviews
 from reproaudit.desk.edits import carry_out, sign_off, with_note
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.running.files import locked, write_whole
+from reproaudit.files import locked, write_whole
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
 
@@ -79,10 +79,6 @@ def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Version, Versi
 
     A symbolic link stays a link: the file behind it is replaced.
 
-    Args:
-        path: the file.
-        edit: what the file is to say, from what it says.
-
     Returns:
         What the file said, and what it says now; the same version if nothing changed.
 
@@ -110,10 +106,7 @@ def written(reviews: Reviews) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes tuples as lists and words of a fixed set as text."""
-
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        """Write equal entries out."""
         return True
 
 
@@ -146,11 +139,7 @@ def review_audit(
     """Carry out orders, write a note, sign off if asked, save; return what changed, as a diff.
 
     Args:
-        audit_file: the audit.
-        file: the file of its reviews.
-        reviewer: who reviews.
         orders: what `--set` said; see `reproaudit.desk.edits.carry_out`.
-        sign: whether to sign the version off.
         note: the text of a note, and the digest of the answers that it is written for.
 
     Raises:

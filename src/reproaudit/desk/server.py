@@ -26,7 +26,6 @@ def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> 
     """Serves the desk until Ctrl-C.
 
     Args:
-        session: the reviewer's session.
         port: the port; 0 for any free one.
         tell: takes the lines that the reviewer reads first.
 

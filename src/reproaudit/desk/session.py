@@ -43,8 +43,6 @@ class Step:
     Attributes:
         stamp: what the form that takes it back carries.
         words: what the edit did, for the reviewer.
-        before: the file before it.
-        after: the file after it.
     """
 
     stamp: str
@@ -58,9 +56,6 @@ class DeskSession:
     """The state of one desk.
 
     Attributes:
-        audit_file: the audit.
-        file: the file of the reviews.
-        reviewer: who reviews.
         blind: whether others' decisions are hidden until the reviewer's own.
         read_scorecard: returns the present answers, which a note is about; None if there are none.
         notice: a sentence for the next page.
@@ -121,9 +116,7 @@ class DeskSession:
 
         Args:
             words: what the edit does, for the reviewer.
-            item: what it is about.
             stamp: the stamp that the form carries.
-            change: the edit.
 
         Raises:
             StaleError: if the audit or the reviews say something else than when the form was made.

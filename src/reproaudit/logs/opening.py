@@ -17,7 +17,7 @@ from typing import IO, Any
 import yaml
 from yaml.composer import Composer
 
-from reproaudit.bounded import decode_json, open_regular
+from reproaudit.files import decode_json, open_regular
 from reproaudit.logs.logged import LogError
 
 MAX_TEXT_BYTES = 2**27

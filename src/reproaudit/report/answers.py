@@ -20,7 +20,7 @@ from reproaudit.audit.plan import (
 )
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
-from reproaudit.folders import scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.judge.readings import Panel
 from reproaudit.records import CellStatus, Record
@@ -65,10 +65,6 @@ def scorecard_of_store(
     """Judge the records of a store.
 
     Args:
-        entry: the paper.
-        audit: its audit.
-        tier: of the records.
-        store: where they are.
         wanted: the beginning of a group's id; None for today's.
         planned: of a run: the fingerprint of each planned cell; exactly these are judged.
 
@@ -130,9 +126,7 @@ def scorecard_of_submission(
     """Return the scorecard of measurements from elsewhere.
 
     Args:
-        submission: the measurements.
         claims: ids of the claims to judge; every claim by default.
-        reviews: what reviewers say of the audit.
 
     Raises:
         UsageError: if there is no such claim.
@@ -186,7 +180,6 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
 
 
 def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, said: Made) -> Made:
-    """What made the records, and which were left out."""
     records = list(chosen.records.values())
     every = [one.environment for one in records]
     code = "" if chosen.group is None else chosen.group.code
@@ -248,11 +241,7 @@ def scorecard_of_paper(
     For want of these it is the one that came with the installation.
 
     Args:
-        entry: the paper.
-        audit: its audit.
-        store: its records.
         tier: the tier; None for the highest that the paper has.
-        out: the report folder.
         group: the beginning of the id of the group of records to show; None for today's.
         judge_shipped: whether shipped records are judged again, or the scorecard beside them read.
 
@@ -295,7 +284,6 @@ def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | N
 
 
 def _card_in(folder: Path) -> Scorecard | None:
-    """The scorecard in a folder of reports, if there is one."""
     file = folder / "scorecard.json"
     return read_scorecard(file) if file.is_file() else None
 
@@ -330,11 +318,6 @@ def scorecard_of(
 
     Args:
         audit: the paper, with the claims that were judged.
-        reviews: what reviewers say of it.
-        tier: of the records.
-        claims: the verdict.
-        records: those that were judged.
-        made: what made them.
         earlier: how many results came before.
     """
     judged = [one for seeds in records.values() for one in seeds.values()]

@@ -290,7 +290,6 @@ class _Axis:
         return self._start + self._length * share
 
     def holds(self, values: Sequence[float]) -> bool:
-        """Tell whether some of a line lies on the scale."""
         return max(values) >= self.low and min(values) <= self.high
 
     def ticks(self) -> list[float]:

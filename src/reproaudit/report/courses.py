@@ -29,7 +29,6 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
 
     Args:
         bundles: the records of the claim's arms, as they were judged.
-        found: the answer.
         shown: the condition that the claim's row shows.
     """
     claim = bundles.claim

@@ -15,10 +15,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from reproaudit.bounded import decode_json, read_regular
 from reproaudit.errors import StoreError, UsageError, did_you_mean
+from reproaudit.files import decode_json, read_regular, write_whole
 from reproaudit.lazy import deferred
-from reproaudit.running.files import write_whole
 from reproaudit.verdict import SCHEMA_VERSION, Scorecard
 
 MOST_CARD_BYTES = 2**26
@@ -39,8 +38,6 @@ class PageFormat:
     Attributes:
         name: on the command line, and the file's ending.
         media_type: such as text/html.
-        about: what the file is.
-        render: makes the file's text.
     """
 
     name: str

@@ -51,7 +51,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _cell(text: object) -> Markup:
-    """Text for a cell of a table, which is Markdown already."""
     return Markup(plain(text).replace("|", "\\|"))
 
 

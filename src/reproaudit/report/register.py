@@ -14,6 +14,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
+from reproaudit.files import write_whole
 from reproaudit.report.chart import picture
 from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
@@ -23,7 +24,6 @@ from reproaudit.report.numbers import listed
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import questions, verdict
 from reproaudit.report.words import look
-from reproaudit.running.files import write_whole
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 SCORECARD = "scorecard.json"
@@ -163,7 +163,6 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
 
 
 def _picture(card: Scorecard) -> Markup:
-    """The main claim's figure in small."""
     return next((picture(one) for one in claims_of(card) if one.claim.main), Markup())
 
 
@@ -206,7 +205,6 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
 
 
 def _choices(card: Scorecard) -> Iterator[ChoiceEntry]:
-    """Each setting on which the yes or no of claims hangs, with these claims."""
     claims: dict[str, dict[str, None]] = {}
     for one in claims_of(card):
         for side in one.answer.sides or ():

@@ -479,7 +479,6 @@ class Question:
     """A question to the authors.
 
     Attributes:
-        text: the question.
         evidence: where values are stated, and which answers hang on them.
     """
 

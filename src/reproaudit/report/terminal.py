@@ -76,7 +76,6 @@ def _titled(card: Scorecard) -> str:
 
 
 def _head(card: Scorecard, title: str, width: int) -> Iterator[str]:
-    """Yield what the paper is, whose measurements these are, and the verdict."""
     yield from _wrapped(title, width)
     if card.origin is not None:
         who = f"{card.origin.who} ({card.origin.source})"
@@ -166,7 +165,6 @@ def detail_lines(card: Scorecard) -> Iterator[str]:
 
 
 def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
-    """Every arm of a claim: what it is to it, its name, its answer."""
     answer = claim.answer
     yield from (("at", f"{claim.symbol} = {one.at}", one) for one in answer.grades)
     yield from (("reading", claim.arm(one), one) for one in answer.readings)

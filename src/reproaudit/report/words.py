@@ -309,14 +309,7 @@ def leading(found: ClaimAnswer) -> Estimate | None:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A claim of an audit with its answer, and what a page calls the things in it.
-
-    Attributes:
-        audit: the paper.
-        claim: as the audit has it.
-        answer: what was concluded.
-        tier: of the records.
-    """
+    """A claim of an audit with its answer, and what a page calls the things in it."""
 
     audit: Audit
     claim: Claim

@@ -12,7 +12,7 @@ import numpy as np
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import SpecError, did_you_mean
-from reproaudit.folders import scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.configurations import seeds_in
@@ -67,7 +67,6 @@ class _Command:
         return Experiment(settings, self.measure, phases=self.phases, data=lambda _: checksums)
 
     def hold_fixed(self, settings: Any) -> None:
-        """Refuses a value that the code does not have."""
         for name, value in self.said.fixed.items():
             found = getattr(settings, name)
             if canonical_settings({"": found}) != canonical_settings({"": value}):
@@ -123,7 +122,6 @@ class _Command:
     def _call(
         self, values: Mapping[str, SettingValue], place: Path, still_running: StillRunning
     ) -> Call:
-        """The call of the command in a fresh copy of the source and its environment."""
         copy = place / "source"
         home = place / "home"
         environment = self.run_file.environment

@@ -112,7 +112,6 @@ def run_guarded(call: Call, still_running: StillRunning) -> Ended:
 
 
 def _kept(printed: IO[bytes]) -> bytes:
-    """The beginning and the end of what was printed."""
     size = printed.seek(0, os.SEEK_END)
     printed.seek(0)
     if size <= MOST_KEPT:
@@ -138,7 +137,6 @@ def _guard() -> None:
 
 
 def _ending(call: dict[str, Any]) -> str:
-    """Runs the command of a call, and says how it ended."""
     try:
         child = subprocess.Popen(
             call["argv"],

@@ -22,9 +22,9 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.cell import Cell, canonical_settings
 from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
+from reproaudit.files import sha256
 from reproaudit.records import Record
 from reproaudit.running.code import closure_of, versions_of
-from reproaudit.running.files import sha256
 from reproaudit.running.journal import Journal
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -64,8 +64,6 @@ class ComparedCell(StrictModel):
     """A cell that the old and the new code measured alike.
 
     Attributes:
-        tier: of the pair.
-        experiment: of the pair.
         settings: the SHA-256 of the pair's canonical settings.
         seed: which of the pair's cells was drawn.
         measured: the SHA-256 of what both measured.
@@ -87,7 +85,6 @@ class Adoption(StrictModel):
     """One line: the cells in which two states of a paper's code gave the same bits.
 
     Attributes:
-        date: when they were compared.
         revision: of the checkout that holds the audit, if there is one.
         old: the digest of the code that made the records.
         new: the digest of the code that measured them again.

@@ -29,11 +29,11 @@ from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_t
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.files import sha256
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, read_adoptions
 from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
-from reproaudit.running.files import sha256
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.verdict import LeftOut
 
@@ -150,7 +150,6 @@ def choose(
 
     Args:
         records: in the order in which they were written.
-        planned: the cells of the plan.
         today: the groups that today's code would make.
         planned_data: of a record, the data with which a run planned its cell last.
         wanted: the beginning of a group's id.
@@ -243,10 +242,6 @@ def chosen_by_run(
     """The records that a run planned: its own, and those of alternatives.
 
     Args:
-        entry: the paper.
-        audit: its audit.
-        tier: of the run.
-        store: where they are.
         planned: the fingerprint of each planned cell.
         on_damage: is called with a file among the alternatives that is no record.
 

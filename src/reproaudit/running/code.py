@@ -141,7 +141,6 @@ def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") 
     """The versions that a fingerprint holds, without importing any package.
 
     Args:
-        device: ``"cpu"`` or ``"cuda"``.
         imported: packages that the paper's code uses, from `closure_of`.
         form: how the experiments compute; it is named only where it is the plain one.
     """

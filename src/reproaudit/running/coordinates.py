@@ -15,11 +15,10 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from reproaudit.bounded import read_regular
 from reproaudit.declarations import Axis, Coordinate, Declaration, first_refusal
 from reproaudit.errors import StoreError
+from reproaudit.files import explained, read_regular
 from reproaudit.records import Record
-from reproaudit.running.files import explained
 
 MOST_BYTES = 2**24
 """Of a file of axes; the largest so far has some kilobytes."""
@@ -82,10 +81,6 @@ class ChangedAxes:
     """Measurements whose coordinates an audit declares otherwise than when they were made.
 
     Attributes:
-        paper: the slug.
-        tier: of the record.
-        experiment: that made it.
-        measurements: their names.
         before: what differs, as they were measured.
         now: the same, as the audit has it.
     """
@@ -113,7 +108,6 @@ def changed_axes(
     """What a record measured along other coordinates than are declared.
 
     Args:
-        record: of an experiment of ours.
         declared: the experiment's measurements now, by name.
         kept: the axes of records that hold no coordinates, by experiment.
     """

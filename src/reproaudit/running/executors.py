@@ -266,7 +266,6 @@ class _Worker:
         return end
 
     def over(self, limits: Limits) -> str | None:
-        """The limit that its job exceeds, in words, or None."""
         if limits.seconds is not None and time.monotonic() - self._began > limits.seconds:
             return f"it took longer than {limits.seconds:g} s (--cell-timeout)"
         if limits.memory is not None and self._resident() > limits.memory:
@@ -274,7 +273,6 @@ class _Worker:
         return None
 
     def _resident(self) -> int:
-        """The bytes of memory that it and all that it has started hold now."""
         resident = 0
         with suppress(psutil.Error):
             worker = psutil.Process(self.process.pid)
@@ -324,7 +322,6 @@ def _for_children() -> Iterator[None]:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Sets variables of the environment, and puts them back."""
     earlier = dict(os.environ)
     os.environ.update(values)
     try:

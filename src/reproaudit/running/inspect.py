@@ -13,7 +13,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from reproaudit.errors import StoreError
-from reproaudit.running.files import explained, listing, set_aside
+from reproaudit.files import explained, listing, set_aside
 from reproaudit.running.store import DamagedError, Partial, Store
 
 _LEFT = {

@@ -17,7 +17,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.folders import git
+from reproaudit.files import git, set_aside
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
@@ -37,7 +37,6 @@ from reproaudit.running.events import (
     Summary,
 )
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
-from reproaudit.running.files import set_aside
 from reproaudit.running.modules import load_experiments, one_line
 from reproaudit.running.store import CellLock, DamagedError, Partial, Store
 from reproaudit.running.worker import Job, JobOutcome
@@ -72,9 +71,7 @@ def run_cells(
     Args:
         cells: what is wanted, in the order in which it is started, each once.
         locate: from a paper's slug to its module.
-        store: where records are.
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
-        form: how the experiments compute.
         jobs: how many cells at once, each in a process of its own.
         limits: what a cell may take before it counts as failed.
         fresh: measure again what has a record, which stays until the new one is there.
@@ -233,7 +230,6 @@ def _noted(store: Store, planned: Sequence[Job], others: Sequence[Job], present:
 
 
 def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
-    """The other codes that gave the same bits in a job's cell, the newest first."""
     codes = adoptions.alike(pair_of(job.cell), job.versions.items(), job.code)
     return tuple(code for code in reversed(codes) if code != job.code)
 
@@ -313,7 +309,6 @@ class _Run:
             self._again.clear()
 
     def release(self) -> None:
-        """Gives back the cells of jobs that were cut off."""
         for _, lock in self._held.values():
             lock.give_back(finished=False)
         self._held.clear()

@@ -58,7 +58,6 @@ def _authors(card: Scorecard, signed: ExportRequest) -> list[dict[str, str]]:
 
 
 def _named(names: Sequence[str], orcids: Sequence[str | None], option: str) -> list[dict[str, str]]:
-    """Each person, with the ORCID iD if there is one."""
     found = []
     for name, orcid in zip_longest(names, orcids):
         number = {"ORCID": _orcid_id(orcid, option)} if orcid is not None else {}

@@ -74,7 +74,6 @@ def ro_crate_export(request: ExportRequest) -> Exported:
 
 
 def _metadata(card: Scorecard, parts: list[CrateFile], license_url: str | None) -> str:
-    """The content of `ro-crate-metadata.json`."""
     action = f"#run-{card.paper.slug}-{card.tier}"
     article = list(_article(card.paper))
     graph: list[Entity] = [
