@@ -8,9 +8,8 @@ from pathlib import Path
 from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
 from reproaudit.report.choices import choices_of
-from reproaudit.report.html import multiverse_html
-from reproaudit.report.markdown import plain, table
 from reproaudit.report.numbers import of, setting_value
+from reproaudit.report.pages import environment, plain, table
 from reproaudit.verdict import Answer, ClaimAnswer, ReadingAnswer, Scorecard
 
 CHANGES = "changes the answer"
@@ -140,8 +139,9 @@ def write_multiverse(found: Multiverse, folder: Path) -> tuple[Path, ...]:
     Raises:
         StoreError: if the folder cannot be written.
     """
+    page = environment().get_template("multiverse.html")
     files = {
-        "multiverse.html": multiverse_html(found),
+        "multiverse.html": page.render(found=found),
         "multiverse.json": found.model_dump_json(indent=1) + "\n",
         "multiverse.md": "\n".join(_markdown(found)) + "\n",
     }

@@ -24,7 +24,7 @@ from reproaudit.report.files import (
     read_scorecard,
     write_report,
 )
-from reproaudit.report.markdown import markdown
+from reproaudit.report.pages import markdown
 from reproaudit.report.register import entry, register_csv
 from reproaudit.report.screen import ours, questions, sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines

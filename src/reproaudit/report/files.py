@@ -51,8 +51,7 @@ class PageFormat:
         return f"scorecard.{self.name}"
 
 
-_html = deferred("reproaudit.report.html")
-_markdown = deferred("reproaudit.report.markdown")
+_pages = deferred("reproaudit.report.pages")
 
 
 def json_text(card: Scorecard) -> str:
@@ -72,7 +71,7 @@ PAGES: Mapping[str, PageFormat] = {
             "html",
             "text/html",
             "The scorecard, as a page that needs nothing else",
-            lambda card: str(_html.html(card)),
+            lambda card: str(_pages.html(card)),
         ),
         PageFormat(
             "json",
@@ -84,7 +83,7 @@ PAGES: Mapping[str, PageFormat] = {
             "md",
             "text/markdown",
             "The scorecard, as text",
-            lambda card: str(_markdown.markdown(card)),
+            lambda card: str(_pages.markdown(card)),
         ),
     )
 }

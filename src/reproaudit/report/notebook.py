@@ -8,9 +8,8 @@ from pathlib import Path
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES, write_report
-from reproaudit.report.html import environment, html
-from reproaudit.report.markdown import markdown, plain, table
 from reproaudit.report.outline import runs_words
+from reproaudit.report.pages import environment, html, markdown, plain, table
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
 from reproaudit.report.words import OUTCOMES, look

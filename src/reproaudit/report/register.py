@@ -19,8 +19,8 @@ from reproaudit.report.chart import picture
 from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
-from reproaudit.report.html import register_html
 from reproaudit.report.numbers import listed
+from reproaudit.report.pages import environment
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import questions, verdict
 from reproaudit.report.words import look
@@ -158,7 +158,9 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     _update(folder / "register.csv", register_csv(register.papers))
     pairs = zip(register.papers, ordered, strict=True)
     pictures = {one.page: _picture(found[place]) for one, place in pairs}
-    _update(folder / PAGE, register_html(register, pictures))
+    outcomes = [(one.value, one.value.replace(" ", "-")) for one in Outcome]
+    page = environment().get_template("register.html")
+    _update(folder / PAGE, page.render(register=register, pictures=pictures, outcomes=outcomes))
     return folder / PAGE
 
 
