@@ -112,9 +112,6 @@ REMEDIES: dict[str, str] = {
 """What to do where a rule is broken, by the rule's id, which is never given to another rule."""
 
 
-# --- faults -------------------------------------------------------------------------------------
-
-
 class Place(NamedTuple):
     """A place in a file, counted from 1 as editors do."""
 
@@ -206,8 +203,6 @@ def _brief(text: str) -> str:
     shown = text if text.isprintable() else repr(text)[1:-1]
     return shown if len(shown) <= 60 else f"{shown[:57]}…"
 
-
-# --- values in messages -------------------------------------------------------------------------
 
 MOST_SHOWN = 20
 """Entries of a list that a message shows at most."""

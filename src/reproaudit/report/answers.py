@@ -31,10 +31,8 @@ from reproaudit.results import history_of
 from reproaudit.running.adoptions import Adoptions, read_adoptions
 from reproaudit.running.choosing import (
     Chosen,
-    chosen_by_report,
     chosen_by_run,
-    chosen_of_quick,
-    chosen_of_shipped,
+    chosen_of_store,
     has_records,
 )
 from reproaudit.running.shipped import FILE_NAME, unpack_records
@@ -76,9 +74,8 @@ def scorecard_of_store(
     if planned is not None:
         chosen = chosen_by_run(entry, audit, tier, store, planned, damaged.append)
     else:
-        chosen = chosen_by_report(entry, audit, tier, store, wanted)
-    lower = chosen_of_quick(entry, audit, tier, store)
-    return _judged(entry, audit, tier, chosen, store.root, lower, Made(damaged=len(damaged)))
+        chosen = chosen_of_store(entry, audit, tier, store, wanted)
+    return _judged(entry, audit, tier, chosen, store, Made(damaged=len(damaged)))
 
 
 def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
@@ -92,11 +89,10 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
-        chosen = chosen_of_shipped(entry, audit, tier, store)
+        chosen = chosen_of_store(entry, audit, tier, store, shipped=True)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
-        lower = chosen_of_quick(entry, audit, tier, store)
-    said = Made(listed=len(there), lacking=there.count(False))
-    return _judged(entry, audit, tier, chosen, None, lower, said)
+        said = Made(listed=len(there), lacking=there.count(False))
+        return _judged(entry, audit, tier, chosen, store, said, shipped=True)
 
 
 def _judged(
@@ -104,17 +100,22 @@ def _judged(
     audit: Audit,
     tier: TierName,
     chosen: Chosen,
-    store: Path | None,
-    lower: Chosen,
+    store: Store,
     said: Made,
+    *,
+    shipped: bool = False,
 ) -> Scorecard:
     records = index_records(chosen.records.values())
     history = History()
-    quick = index_records(lower.records.values()) or None
+    kept = None if shipped else store.root
+    lower = Chosen()
     if tier == "paper":
+        # alternatives may have run at the quick tier
+        lower = chosen_of_store(entry, audit, "quick", store, judged=tier)
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
-        history = history_of(entry, audit, store, own)
-    made = _made(chosen, lower, tier, read_adoptions(entry, store), said)
+        history = history_of(entry, audit, kept, own)
+    quick = index_records(lower.records.values()) or None
+    made = _made(chosen, lower, tier, read_adoptions(entry, kept), said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
     return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)

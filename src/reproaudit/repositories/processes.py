@@ -121,9 +121,6 @@ def _kept(printed: IO[bytes]) -> bytes:
     return head + f"\n… {size - MOST_KEPT} bytes left out …\n".encode() + printed.read()
 
 
-# --- the guard ------------------------------------------------------------------------------------
-
-
 def _guard() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -258,36 +258,7 @@ def chosen_by_run(
     return _of_todays_axes(audit, tier, chosen, store)
 
 
-def chosen_by_report(
-    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None = None
-) -> Chosen:
-    """The planned records and alternatives of a group: the wanted one, else the best one.
-
-    Raises:
-        UsageError: if no group has the wanted id.
-        StoreError: on a file that is no record.
-        SpecError: if the audit declares other coordinates than the records have.
-    """
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, tier, store, wanted), store)
-
-
-def chosen_of_quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
-    """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
-    if tier != "paper":
-        return Chosen()
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store), store)
-
-
-def chosen_of_shipped(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
-    """The records that came with a report, whatever their seeds.
-
-    Raises:
-        SpecError: if the audit declares other coordinates than the records have.
-    """
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, tier, store, shipped=True), store)
-
-
-def _of_store(
+def chosen_of_store(
     entry: Entry,
     audit: Audit,
     tier: TierName,
@@ -295,8 +266,18 @@ def _of_store(
     wanted: str | None = None,
     *,
     shipped: bool = False,
+    judged: TierName | None = None,
 ) -> Chosen:
-    """The chosen records of a tier and of its alternatives; of shipped ones, every cell counts."""
+    """The records of a tier and of its alternatives: of the wanted group, else of the best one.
+
+    Of those that came with a report every cell counts, whatever its seed. Of another tier than the
+    one that is judged, records along other coordinates are left out.
+
+    Raises:
+        UsageError: if no group has the wanted id.
+        StoreError: on a file that is no record.
+        SpecError: if the audit declares other coordinates than the records have.
+    """
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
     records = store.in_order(one for it in places for one in store.records(entry.slug, it))
@@ -305,7 +286,8 @@ def _of_store(
     adoptions = read_adoptions(entry, None if shipped else store.root)
     today = todays_groups(entry.code)
     chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
-    return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
+    found = {key: one for key, one in chosen.records.items() if key in keys}
+    return _of_todays_axes(audit, judged or tier, replace(chosen, records=found), store)
 
 
 def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:

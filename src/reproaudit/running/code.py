@@ -134,9 +134,6 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from _statements(one)
 
 
-# --- versions and fingerprints ------------------------------------------------------------------
-
-
 def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
     """The versions that a fingerprint holds, without importing any package.
 
