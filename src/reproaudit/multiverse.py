@@ -22,21 +22,15 @@ class Row(StrictModel):
     """One claim under one other value."""
 
     claim: str
-    """The claim's id."""
     setting: str
-    """The setting that differs."""
     value: str
-    """Its value."""
     kind: str
     """reading, which a source backs; or alternative, a guess."""
     yes: int
-    """The runs that say yes."""
     n: int
     """The runs that count."""
     own_yes: int
-    """The claim's own runs that say yes."""
     own_n: int
-    """The claim's own runs."""
     found: str
     """`CHANGES`, `UNFINISHED` or `LEAVES`."""
     trained: tuple[float, float] | None
@@ -47,9 +41,7 @@ class Multiverse(StrictModel):
     """Every claim under every reading and alternative that ran."""
 
     paper: str
-    """The paper's slug."""
     tier: str
-    """Of the records."""
     rows: tuple[Row, ...]
     """Those that change an answer first."""
     not_run: tuple[str, ...]

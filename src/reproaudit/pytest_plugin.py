@@ -111,13 +111,9 @@ class ClaimTests:
         """The folder with the measurements of each paper that has one."""
         from reproaudit.submission.manifest import submission_folders
 
-        slugs = [file.stem for path in self.paths for file in _audit_files(path)]
+        found = [one for p in self.paths for one in (sorted(p.iterdir()) if p.is_dir() else [p])]
+        slugs = [file.stem for file in found if _AUDIT_NAME.fullmatch(file.name)]
         return submission_folders(self.measurements, slugs)
-
-
-def _audit_files(path: Path) -> list[Path]:
-    found = sorted(path.iterdir()) if path.is_dir() else [path]
-    return [file for file in found if _AUDIT_NAME.fullmatch(file.name)]
 
 
 STATE: pytest.StashKey[ClaimTests] = pytest.StashKey()

@@ -109,15 +109,11 @@ def quantities_of(claim: Claim) -> Iterator[Quantity]:
         yield from check.quantities()
 
 
-def has_contrast(claim: Claim) -> bool:
-    """Tell whether a headline check compares two quantities without a margin."""
-    return any(number.contrast for check in claim.headline for number in check.numbers)
-
-
 def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     """Return the number of runs that an arm of a claim needs at a tier."""
     compared = {q.arm for one in claim.headline for q in one.quantities()}
-    paired = arm.role is Role.CONTROL and has_contrast(claim)
+    contrast = any(number.contrast for check in claim.headline for number in check.numbers)
+    paired = arm.role is Role.CONTROL and contrast
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
     if claim.exact and tier != "smoke":
         return 1

@@ -37,17 +37,12 @@ class ClaimEntry(StrictModel):
     """A claim in the register."""
 
     id: str
-    """The claim's id, ``slug.name``."""
     short: str
     """The claim as a clause."""
     main: bool
-    """Whether it is the paper's main claim."""
     outcome: Outcome
-    """The conclusion."""
     certainty: Level | None
-    """How sure."""
     yes: int
-    """The runs that say yes."""
     n: int
     """The runs that count."""
     phrase: str
@@ -63,24 +58,18 @@ class ChoiceEntry(StrictModel):
     """A choice that a paper leaves open, and on which answers hang."""
 
     setting: str
-    """The setting, in words."""
     claims: tuple[str, ...]
-    """The claims that depend on it, by id."""
 
 
 class PaperEntry(StrictModel):
     """A paper in the register."""
 
     slug: str
-    """Its short name."""
     title: str
-    """Its title."""
     venue: str
-    """Where and when it appeared."""
     verdict: str
     """Its verdict, in one to four sentences."""
     questions: tuple[str, ...]
-    """What to ask the authors."""
     hangs_on: tuple[ChoiceEntry, ...]
     """The choices on which claims depend."""
     card: int
@@ -94,7 +83,6 @@ class PaperEntry(StrictModel):
     origin: str | None
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
-    """Its claims."""
 
     def clauses(self, choice: ChoiceEntry) -> str:
         """Return the claims that depend on a choice, as clauses."""
@@ -105,7 +93,6 @@ class Register(StrictModel):
     """The papers of one tier."""
 
     schema_version: int = REGISTER_VERSION
-    """The version of this format."""
     tier: str
     """smoke, quick or paper."""
     papers: tuple[PaperEntry, ...]
@@ -156,16 +143,14 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
-    pairs = zip(register.papers, ordered, strict=True)
-    pictures = {one.page: _picture(found[place]) for one, place in pairs}
+    pictures = {}
+    for one, place in zip(register.papers, ordered, strict=True):
+        main = (claim for claim in claims_of(found[place]) if claim.claim.main)
+        pictures[one.page] = next(map(picture, main), Markup())
     outcomes = [(one.value, one.value.replace(" ", "-")) for one in Outcome]
     page = environment().get_template("register.html")
     _update(folder / PAGE, page.render(register=register, pictures=pictures, outcomes=outcomes))
     return folder / PAGE
-
-
-def _picture(card: Scorecard) -> Markup:
-    return next((picture(one) for one in claims_of(card) if one.claim.main), Markup())
 
 
 def _read(place: Path) -> Scorecard | None:

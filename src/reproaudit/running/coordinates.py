@@ -45,12 +45,11 @@ def coordinates_along(axes: Axes, settings: Mapping[str, Any]) -> Coordinates:
     return {
         name: {one.name: one.coordinates(settings) for one in several}
         for name, several in axes.items()
-        if all(one.setting is None or _is_list(settings.get(one.setting)) for one in several)
+        if all(
+            one.setting is None or isinstance(settings.get(one.setting), list | tuple)
+            for one in several
+        )
     }
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def axes_file(store: Path, paper: str) -> Path:
