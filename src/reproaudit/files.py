@@ -65,11 +65,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def decode_json(text: str | bytes, **hooks: Callable[..., object]) -> Any:
-    """The value of a JSON text.
-
-    Raises:
-        ValueError: if it is no JSON, or nested more deeply than can be read.
-    """
+    """The value of a JSON text; a ValueError if it is none, or nested too deeply to be read."""
     try:
         return json.loads(text, **hooks)  # type: ignore[arg-type]
     except RecursionError:

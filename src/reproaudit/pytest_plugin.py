@@ -232,11 +232,7 @@ class AuditFile(pytest.File):
     """An audit, whose claims are its tests."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yields an item for each claim of the paper.
-
-        Raises:
-            CollectError: listing the faults of the audit.
-        """
+        """Yields an item for each claim of the paper; a CollectError lists the audit's faults."""
         from reproaudit.audit.loading import load_audit
         from reproaudit.errors import SpecError
 

@@ -108,11 +108,7 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
 
 
 def logged_results(entry: Entry, store: Path | None = None) -> list[Result | FirstVersion]:
-    """Return the lines of the log beside an audit, and of the log in a store.
-
-    Raises:
-        SpecError: if one of them is none; the text names the first.
-    """
+    """Return the lines beside an audit, then those in a store; a SpecError names a bad one."""
     found: list[Result | FirstVersion] = []
     for file in _journal(entry, store).files:
         lines, faults = read_lines(file)

@@ -74,11 +74,7 @@ def readable_text(path: Path) -> str:
 
 
 def read_card(path: Path) -> Card:
-    """Return the card in a file.
-
-    Raises:
-        CardError: if the file cannot be read, is no text, or is no card.
-    """
+    """Return the card in a file; a CardError says why there is none."""
     lines = [" ".join(line.split()) for line in readable_text(path).split("\n")]
     if not any(lines):
         raise CardError(f"{path}: found an empty file; expected a reproducibility card")

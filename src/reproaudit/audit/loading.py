@@ -42,11 +42,7 @@ Rules = Callable[[_Model], Iterable[Violation]]
 
 
 def load_audit(path: Path | str) -> Audit:
-    """Return the audit in a file, whose stem is the paper's slug.
-
-    Raises:
-        SpecError: if the file has errors; the text lists every fault, warnings as well.
-    """
+    """Return the audit in a file named as its slug; a SpecError lists every fault and warning."""
     return _loaded(*read_audit(path))
 
 
@@ -72,11 +68,7 @@ def read_audit(
 
 
 def load_reviews(path: Path, text: str | None = None) -> Reviews:
-    """Return what a review file says; nothing where there is no file.
-
-    Raises:
-        SpecError: if the file has errors; the text lists every fault.
-    """
+    """Return what a review file says, nothing without one; a SpecError lists every fault."""
     return _loaded(*read_reviews(path, None, text))
 
 

@@ -20,11 +20,7 @@ from reproaudit.running.store import Store
 
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
-    """Return the papers of a store, or those that are named.
-
-    Raises:
-        UsageError: if the store has nothing of a paper that is named.
-    """
+    """Return the papers of a store, or those named; a UsageError of a name without records."""
     present = [path.name for path in listing(store.root) if path.is_dir()]
     for slug in slugs:
         if slug not in present:

@@ -148,11 +148,7 @@ def dispute(
 
 
 def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: date) -> Reviews:
-    """Return the reviews with another answer to a finding or a claim.
-
-    Raises:
-        UsageError: if the audit has neither of this id.
-    """
+    """Return the reviews with an answer to a finding or claim; a UsageError if there is neither."""
     known = [*(one.id for one in audit.findings), *(one.id for one in audit.claims)]
     if to not in known:
         raise UsageError(f"no finding or claim '{to}'. {did_you_mean(to, known)}")

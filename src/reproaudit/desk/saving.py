@@ -60,11 +60,7 @@ class Version:
 
 
 def read_version(path: Path) -> Version:
-    """Read a review file, once; an empty version where there is none.
-
-    Raises:
-        SpecError: if it has faults.
-    """
+    """Read a review file, once; an empty version where there is none, a SpecError at faults."""
     if not path.exists():
         return Version(path, "", Reviews())
     faults = Faults(str(path))

@@ -87,11 +87,7 @@ def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Serv
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address alone.
-
-    Raises:
-        UsageError: if the port cannot be used.
-    """
+    """Return a socket that listens on the loopback address alone; a UsageError if none can."""
     try:
         return socket.create_server((LOOPBACK, port))
     except (OSError, OverflowError) as error:

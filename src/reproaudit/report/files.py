@@ -91,11 +91,7 @@ FORMATS = (TERMINAL, *PAGES)
 
 
 def chosen_formats(words: str) -> frozenset[str]:
-    """Return the formats that ``--format`` names.
-
-    Raises:
-        UsageError: at a name that is no format.
-    """
+    """Return the formats that ``--format`` names; a UsageError at a name that is none."""
     names = [word.strip() for word in words.split(",") if word.strip()]
     for name in names:
         if name not in FORMATS:

@@ -75,11 +75,7 @@ class PaperScorecard(Scorecard):
         return found
 
     def told(self, name: str) -> ClaimText:
-        """Return a claim with what the audit says of it, by its id.
-
-        Raises:
-            UsageError: naming the closest id.
-        """
+        """Return a claim with what the audit says of it; names and errors as of `claim`."""
         wanted = self.claim(name)
         return next(one for one in texts_of(self) if one.answer is wanted)
 

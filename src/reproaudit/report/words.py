@@ -371,11 +371,7 @@ WITHOUT: Mapping[Specificity, str] = {
 
 
 def words(reason: Reason, context: Context) -> str:
-    """Return a reason as a page says it.
-
-    Raises:
-        KeyError: for a kind that has no words.
-    """
+    """Return a reason as a page says it; a KeyError for a kind that has no words."""
     said = _WORDS[reason.kind]
     if not isinstance(said, str):
         return said(reason, context)

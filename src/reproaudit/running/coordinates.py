@@ -58,11 +58,7 @@ def axes_file(store: Path, paper: str) -> Path:
 
 
 def read_axes(file: Path) -> Mapping[str, Axes]:
-    """The axes in such a file by experiment; none if there is no file.
-
-    Raises:
-        StoreError: if it holds something else.
-    """
+    """The axes in such a file by experiment, none without a file; a StoreError at anything else."""
     with explained("read", file):
         try:
             return _AXES.validate_json(read_regular(file, MOST_BYTES))
