@@ -45,7 +45,6 @@ class Card:
 
     Attributes:
         rows: the classification of each variable that has a row; None if it cannot be read.
-        answers: the authors' answers by variable, as fields of the audit.
         remarks: what could not be read, each with what was found instead.
     """
 

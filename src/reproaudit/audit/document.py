@@ -75,7 +75,6 @@ class Document:
     """What a YAML file holds, and where.
 
     Attributes:
-        data: the file's values, as ``json.dumps`` takes them.
         marks: where each value begins, by its place in the data.
         names: where the name of each value in a mapping begins.
     """

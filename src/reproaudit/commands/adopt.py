@@ -52,7 +52,6 @@ class CodeComparison:
 
     Attributes:
         old: the digest of the code that made the records; None if all count as today's.
-        new: the digest of today's code.
         records: how many records belong to the pairs.
         same: the cells that both codes measured alike.
         differs: of each pair that differs its drawn cell, and what differs.

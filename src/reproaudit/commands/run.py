@@ -224,7 +224,6 @@ def run_custom(
         papers: what is run, with its consent given.
         tier: what is not stated otherwise.
         seeds: instead of the tier's; None for those.
-        experiments: only these; every experiment if none.
         settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
 
     Returns:

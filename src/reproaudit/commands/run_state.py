@@ -112,7 +112,6 @@ class RunState:
     """What a run has done, what it does and what is left.
 
     Args:
-        clock: gives the seconds since some moment.
         names: what cells are to the judgement.
         until: by the clock, when the last cell may start.
     """

@@ -46,13 +46,7 @@ def files_to_review(entry: Entry) -> tuple[Path, Path]:
 
 @dataclass(frozen=True)
 class Version:
-    """What a review file says.
-
-    Attributes:
-        path: the file, whether it exists or not.
-        text: what it holds; empty where there is no file.
-        reviews: what it says.
-    """
+    """What a review file says."""
 
     path: Path
     text: str

@@ -170,11 +170,6 @@ class DeskSession:
 def undone(now: Any, before: Any, after: Any) -> Any:
     """Return what there is now without what an edit did; all other changes since stay.
 
-    Args:
-        now: a part of the present reviews.
-        before: the same part before the edit.
-        after: the same part after it.
-
     Raises:
         StaleError: if what the edit changed has changed since.
     """

@@ -126,9 +126,6 @@ def scorecard_of_submission(
 ) -> Scorecard:
     """Return the scorecard of measurements from elsewhere.
 
-    Args:
-        claims: ids of the claims to judge; every claim by default.
-
     Raises:
         UsageError: if there is no such claim.
     """
@@ -315,12 +312,7 @@ def scorecard_of(
     made: Made,
     earlier: int = 0,
 ) -> Scorecard:
-    """Return a paper's scorecard.
-
-    Args:
-        audit: the paper, with the claims that were judged.
-        earlier: how many results came before.
-    """
+    """Return a paper's scorecard."""
     judged = [one for seeds in records.values() for one in seeds.values()]
     return Scorecard(
         schema_version=SCHEMA_VERSION,

@@ -94,7 +94,6 @@ class Grid:
     """What becomes of every claim under every value that was tried.
 
     Attributes:
-        values: the values, one a column.
         claims: the claims with what they answer as run, and under each value; '' where a value was
             not tried.
     """

@@ -48,9 +48,7 @@ class Bullet:
     """A claim, or several that are counted.
 
     Attributes:
-        mark: the outcome's character.
         title: the finding, or how many there are.
-        text: its runs and numbers.
         claim: the claim's name; '' of those that are counted.
     """
 

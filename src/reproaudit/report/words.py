@@ -40,7 +40,6 @@ class Shown:
     """How an outcome looks.
 
     Attributes:
-        mark: one character.
         colour: the style of a terminal, and the name of a badge's colour.
         badge: the class of a page's badge.
         junit: passed, failure, error or skipped.

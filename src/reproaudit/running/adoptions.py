@@ -90,7 +90,6 @@ class Adoption(StrictModel):
         new: the digest of the code that measured them again.
         versions: of what computed, the same for both.
         processor: on which the new code measured.
-        cells: one for each pair.
     """
 
     kind: Literal["adoption"] = "adoption"

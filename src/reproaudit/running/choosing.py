@@ -150,9 +150,7 @@ def choose(
 
     Args:
         records: in the order in which they were written.
-        today: the groups that today's code would make.
         planned_data: of a record, the data with which a run planned its cell last.
-        wanted: the beginning of a group's id.
 
     Raises:
         UsageError: if no group has the wanted id.

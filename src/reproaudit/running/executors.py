@@ -53,15 +53,12 @@ has them. Where they cannot be imported, whoever computes with them says so."""
 
 @dataclass(frozen=True)
 class Limits:
-    """The time and memory that a cell may take before its worker is ended; None for no limit.
-
-    Attributes:
-        seconds: wall-clock time of one start of a cell.
-        memory: bytes of resident memory of the worker and all that it has started.
-    """
+    """The time and memory that a cell may take before its worker is ended; None for no limit."""
 
     seconds: float | None = None
+    """Of wall-clock time, of one start of a cell."""
     memory: int | None = None
+    """Bytes that the worker and all that it has started hold."""
 
 
 NO_LIMITS = Limits()

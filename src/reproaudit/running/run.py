@@ -61,7 +61,6 @@ def run_cells(
         cells: what is wanted, in the order in which it is started, each once.
         locate: from a paper's slug to its module.
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
-        jobs: how many cells at once, each in a process of its own.
         limits: what a cell may take before it counts as failed.
         fresh: measure again what has a record, which stays until the new one is there.
         on_event: is called with what happens, in this thread.

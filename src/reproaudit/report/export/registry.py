@@ -27,7 +27,6 @@ class ExportRequest:
         scorecard: reads the scorecard when it is asked for; not every format needs it.
         orcids: their ORCID iDs, in the same order.
         certificate: the CODECHECK register's number.
-        report: the address of the published report.
         license_url: the licence under which a crate is shared.
         author_orcids: the ORCID iDs of the paper's authors, in their order.
     """
@@ -50,7 +49,6 @@ class Exported:
     Attributes:
         files: relative name to content.
         tier: of the scorecard; None if the export is not of one.
-        code: the command's exit code.
         missing: what a later version of the format needs and nobody has said.
     """
 
