@@ -315,6 +315,6 @@ def run_paper(
     require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
     from reproaudit.commands.run import How, run_and_judge
 
-    how = How(lambda _slug: entry.module, Store(Path(store)), device, jobs, fresh=fresh)
+    how = How(Store(Path(store)), device, jobs, fresh=fresh)
     (card,), _ = run_and_judge([(entry, entry.audit())], chosen, how, claims or ())
     return PaperScorecard.of(card)

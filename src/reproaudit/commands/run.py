@@ -6,7 +6,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from reproaudit import results
-from reproaudit.audit.catalog import Entry, Module
+from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
@@ -38,14 +38,13 @@ Papers = Sequence[tuple[Entry, Audit]]
 
 @dataclass(frozen=True)
 class How:
-    """The place and manner in which cells are run: `locate` finds a paper's module by its slug.
+    """The place and manner in which cells are run, as the options of ``reproaudit run``.
 
-    The rest is as the options of ``reproaudit run``. Without `jobs` there is one on each core, and
-    one at a time on a card; without `seconds`, `memory`, `dask` and `data` nothing is limited, and
-    all is computed here, with data from downloads.
+    Without `jobs` there is one on each core, and one at a time on a card; without `seconds`,
+    `memory`, `dask` and `data` nothing is limited, and all is computed here, with data from
+    downloads.
     """
 
-    locate: Callable[[str], Module]
     store: Store
     device: str = "auto"
     jobs: int | None = None
@@ -109,7 +108,7 @@ class How:
         }
         return run_cells(
             cells,
-            self.locate,
+            {entry.slug: entry.module for entry, _ in papers}.__getitem__,
             self.store,
             device=device,
             form=self.form,
