@@ -110,16 +110,12 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
 def logged_results(entry: Entry, store: Path | None = None) -> list[Result | FirstVersion]:
     """Return the lines beside an audit, then those in a store; a SpecError names a bad one."""
     found: list[Result | FirstVersion] = []
-    for file in _journal(entry, store).files:
+    for file in Journal(entry, "results", store).files:
         lines, faults = read_lines(file)
         for number, what in faults:
             raise SpecError(f"{file}:{number}: {what}. {REMEDIES[BROKEN_LOG]}")
         found += lines
     return found
-
-
-def _journal(entry: Entry, store: Path | None) -> Journal:
-    return Journal(entry, "results", store)
 
 
 def history_of(
@@ -225,7 +221,7 @@ def append(
             for one in answers
         },
     )
-    with _journal(entry, store).writing() as file:
+    with Journal(entry, "results", store).writing() as file:
         known = logged_results(entry, store)
         same = [one for one in known if isinstance(one, Result) and one.digest == result.digest]
         if same and (same[-1].engine == result.engine or not _differ(same[-1], result)):

@@ -24,7 +24,6 @@ from reproaudit.running.adoptions import (
     Pair,
     adoption_tier,
     compared_pair_of,
-    journal_of,
     measured_by,
     pair_of,
     read_adoptions,
@@ -32,7 +31,7 @@ from reproaudit.running.adoptions import (
 from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.devices import processor
 from reproaudit.running.events import PhaseStarted
-from reproaudit.running.journal import add_line
+from reproaudit.running.journal import Journal, add_line
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
 
@@ -301,5 +300,5 @@ def _note(entry: Entry, store: Store, found: CodeComparison, here: dict[str, str
         processor=processor(),
         cells=tuple(found.same),
     )
-    with journal_of(entry, store.root).writing() as file:
+    with Journal(entry, "adoptions", store.root).writing() as file:
         add_line(file, line.model_dump_json(exclude_none=True).encode())

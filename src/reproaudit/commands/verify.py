@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -28,15 +27,6 @@ def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
     return sorted(slugs or present)
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """A record that is measured again, and what its cell is run as."""
-
-    record: Record
-    cell: Cell
-    fingerprint: str
-
-
 def measure_again(
     catalog: Catalog, papers: Collection[str], store: Store, count: int
 ) -> Iterator[tuple[Path, StoreFault | None]]:
@@ -52,17 +42,17 @@ def measure_again(
         again = Store(folder)
         on_event(PhaseStarted("reading records"))
         chosen = list(islice(_sample(catalog, papers, store, again), count))
-        ways: dict[tuple[str, RunForm], list[Cell]] = {_way_of(one.record): [] for one in chosen}
-        for one in chosen:
-            ways[_way_of(one.record)].append(one.cell)
+        ways: dict[tuple[str, RunForm], list[Cell]] = {}
+        for record, cell, _ in chosen:
+            ways.setdefault(_way_of(record), []).append(cell)
         for (device, form), cells in ways.items():
             run_cells(cells, catalog.locate, again, device=device, form=form, on_event=on_event)
-        for one in chosen:
-            path = store.path(one.cell, one.record.fingerprint)
-            measured = again.find(one.cell, one.fingerprint)
+        for record, cell, fingerprint in chosen:
+            path = store.path(cell, record.fingerprint)
+            measured = again.find(cell, fingerprint)
             what = "measured again, its cell fails"
             if measured is not None:
-                differences = "; ".join(differing(one.record, measured))
+                differences = "; ".join(differing(record, measured))
                 what = differences and f"measured again, it gives other numbers: {differences}"
             yield path, StoreFault(path, what) if what else None
 
@@ -73,7 +63,8 @@ def _way_of(record: Record) -> tuple[str, RunForm]:
 
 def _sample(
     catalog: Catalog, papers: Collection[str], store: Store, again: Store
-) -> Iterator[_Chosen]:
+) -> Iterator[tuple[Record, Cell, str]]:
+    """Records that today's code made, as they are drawn, each with its cell and fingerprint."""
     from reproaudit.running.run import fingerprints_of, plan_jobs
 
     records = [one for paper in papers for one in store.records_of(paper)]
@@ -89,7 +80,7 @@ def _sample(
         except SpecError:
             continue  # of an experiment that today's code does not have
         if record.fingerprint in fingerprints_of(job):  # else made by other code or versions
-            yield _Chosen(record, cell, job.fingerprint)
+            yield record, cell, job.fingerprint
 
 
 def faults_of_adoptions(

@@ -152,11 +152,6 @@ class Adoptions:
 NO_ADOPTIONS = Adoptions()
 
 
-def journal_of(entry: Entry, store: Path | None) -> Journal:
-    """The journal of a paper's adoptions."""
-    return Journal(entry, "adoptions", store)
-
-
 def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
     """The adoptions beside an audit, then those in a store.
 
@@ -164,7 +159,7 @@ def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
         SpecError: if a line is none, the text names the first; or if the code cannot be read.
     """
     today = "" if entry.code is None else closure_of(entry.code).digest
-    return Adoptions(tuple(_read(journal_of(entry, store).lines())), today)
+    return Adoptions(tuple(_read(Journal(entry, "adoptions", store).lines())), today)
 
 
 def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption]:
