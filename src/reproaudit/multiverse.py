@@ -126,11 +126,7 @@ def _found(claim: ClaimAnswer, arm: ReadingAnswer) -> str:
 
 
 def write_multiverse(found: Multiverse, folder: Path) -> tuple[Path, ...]:
-    """Write the table as a page, as Markdown and as JSON, and return the files.
-
-    Raises:
-        StoreError: if the folder cannot be written.
-    """
+    """Write the table as HTML, as Markdown and as JSON; return the files, or raise a StoreError."""
     page = environment().get_template("multiverse.html")
     files = {
         "multiverse.html": page.render(found=found),

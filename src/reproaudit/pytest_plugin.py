@@ -63,11 +63,7 @@ class ClaimTests:
         )
 
     def scorecard(self, file: Path, claim: str) -> PaperScorecard | None:
-        """Return the scorecard that a claim is read from; None if nothing was measured.
-
-        Raises:
-            AuditError: the same one for every claim that it concerns.
-        """
+        """Return a claim's scorecard, None if nothing was measured, or raise one error for all."""
         key = (file, claim if self.run else "")
         if key not in self._cards:
             from reproaudit.errors import AuditError

@@ -58,11 +58,7 @@ class Card:
 
 
 def readable_text(path: Path) -> str:
-    """Return the text of a file of at most `MAX_CARD_BYTES`, with blanks as spaces.
-
-    Raises:
-        CardError: if the file cannot be read, is too large or is no readable text.
-    """
+    """Return a file's text of at most `MAX_CARD_BYTES`, blanks as spaces, or raise a CardError."""
     faults = Faults(str(path))
     text = read_file(path, MAX_CARD_BYTES, faults)
     if text is not None:

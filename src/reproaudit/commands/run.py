@@ -276,11 +276,7 @@ def _custom(
 
 
 def parse_setting(text: str) -> tuple[str, SettingValue]:
-    """Return a setting such as ``steps=100`` or ``sparse.betas=[0.9, 0.999]``, name and value.
-
-    Raises:
-        UsageError: if there is no name, or the value is no scalar or list of scalars.
-    """
+    """Return the name and the value in ``betas=[0.9, 0.999]``; a UsageError if there are none."""
     name, equals, written = text.partition("=")
     name = name.strip()
     if not equals or not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?", name):

@@ -157,11 +157,7 @@ def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: d
 
 
 def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Reviews:
-    """Return the reviews with the reviewer's sign-off of this version of the audit.
-
-    Raises:
-        UsageError: if the reviewer has not decided on every variable.
-    """
+    """Return the reviews with a sign-off of this version; a UsageError if something is open."""
     if left := undecided(reviews, reviewer):
         raise UsageError(f"decide on all variables before you sign off. Open: {', '.join(left)}.")
     entry = SignOff(reviewer=reviewer, version=version_of(audit), as_of=today)

@@ -29,11 +29,7 @@ HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this fil
 
 
 def files_to_review(entry: Entry) -> tuple[Path, Path]:
-    """Return the audit and the file of its reviews: never those in the installed package.
-
-    Raises:
-        UsageError: if there is only the installed copy.
-    """
+    """Return the audit and its review file; a UsageError if there is only the installed copy."""
     file = entry.reviewed_file
     if is_installed(file):
         raise UsageError(

@@ -102,11 +102,7 @@ def chosen_formats(words: str) -> frozenset[str]:
 def write_report(
     card: Scorecard, out: Path, formats: Iterable[str] = tuple(PAGES)
 ) -> tuple[Path, ...]:
-    """Write a scorecard in some formats and return the files.
-
-    Raises:
-        StoreError: if the folder cannot be written.
-    """
+    """Write a scorecard in some formats; return the files, or raise a StoreError."""
     folder = folder_of(card, out)
     wanted = set(formats)
     if card.origin is not None:

@@ -105,11 +105,7 @@ class Register(StrictModel):
 
 
 def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
-    """Write the register of each tier among the papers; return their pages.
-
-    Raises:
-        StoreError: if the folder cannot be written.
-    """
+    """Write the register of each tier among the papers; return the pages, or raise a StoreError."""
     given: dict[str, dict[Path, Scorecard]] = {}
     for one in papers:
         slug = folder_name(one.paper.slug)

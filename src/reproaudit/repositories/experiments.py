@@ -81,11 +81,7 @@ class _Command:
         return {PHASE: int(stated or 1)}
 
     def measure(self, settings: Any, session: Session) -> Measurements:
-        """Runs the command with the session's seed.
-
-        Raises:
-            CommandError: if it fails, or what it wrote cannot be used; its output is kept.
-        """
+        """Runs the command with the session's seed; a CommandError says where its output is."""
         with scratch_folder() as place:
             values = {**dataclasses.asdict(settings), SEED: session.seed}
             measured, last_step = self._measured(values, session, place.resolve())

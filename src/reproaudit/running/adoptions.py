@@ -153,11 +153,7 @@ NO_ADOPTIONS = Adoptions()
 
 
 def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
-    """The adoptions beside an audit, then those in a store.
-
-    Raises:
-        SpecError: if a line is none, the text names the first; or if the code cannot be read.
-    """
+    """The adoptions beside an audit, then those in a store; a SpecError names a bad line."""
     today = "" if entry.code is None else closure_of(entry.code).digest
     return Adoptions(tuple(_read(Journal(entry, "adoptions", store).lines())), today)
 

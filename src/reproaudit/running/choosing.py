@@ -64,11 +64,7 @@ def group_of(record: Record, adoptions: Adoptions = NO_ADOPTIONS) -> Group:
 
 
 def todays_groups(module: Module | None) -> tuple[Group, ...]:
-    """The groups whose records today's code would make in the fast form, one for each device.
-
-    Raises:
-        SpecError: if the module is missing, unreadable or not valid Python.
-    """
+    """The groups that today's code would make in the fast form; a SpecError if it cannot be read."""
     if module is None:
         return ()
     code = closure_of(module)
@@ -289,11 +285,7 @@ def chosen_of_store(
 
 
 def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:
-    """The chosen records without those whose coordinates the audit now declares otherwise.
-
-    Raises:
-        SpecError: if these are the tier's own, and no alternatives or smaller runs.
-    """
+    """The chosen records along today's coordinates; a SpecError if any of the tier's own is not."""
     kept = read_axes(axes_file(store.root, audit.paper.slug))
     declared = {name: audit.measurements_of(name) for name in audit.experiments}
     changed: Counter[ChangedAxes] = Counter()

@@ -56,11 +56,7 @@ class CodeClosure:
 
 
 def closure_of(module: Module) -> CodeClosure:
-    """Read a paper's code; where experiments are commands, the run file and the source it pins.
-
-    Raises:
-        SpecError: if a file is missing, unreadable or not valid Python.
-    """
+    """Read a paper's code, or a run file and the source it pins; a SpecError if it is not valid."""
     if module.is_run_file:
         from reproaudit.repositories.run_file import run_file_digest
 

@@ -105,11 +105,7 @@ def plan_jobs(
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
     on_event: events.OnEvent = lambda _event: None,
 ) -> list[Job]:
-    """A job for each cell, in their order; a cell that is named twice has one.
-
-    Raises:
-        SpecError: naming every unknown experiment and ill-fitting setting.
-    """
+    """A job for each cell, in order and once; a SpecError names all that are unknown or unfit."""
     papers: dict[str, _Paper] = {}
     alike: dict[tuple[str, str, str], Job] = {}
     jobs: dict[Path, Job] = {}

@@ -231,11 +231,7 @@ class Store:
     def note_data(
         self, cell: Cell, code: str, versions: Mapping[str, str], data: Mapping[str, str]
     ) -> None:
-        """Notes the data with which a cell is planned; none if there have never been any.
-
-        Raises:
-            StoreError, TechnicalError: as of `write`.
-        """
+        """Notes the data with which a cell is planned, if any ever were; errors as of `write`."""
         file = self._data_note(cell, code, versions)
         if data != (_noted_data(file) or {}):
             write_whole(file, json.dumps(dict(data), sort_keys=True), durable=True)
@@ -332,11 +328,7 @@ def _read_file(path: Path, most: int) -> bytes | None:
 
 
 def open_record(path: Path, data: bytes) -> tuple[Record, str]:
-    """The record in the contents of a file, and its SHA-256.
-
-    Raises:
-        DamagedError: if it is no whole record with the digest that it states.
-    """
+    """The record in a file's contents, and its SHA-256; a DamagedError if it is no whole record."""
     sealed = _SEALED.fullmatch(data)
     if sealed is None:
         raise DamagedError(path, "not a whole record")
