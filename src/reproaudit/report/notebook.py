@@ -24,7 +24,7 @@ COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound")
 
 
 def known_outcomes(words: str) -> frozenset[str]:
-    """Return outcomes joined by commas, with blanks, hyphens or underscores; a UsageError at others."""
+    """Return outcomes joined by commas, with blanks, hyphens or underscores, or a UsageError."""
     known = {one.value.replace(" ", "-"): one.value for one in Outcome}
     renamed = {"failed": Outcome.ERROR}
     found = set()

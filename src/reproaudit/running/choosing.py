@@ -64,7 +64,7 @@ def group_of(record: Record, adoptions: Adoptions = NO_ADOPTIONS) -> Group:
 
 
 def todays_groups(module: Module | None) -> tuple[Group, ...]:
-    """The groups that today's code would make in the fast form; a SpecError if it cannot be read."""
+    """The groups that today's code makes in the fast form; a SpecError if it cannot be read."""
     if module is None:
         return ()
     code = closure_of(module)
