@@ -18,7 +18,7 @@ from reproaudit.files import write_whole
 from reproaudit.report.chart import picture
 from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
-from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
+from reproaudit.report.files import OtherVersionError, read_scorecard
 from reproaudit.report.numbers import listed
 from reproaudit.report.pages import environment
 from reproaudit.report.printable import clean
@@ -108,16 +108,15 @@ def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
     """Write the register of each tier among the papers; return the pages, or raise a StoreError."""
     given: dict[str, dict[Path, Scorecard]] = {}
     for one in papers:
-        slug = folder_name(one.paper.slug)
         of_tier = given.setdefault(one.tier, {})
         if one.origin is None:  # the others' scorecards are files already
-            of_tier[out / folder_name(one.tier) / slug] = one
+            of_tier[out / one.tier / one.paper.slug] = one
     return tuple(_write_tier(out / tier, tier, cards) for tier, cards in given.items())
 
 
 def refresh_register(out: Path, tier: str) -> tuple[Path, ...]:
     """Write the register of a tier again, if there is one, from what is in the folder."""
-    folder = out / folder_name(tier)
+    folder = out / tier
     return (_write_tier(folder, tier, {}),) if (folder / PAGE).is_file() else ()
 
 
