@@ -29,8 +29,7 @@ from reproaudit.audit.model import (
 from reproaudit.checks import Kind, Names, read_noun
 from reproaudit.declarations import Quantity
 from reproaudit.desk import edits
-from reproaudit.desk.saving import read_version
-from reproaudit.desk.session import DeskSession, StaleError
+from reproaudit.desk.session import DeskSession, StaleError, read_version
 from reproaudit.errors import AuditError
 from reproaudit.report.numbers import at_words, listed, setting_value, stated
 from reproaudit.report.pages import STYLE, environment
