@@ -36,12 +36,7 @@ from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
 from reproaudit.running.store import Store
 from reproaudit.submission.manifest import MANIFEST
 from reproaudit.submission.reading import read_submission
-from reproaudit.submission.writing import (
-    BySeed,
-    MeasuredRuns,
-    manifest_head,
-    write_submission,
-)
+from reproaudit.submission.writing import BySeed, MeasuredRuns, manifest_head, write_submission
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 __all__ = [

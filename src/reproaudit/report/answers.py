@@ -11,13 +11,7 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
-from reproaudit.audit.plan import (
-    alternatives_of,
-    arms_of,
-    quantities_of,
-    scope_of,
-    varied_tier,
-)
+from reproaudit.audit.plan import alternatives_of, arms_of, quantities_of, scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.files import scratch_folder
@@ -29,12 +23,7 @@ from reproaudit.report.files import read_scorecard
 from reproaudit.report.words import leading
 from reproaudit.results import history_of
 from reproaudit.running.adoptions import Adoptions, read_adoptions
-from reproaudit.running.choosing import (
-    Chosen,
-    chosen_by_run,
-    chosen_of_store,
-    has_records,
-)
+from reproaudit.running.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.submission.reading import Submission

@@ -9,13 +9,7 @@ from typing import Any
 from reproaudit.records import Record
 from reproaudit.report.claims import ClaimText, questions_of, texts_of
 from reproaudit.report.numbers import counted, of
-from reproaudit.report.outline import (
-    about_runs,
-    as_written_words,
-    byline,
-    counts_of,
-    scale_words,
-)
+from reproaudit.report.outline import about_runs, as_written_words, byline, counts_of, scale_words
 from reproaudit.report.screen import (
     closing,
     ordered_claims,

@@ -17,13 +17,7 @@ from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.configurations import seeds_in
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import (
-    Curve,
-    LogError,
-    LoggedCoordinates,
-    LoggedRun,
-    number_of,
-)
+from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import measure, measurements_of, stated_length
 from reproaudit.records import Measurements

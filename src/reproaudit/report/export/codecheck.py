@@ -130,10 +130,7 @@ def _configuration(
 ) -> dict[str, Any]:
     """What the file says; its first file is the report until one is published."""
     files = {f"codecheck/{one.file}": one.about for one in PAGES.values()}
-    paper: dict[str, Any] = {
-        "title": clean(card.paper.title),
-        "authors": authors,
-    }
+    paper: dict[str, Any] = {"title": clean(card.paper.title), "authors": authors}
     if known := identifiers(card.paper):
         paper["reference"] = known[0].url
     data: dict[str, Any] = {
