@@ -84,7 +84,6 @@ def paper_slugs(audits: Folder | None = None) -> tuple[str, ...]:
     """Return the slugs of all papers: those that are shipped, and those of a user's folder.
 
     Raises:
-        SpecError: if an audit of the folder has no module.
         UsageError: if the folder does not exist.
     """
     return tuple(Catalog(_path(audits)).entries)
