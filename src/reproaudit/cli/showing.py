@@ -31,7 +31,7 @@ def list_papers(
 
     A paper that cannot be read is named and stops no other.
     """
-    from reproaudit.commands.report import list_entry, list_lines
+    from reproaudit.report.listing import list_entry, list_lines
 
     papers = []
     code = 0
