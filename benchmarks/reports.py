@@ -11,7 +11,7 @@ from reproaudit import results
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cli import run_command
-from reproaudit.folders import scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.report.files import read_scorecard
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 

@@ -24,8 +24,8 @@ from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.consent import TRUST_FILE_VARIABLE, foreign_code, require_consent
 from reproaudit.report.files import json_data
-from reproaudit.report.html import html
 from reproaudit.report.notebook import PaperScorecard
+from reproaudit.report.pages import html
 from reproaudit.submission.reading import read_submission
 
 

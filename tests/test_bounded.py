@@ -12,8 +12,8 @@ import pytest
 
 from cells import InProcess, cell, declare, locate
 from miniatures import write_paper
-from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cli import run_command
+from reproaudit.files import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 

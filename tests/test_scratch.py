@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from reproaudit.folders import scratch_folder
+from reproaudit.files import scratch_folder
 
 WAITS = (
     "import time\n"
-    "from reproaudit.folders import scratch_folder\n"
+    "from reproaudit.files import scratch_folder\n"
     "with scratch_folder() as folder:\n"
     "    (folder / 'log').write_text('1')\n"
     "    print(folder, flush=True)\n"

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from cells import cell, unreadable
 from reproaudit.cell import Cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
+from reproaudit.files import set_aside, sha256
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
 from reproaudit.running.code import fingerprint_of
-from reproaudit.running.files import set_aside, sha256
 from reproaudit.running.store import Clock, Store, open_record
 
 ENVIRONMENT = Environment(

@@ -28,7 +28,7 @@ from reproaudit.errors import (
     TechnicalError,
     UsageError,
 )
-from reproaudit.folders import new_folder, report_folder
+from reproaudit.files import new_folder, report_folder
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.report.files import read_scorecard
@@ -36,12 +36,7 @@ from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
 from reproaudit.running.store import Store
 from reproaudit.submission.manifest import MANIFEST
 from reproaudit.submission.reading import read_submission
-from reproaudit.submission.writing import (
-    BySeed,
-    MeasuredRuns,
-    manifest_head,
-    write_submission,
-)
+from reproaudit.submission.writing import BySeed, MeasuredRuns, manifest_head, write_submission
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 __all__ = [
@@ -89,7 +84,6 @@ def paper_slugs(audits: Folder | None = None) -> tuple[str, ...]:
     """Return the slugs of all papers: those that are shipped, and those of a user's folder.
 
     Raises:
-        SpecError: if an audit of the folder has no module.
         UsageError: if the folder does not exist.
     """
     return tuple(Catalog(_path(audits)).entries)
@@ -127,7 +121,6 @@ def _path(folder: Folder | None) -> Path | None:
 
 
 def _entry(paper: PaperRef, audits: Folder | None) -> Entry:
-    """The paper of an audit, a file's path or a slug."""
     if isinstance(paper, Audit):
         return Catalog(_path(audits))[paper.paper.slug]
     file = Path(paper)
@@ -316,6 +309,6 @@ def run_paper(
     require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
     from reproaudit.commands.run import How, run_and_judge
 
-    how = How(lambda _slug: entry.module, Store(Path(store)), device, jobs, fresh=fresh)
+    how = How(Store(Path(store)), device, jobs, fresh=fresh)
     (card,), _ = run_and_judge([(entry, entry.audit())], chosen, how, claims or ())
     return PaperScorecard.of(card)

@@ -75,7 +75,6 @@ def require_consent(
     """Returns if every module is shipped, trusted or allowed now; otherwise raises.
 
     Args:
-        modules: the modules that are about to be imported.
         trust: whether all of them are allowed, this once.
         ask: puts a question to the user; by default the terminal, if there is one to ask at. A yes
             is kept in the trust file.
@@ -116,7 +115,6 @@ def _trust_file() -> Path:
 
 
 def _is_trusted(code: ForeignCode) -> bool:
-    """True if a line of the trust file begins with the hash."""
     try:
         text = _trust_file().read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OneComplaint:
-    """Makes a union of types complain once about a wrong value, not once for each type.
-
-    Attributes:
-        expected: the types in a reviewer's words.
-    """
+    """Makes a union of types complain once about a wrong value, not once for each type."""
 
     expected: str
 
@@ -139,7 +135,6 @@ class MeasurementMissingError(LookupError):
     """A record lacks a measurement that a check reads.
 
     Attributes:
-        measurement: its name.
         found: the number in its place that lies out of the declared range, if one does.
     """
 

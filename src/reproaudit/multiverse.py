@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reproaudit.declarations import StrictModel
+from reproaudit.files import write_whole
 from reproaudit.report.choices import choices_of
-from reproaudit.report.html import multiverse_html
-from reproaudit.report.markdown import plain, table
 from reproaudit.report.numbers import of, setting_value
-from reproaudit.running.files import write_whole
+from reproaudit.report.pages import environment, plain, table
 from reproaudit.verdict import Answer, ClaimAnswer, ReadingAnswer, Scorecard
 
 CHANGES = "changes the answer"
@@ -23,21 +22,15 @@ class Row(StrictModel):
     """One claim under one other value."""
 
     claim: str
-    """The claim's id."""
     setting: str
-    """The setting that differs."""
     value: str
-    """Its value."""
     kind: str
     """reading, which a source backs; or alternative, a guess."""
     yes: int
-    """The runs that say yes."""
     n: int
     """The runs that count."""
     own_yes: int
-    """The claim's own runs that say yes."""
     own_n: int
-    """The claim's own runs."""
     found: str
     """`CHANGES`, `UNFINISHED` or `LEAVES`."""
     trained: tuple[float, float] | None
@@ -48,9 +41,7 @@ class Multiverse(StrictModel):
     """Every claim under every reading and alternative that ran."""
 
     paper: str
-    """The paper's slug."""
     tier: str
-    """Of the records."""
     rows: tuple[Row, ...]
     """Those that change an answer first."""
     not_run: tuple[str, ...]
@@ -135,13 +126,10 @@ def _found(claim: ClaimAnswer, arm: ReadingAnswer) -> str:
 
 
 def write_multiverse(found: Multiverse, folder: Path) -> tuple[Path, ...]:
-    """Write the table as a page, as Markdown and as JSON, and return the files.
-
-    Raises:
-        StoreError: if the folder cannot be written.
-    """
+    """Write the table as HTML, as Markdown and as JSON; return the files, or raise a StoreError."""
+    page = environment().get_template("multiverse.html")
     files = {
-        "multiverse.html": multiverse_html(found),
+        "multiverse.html": page.render(found=found),
         "multiverse.json": found.model_dump_json(indent=1) + "\n",
         "multiverse.md": "\n".join(_markdown(found)) + "\n",
     }

@@ -40,13 +40,9 @@ class ClaimTests:
     """The options and results of the plugin during one start of pytest.
 
     Attributes:
-        paths: the files and folders of audits.
         measurements: folders of measurements; records are judged if there are none.
-        store: the folder of records.
         tier: the tier of the records; None for the highest that has records.
         run: whether what is missing is run first.
-        trust: whether modules that are not shipped may run.
-        fail_on: the outcomes on which a claim fails.
         summary: the file to which the table of claims is added, if any.
     """
 
@@ -67,11 +63,7 @@ class ClaimTests:
         )
 
     def scorecard(self, file: Path, claim: str) -> PaperScorecard | None:
-        """Return the scorecard that a claim is read from; None if nothing was measured.
-
-        Raises:
-            AuditError: the same one for every claim that it concerns.
-        """
+        """Return a claim's scorecard, None if nothing was measured, or raise one error for all."""
         key = (file, claim if self.run else "")
         if key not in self._cards:
             from reproaudit.errors import AuditError
@@ -115,13 +107,9 @@ class ClaimTests:
         """The folder with the measurements of each paper that has one."""
         from reproaudit.submission.manifest import submission_folders
 
-        slugs = [file.stem for path in self.paths for file in _audit_files(path)]
+        found = [one for p in self.paths for one in (sorted(p.iterdir()) if p.is_dir() else [p])]
+        slugs = [file.stem for file in found if _AUDIT_NAME.fullmatch(file.name)]
         return submission_folders(self.measurements, slugs)
-
-
-def _audit_files(path: Path) -> list[Path]:
-    found = sorted(path.iterdir()) if path.is_dir() else [path]
-    return [file for file in found if _AUDIT_NAME.fullmatch(file.name)]
 
 
 STATE: pytest.StashKey[ClaimTests] = pytest.StashKey()
@@ -240,11 +228,7 @@ class AuditFile(pytest.File):
     """An audit, whose claims are its tests."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yields an item for each claim of the paper.
-
-        Raises:
-            CollectError: listing the faults of the audit.
-        """
+        """Yields an item for each claim of the paper; a CollectError lists the audit's faults."""
         from reproaudit.audit.loading import load_audit
         from reproaudit.errors import SpecError
 
@@ -321,7 +305,6 @@ def _skip(reason: str) -> None:
 
 
 def _words(claim: ClaimText) -> str:
-    """Returns the outcome with what was measured."""
     from reproaudit.report.outline import certainty_words, runs_words
 
     said = f"{claim.answer.outcome}, {runs_words(claim)}: {claim.effect}"

@@ -21,8 +21,7 @@ from reproaudit.audit.seeds import digest, rule
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
-from reproaudit.folders import git
-from reproaudit.running.files import locked, sha256, write_whole
+from reproaudit.files import git, locked, sha256, write_whole
 from reproaudit.running.journal import Journal, add_line, contents
 
 if TYPE_CHECKING:  # `check` starts without NumPy
@@ -50,16 +49,13 @@ class Result(StrictModel):
     Attributes:
         kind: of records that were judged before, `judged again`, by another engine.
         engine: the number of the engine's rules, `judge.ENGINE`.
-        date: when it was given.
         revision: of the checkout that holds the audit.
         committed: whether the audit was committed as it is when the first of these runs began;
             left out where no checkout tells.
         salt: the word from which the seeds follow, too.
-        rules: of each experiment's claims.
         code: the fingerprints of the code that made the records.
         records: how many were judged.
         digest: of everything that they measured.
-        claims: the answers by claim.
     """
 
     kind: Literal["result", "judged again"] = "result"
@@ -112,22 +108,14 @@ def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int,
 
 
 def logged_results(entry: Entry, store: Path | None = None) -> list[Result | FirstVersion]:
-    """Return the lines of the log beside an audit, and of the log in a store.
-
-    Raises:
-        SpecError: if one of them is none; the text names the first.
-    """
+    """Return the lines beside an audit, then those in a store; a SpecError names a bad one."""
     found: list[Result | FirstVersion] = []
-    for file in _journal(entry, store).files:
+    for file in Journal(entry, "results", store).files:
         lines, faults = read_lines(file)
         for number, what in faults:
             raise SpecError(f"{file}:{number}: {what}. {REMEDIES[BROKEN_LOG]}")
         found += lines
     return found
-
-
-def _journal(entry: Entry, store: Path | None) -> Journal:
-    return Journal(entry, "results", store)
 
 
 def history_of(
@@ -136,8 +124,6 @@ def history_of(
     """Return what happened before, as far as it bears on certainty.
 
     Args:
-        entry: the paper.
-        audit: its audit.
         store: the folder of records; None of records that came with a report.
         judged: the records of the tier that are judged now: what was logged of them is no
             earlier result.
@@ -181,11 +167,6 @@ def begin(entry: Entry, audit: Audit, store: Path) -> None:
     It is noted once for each state of the rules, so that a run that is resumed later, after the
     audit was committed, does not look as if it had begun so.
 
-    Args:
-        entry: the paper.
-        audit: its audit.
-        store: the folder of records.
-
     Raises:
         SpecError: if a log is damaged: it is told before hours of computing.
     """
@@ -209,13 +190,6 @@ def append(
 
     Where these were judged before, by an engine with other rules, and it answered otherwise, the
     line says `judged again`, once for each number of the engine.
-
-    Args:
-        entry: the paper.
-        audit: its audit.
-        store: the folder of records.
-        records: the records that were judged.
-        answers: the verdict.
 
     Returns:
         Whether a line was written.
@@ -247,7 +221,7 @@ def append(
             for one in answers
         },
     )
-    with _journal(entry, store).writing() as file:
+    with Journal(entry, "results", store).writing() as file:
         known = logged_results(entry, store)
         same = [one for one in known if isinstance(one, Result) and one.digest == result.digest]
         if same and (same[-1].engine == result.engine or not _differ(same[-1], result)):
@@ -259,7 +233,6 @@ def append(
 
 
 def _differ(one: Result, other: Result) -> bool:
-    """Whether two results answer a claim otherwise."""
     answers = [{name: said.answer for name, said in each.claims.items()} for each in (one, other)]
     return answers[0] != answers[1]
 

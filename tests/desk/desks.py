@@ -14,9 +14,8 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from reproaudit.audit.model import Reviews
-from reproaudit.desk.saving import save
 from reproaudit.desk.server import desk_server, listening
-from reproaudit.desk.session import DeskSession
+from reproaudit.desk.session import DeskSession, save
 from reproaudit.verdict import Scorecard
 
 ROOT = Path(__file__).parents[2]

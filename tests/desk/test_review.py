@@ -27,7 +27,7 @@ from reproaudit.audit.model import Audit, Note, Reviews, VariableName
 from reproaudit.audit.rules import of_reviews
 from reproaudit.cli import run_command
 from reproaudit.desk import edits
-from reproaudit.desk.saving import read_version, review_audit, save, written
+from reproaudit.desk.session import read_version, review_audit, save, written
 from reproaudit.errors import UsageError
 from reproaudit.verdict import Outcome, Scorecard
 

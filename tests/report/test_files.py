@@ -21,10 +21,11 @@ from reproaudit.report.answers import scorecard_of_archive
 from reproaudit.report.files import (
     PAGES,
     folder_of,
+    json_data,
     read_scorecard,
     write_report,
 )
-from reproaudit.report.markdown import markdown
+from reproaudit.report.pages import markdown
 from reproaudit.report.register import entry, register_csv
 from reproaudit.report.screen import ours, questions, sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
@@ -49,13 +50,13 @@ def test_a_scorecard_that_was_read_writes_the_same_bytes(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("slug", ["..", "a/b", "", "A"])
-def test_a_foreign_name_is_no_folder(tmp_path: Path, slug: str) -> None:
-    card = make_scorecard()
-    paper = card.paper.model_copy(update={"slug": slug})
-    audit = card.audit.model_copy(update={"paper": paper})
-    card = card.model_copy(update={"audit": audit})
-    with pytest.raises(StoreError, match="cannot name a folder"):
-        write_report(card, tmp_path)
+def test_a_name_that_is_no_folder_is_in_no_scorecard(tmp_path: Path, slug: str) -> None:
+    data = json_data(make_scorecard())
+    data["audit"]["paper"]["slug"] = slug
+    file = tmp_path / "scorecard.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(StoreError, match=r"is no scorecard: audit\.paper\.slug"):
+        read_scorecard(file)
 
 
 def test_measurements_of_others_have_a_folder_of_their_own(tmp_path: Path) -> None:

@@ -21,8 +21,7 @@ from reproaudit.report.choices import grid_of
 from reproaudit.report.claims import texts_of
 from reproaudit.report.export.junit import junit_xml
 from reproaudit.report.files import write_report
-from reproaudit.report.html import html
-from reproaudit.report.markdown import markdown
+from reproaudit.report.pages import html, markdown
 from reproaudit.report.register import entry, write_register
 from reproaudit.report.screen import sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines

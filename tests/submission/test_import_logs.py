@@ -33,7 +33,7 @@ from reproaudit.logs import opening
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_submission
 from reproaudit.report.claims import texts_of
-from reproaudit.report.markdown import markdown
+from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import judged_lines
 
 Points = list[tuple[int, float]]

@@ -15,8 +15,7 @@ from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.report.answers import scorecard_of_submission
-from reproaudit.report.html import html
-from reproaudit.report.markdown import markdown
+from reproaudit.report.pages import html, markdown
 from reproaudit.report.terminal import judged_lines, report_lines
 from reproaudit.submission.reading import read_submission
 from reproaudit.verdict import Level, Scorecard

@@ -45,7 +45,6 @@ class Card:
 
     Attributes:
         rows: the classification of each variable that has a row; None if it cannot be read.
-        answers: the authors' answers by variable, as fields of the audit.
         remarks: what could not be read, each with what was found instead.
     """
 
@@ -59,11 +58,7 @@ class Card:
 
 
 def readable_text(path: Path) -> str:
-    """Return the text of a file of at most `MAX_CARD_BYTES`, with blanks as spaces.
-
-    Raises:
-        CardError: if the file cannot be read, is too large or is no readable text.
-    """
+    """Return a file's text of at most `MAX_CARD_BYTES`, blanks as spaces, or raise a CardError."""
     faults = Faults(str(path))
     text = read_file(path, MAX_CARD_BYTES, faults)
     if text is not None:
@@ -74,11 +69,7 @@ def readable_text(path: Path) -> str:
 
 
 def read_card(path: Path) -> Card:
-    """Return the card in a file.
-
-    Raises:
-        CardError: if the file cannot be read, is no text, or is no card.
-    """
+    """Return the card in a file; a CardError says why there is none."""
     lines = [" ".join(line.split()) for line in readable_text(path).split("\n")]
     if not any(lines):
         raise CardError(f"{path}: found an empty file; expected a reproducibility card")
@@ -137,7 +128,6 @@ def _row(line: str) -> tuple[VariableName, str] | None:
 
 
 def _ends_head(line: str) -> bool:
-    """True if the rows or the abstract begin here."""
     row = _row(line)
     return bool(_END_OF_HEAD.match(line)) or (row is not None and row[1] in _words(row[0]))
 

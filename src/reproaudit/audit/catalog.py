@@ -82,8 +82,6 @@ class Entry:
     """A paper: its audit and its module.
 
     Attributes:
-        slug: the short name.
-        audit_file: the audit.
         code: the module; None of an audit that stands alone.
         salt: the word from which, with its rules, the paper tier's seeds follow; empty for none.
     """
@@ -95,11 +93,7 @@ class Entry:
 
     @property
     def module(self) -> Module:
-        """Return the module.
-
-        Raises:
-            SpecError: if the audit stands alone, so that nothing can be run.
-        """
+        """Return the module; a SpecError if the audit stands alone and nothing can be run."""
         if self.code is None:
             file = self.audit_file.with_suffix(".py")
             raise SpecError(
@@ -128,11 +122,7 @@ class Entry:
         return self.reviewed_file.with_suffix(REVIEW_FILE)
 
     def reviews(self) -> Reviews:
-        """Read what reviewers say of the audit; nothing where there is no file.
-
-        Raises:
-            SpecError: listing every fault.
-        """
+        """Read what reviewers say, nothing without a file; a SpecError lists every fault."""
         from reproaudit.audit.loading import load_reviews
 
         return load_reviews(self.review_file)
@@ -143,11 +133,7 @@ class Entry:
         return self.audit_file.with_suffix(".results.jsonl")
 
     def audit(self) -> Audit:
-        """Read and validate the audit.
-
-        Raises:
-            SpecError: listing every fault.
-        """
+        """Read and validate the audit; a SpecError lists every fault."""
         from reproaudit.audit.loading import load_audit
 
         audit = load_audit(self.audit_file)
@@ -166,11 +152,7 @@ class Catalog:
 
     @cached_property
     def entries(self) -> Mapping[str, Entry]:
-        """Every paper by slug, in alphabetical order.
-
-        Raises:
-            UsageError: if the user's folder does not exist.
-        """
+        """Every paper by slug, in order; a UsageError if the user's folder does not exist."""
         files = audits_in(shipped_audits())
         folder = self.folder
         variable = os.environ.get(VARIABLE)
@@ -185,22 +167,14 @@ class Catalog:
         return dict(sorted(papers.items()))
 
     def __getitem__(self, slug: str) -> Entry:
-        """Return a paper by its slug.
-
-        Raises:
-            UsageError: naming the closest slug.
-        """
+        """Return a paper by its slug; a UsageError names the closest one."""
         if slug not in self.entries:
             remedies = (did_you_mean(slug, self.entries), "Papers of your own: --audits DIR.")
             raise UsageError(f"unknown paper '{slug}'. {' '.join(filter(None, remedies))}")
         return self.entries[slug]
 
     def select(self, slugs: Iterable[str], everything: bool) -> tuple[Entry, ...]:
-        """Return the papers that a command line names.
-
-        Raises:
-            UsageError: if nothing is named, or something unknown.
-        """
+        """Return the papers that a command line names; a UsageError if none, or an unknown one."""
         names = list(dict.fromkeys(slugs))
         if everything:
             return tuple(self.entries.values())

@@ -14,19 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-)
+from yaml import events
 from yaml.resolver import Resolver
 
 from reproaudit.audit.faults import START, Faults, Loc, Place, quoted
-from reproaudit.bounded import UnfitFileError, read_regular
 from reproaudit.cell import Scalar
+from reproaudit.files import UnfitFileError, read_regular
 
 MAX_DEPTH = 32
 """Levels of nesting; an audit needs about ten."""
@@ -82,7 +75,6 @@ class Document:
     """What a YAML file holds, and where.
 
     Attributes:
-        data: the file's values, as ``json.dumps`` takes them.
         marks: where each value begins, by its place in the data.
         names: where the name of each value in a mapping begins.
     """
@@ -149,10 +141,9 @@ class _Reader:
         self._values = 0
 
     def read(self) -> Document:
-        """Return what the file holds."""
         documents = 0
         while (event := self._next()) is not None:
-            if isinstance(event, DocumentStartEvent):
+            if isinstance(event, events.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
                     self._tell(event, (), "RA004", "found a second YAML document; expected one")
@@ -172,11 +163,11 @@ class _Reader:
             raise _Stop
         self._document.marks.setdefault(loc, event.start_mark)
         self._hides(event, loc)
-        if isinstance(event, AliasEvent):
+        if isinstance(event, events.AliasEvent):
             return None
-        if isinstance(event, MappingStartEvent):
+        if isinstance(event, events.MappingStartEvent):
             return self._mapping(loc, depth + 1)
-        if isinstance(event, ScalarEvent):
+        if isinstance(event, events.ScalarEvent):
             if event.style:
                 return event.value
             value, doubt = read_plain(event.value)
@@ -184,7 +175,7 @@ class _Reader:
                 self._tell(event, loc, "RA227", doubt)
             return value
         data: list[Any] = []
-        while not isinstance(event := self._next(), SequenceEndEvent):
+        while not isinstance(event := self._next(), events.SequenceEndEvent):
             data.append(self._value(event, (*loc, len(data)), depth + 1))
         return data
 
@@ -195,7 +186,7 @@ class _Reader:
             if (word := getattr(event, sign, None)) is not None:
                 found.append(("RA007", f"found the {sign} {quoted(word)}; expected the value"))
         # in double quotes an escape stands for a control character; elsewhere it is itself
-        escaped = isinstance(event, ScalarEvent) and event.style == '"'
+        escaped = isinstance(event, events.ScalarEvent) and event.style == '"'
         if escaped and (control := UNREADABLE.search(event.value)) is not None:
             words = f"found the control character {control.group()!r}; expected readable text"
             found.append(("RA002", words))
@@ -206,7 +197,7 @@ class _Reader:
     def _mapping(self, loc: Loc, depth: int) -> dict[str, Any]:
         data: dict[str, Any] = {}
         names = self._document.names
-        while not isinstance(event := self._next(), MappingEndEvent):
+        while not isinstance(event := self._next(), events.MappingEndEvent):
             name = self._name(event, loc, depth)
             if name is None:
                 self._value(self._next(), loc, depth)
@@ -222,7 +213,7 @@ class _Reader:
 
     def _name(self, event: Any, loc: Loc, depth: int) -> str | None:
         """Return the name in a mapping that begins with an event; None if it is none."""
-        if not isinstance(event, ScalarEvent):
+        if not isinstance(event, events.ScalarEvent):
             self._tell(event, (*loc, "?"), "RA015", "found a list, a mapping or an alias as a name")
             self._value(event, (*loc, "?"), depth)
             return None

@@ -26,9 +26,6 @@ class Violation(NamedTuple):
     """One place where an audit breaks a rule.
 
     Attributes:
-        rule: the rule's id.
-        loc: the place.
-        message: the text that says what was found and what was expected.
         remedy: the text that says what to do here; if it is empty, the nearest known name or else
             the rule's own remedy is taken.
         about: the name that is at fault; where it is the last of `loc`, its own place is told.
@@ -113,9 +110,6 @@ REMEDIES: dict[str, str] = {
     row[:5]: " ".join(row[6:].split()) for row in re.split(r"\n(?=RA)", _TABLE.strip())
 }
 """What to do where a rule is broken, by the rule's id, which is never given to another rule."""
-
-
-# --- faults -------------------------------------------------------------------------------------
 
 
 class Place(NamedTuple):
@@ -209,8 +203,6 @@ def _brief(text: str) -> str:
     shown = text if text.isprintable() else repr(text)[1:-1]
     return shown if len(shown) <= 60 else f"{shown[:57]}…"
 
-
-# --- values in messages -------------------------------------------------------------------------
 
 MOST_SHOWN = 20
 """Entries of a list that a message shows at most."""

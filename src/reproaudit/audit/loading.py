@@ -42,11 +42,7 @@ Rules = Callable[[_Model], Iterable[Violation]]
 
 
 def load_audit(path: Path | str) -> Audit:
-    """Return the audit in a file, whose stem is the paper's slug.
-
-    Raises:
-        SpecError: if the file has errors; the text lists every fault, warnings as well.
-    """
+    """Return the audit in a file named as its slug; a SpecError lists every fault and warning."""
     return _loaded(*read_audit(path))
 
 
@@ -72,11 +68,7 @@ def read_audit(
 
 
 def load_reviews(path: Path, text: str | None = None) -> Reviews:
-    """Return what a review file says; nothing where there is no file.
-
-    Raises:
-        SpecError: if the file has errors; the text lists every fault.
-    """
+    """Return what a review file says, nothing without one; a SpecError lists every fault."""
     return _loaded(*read_reviews(path, None, text))
 
 
@@ -86,7 +78,6 @@ def read_reviews(
     """Return what a review file says, and its faults.
 
     Args:
-        path: the file.
         audit: the audit that it is held against, if there is one.
         text: what it holds, if it is not to be read.
     """
@@ -116,8 +107,6 @@ def read_as(
     """Return what a file says (nothing if it has an error), its document, and its faults by place.
 
     Args:
-        model: the model of the whole file.
-        path: the file.
         noun: what the file is expected to be, with its article.
         rules: what else it must satisfy; with these, TODOs are reported, too.
         text: what it holds, if it is not to be read.
@@ -251,7 +240,6 @@ def _members(annotation: Any) -> list[Any]:
 
 
 def _found(value: Any) -> str:
-    """A value as a message names it."""
     if isinstance(value, dict | list):
         noun = "mapping" if isinstance(value, dict) else "list"
         return f"a {noun}" if value else f"an empty {noun}"
@@ -259,7 +247,6 @@ def _found(value: Any) -> str:
 
 
 def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> Violation:
-    """A field that is unknown or missing."""
     if kind == "extra_forbidden":
         of = model.__name__ if model is not None else "mapping"
         message = f"found the unknown field {quoted(name)}; expected a field of {of}"
@@ -272,7 +259,6 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
 
 
 def _of_word(loc: Loc, value: Any, found: str, context: dict[str, Any]) -> Violation:
-    """A word that is none of a few."""
     expected = str(context.get("expected") or context.get("expected_tags"))
     known = re.findall("'([^']*)'", expected)
     close = closest(value, known) if isinstance(value, str) else None

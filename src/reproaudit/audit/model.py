@@ -131,11 +131,7 @@ TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")
 
 
 def known_tier(name: str) -> TierName:
-    """Return the tier of that name.
-
-    Raises:
-        UsageError: if there is no such tier.
-    """
+    """Return the tier of that name; a UsageError if there is none."""
     for tier in TIERS:
         if name == tier:
             return tier

@@ -42,7 +42,6 @@ class PlannedArm:
         overrides: the settings that differ from the experiment's own.
         smaller: of a reading, what the tiers below the paper's run smaller.
         reads: measurements read in place of others.
-        lacks: of an ablation, what it lacks.
         varied: of a reading or an alternative, the setting and its value.
         excused: of a reading, that it need not be run.
         holds_at_start: what must hold before training.
@@ -110,15 +109,11 @@ def quantities_of(claim: Claim) -> Iterator[Quantity]:
         yield from check.quantities()
 
 
-def has_contrast(claim: Claim) -> bool:
-    """Tell whether a headline check compares two quantities without a margin."""
-    return any(number.contrast for check in claim.headline for number in check.numbers)
-
-
 def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     """Return the number of runs that an arm of a claim needs at a tier."""
     compared = {q.arm for one in claim.headline for q in one.quantities()}
-    paired = arm.role is Role.CONTROL and has_contrast(claim)
+    contrast = any(number.contrast for check in claim.headline for number in check.numbers)
+    paired = arm.role is Role.CONTROL and contrast
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
     if claim.exact and tier != "smoke":
         return 1
@@ -177,7 +172,6 @@ class Scope:
     """The part of an audit that is asked for.
 
     Attributes:
-        claims: the claims.
         batches: what they rest on, the experiments first.
         measurements: experiment -> the measurements that are wanted.
     """

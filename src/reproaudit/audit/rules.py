@@ -275,7 +275,6 @@ class _Read(NamedTuple):
         return found
 
     def coordinates(self, axis: str) -> Sequence[Coordinate]:
-        """Return the coordinates of an axis that are read."""
         return (self.placed[axis],) if axis in self.placed else self.kept(axis)
 
     def kept(self, axis: str) -> Sequence[Coordinate]:
@@ -286,7 +285,6 @@ class _Read(NamedTuple):
 
     @property
     def check_loc(self) -> Loc:
-        """The place of the check."""
         return self.loc[:4]
 
 
@@ -392,7 +390,6 @@ def _own_settings(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
 
 
 def _quantities_of(loc: Loc, claim: Claim) -> Iterator[tuple[Loc, Check | None, Quantity]]:
-    """Yield each quantity of a claim with its place and its check."""
     for group in ("headline", "support", "notes"):
         for j, check in enumerate(getattr(claim, group)):
             for place, quantity in _quantities((*loc, group, j), check):
@@ -552,7 +549,6 @@ def _past_range(read: _Read) -> Iterator[Violation]:
 
 
 def _over_training(read: _Read) -> bool:
-    """Whether more than the last observation of a quantity is read."""
     whole = read.check.over_training if read.check is not None else ()
     part = read.quantity.step != "last" or read.quantity.passes is not None
     return part or read.quantity in whole

@@ -31,7 +31,6 @@ class _Generator(GenerateJsonSchema):
     """pydantic's generator, without titles that repeat names, and with a quantity's short form."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
-        """No field has a title."""
         return False
 
     def dict_schema(self, schema: Any) -> dict[str, Any]:
@@ -42,7 +41,6 @@ class _Generator(GenerateJsonSchema):
         return generated
 
     def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
-        """The schema of one model."""
         generated = super().model_schema(schema)
         if schema["cls"] is not Quantity:
             return generated

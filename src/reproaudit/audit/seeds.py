@@ -21,8 +21,6 @@ SEEDS_BELOW = 10**9
 """Drawn seeds are smaller, so that ``--seeds`` can name them."""
 
 
-# --- what decides in an audit, under frozen names -----------------------------------------------
-
 RUNS = CanonicalForm(
     {
         "quick": Part("quick", unless=5),
@@ -92,9 +90,6 @@ CLAIM = CanonicalForm(
 """Checks, in `headline` and `support`, bring the form of their kind."""
 
 
-# --- the rule -----------------------------------------------------------------------------------
-
-
 def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     """Return the rule of all claims that are judged on an experiment: 64 hexadecimal digits."""
     claims = {one.id: CLAIM.of(one) for one in audit.claims if one.experiment == experiment}
@@ -132,9 +127,6 @@ def _texts(data: Any) -> Iterator[str]:
     elif isinstance(data, Mapping | list):
         for below in data.values() if isinstance(data, Mapping) else data:
             yield from _texts(below)
-
-
-# --- the seeds ----------------------------------------------------------------------------------
 
 
 def drawn(of_rule: str, count: int, salt: str = "") -> tuple[int, ...]:

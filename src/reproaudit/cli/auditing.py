@@ -124,7 +124,7 @@ def review(
     same --tier, --store and --out.
     """
     from reproaudit.commands.review import answered, command_to_show, note_for
-    from reproaudit.desk.saving import files_to_review, review_audit
+    from reproaudit.desk.session import files_to_review, review_audit
 
     (entry,) = papers_named((slug,), False, audits)
     if not reviewer.strip() or not reviewer.isprintable():

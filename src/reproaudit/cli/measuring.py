@@ -11,7 +11,7 @@ from typer import Option
 from reproaudit.cli import options
 from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
 from reproaudit.commands.output import present
-from reproaudit.folders import report_folder
+from reproaudit.files import report_folder
 
 
 @app.command()
@@ -49,7 +49,6 @@ def run(
     records, which feed no answer. Records of the plain form, which
     computes straight from the paper's equations, are never mixed with others.
     """
-    from reproaudit.audit.catalog import Catalog
     from reproaudit.commands import report as reporting
     from reproaudit.commands import run as running
     from reproaudit.report.terminal import measurement_lines
@@ -60,7 +59,7 @@ def run(
         entries = tuple(entry for entry in entries if entry.code is not None)
     papers = [(entry, entry.audit()) for entry in entries]
     computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
-    how = running.How(Catalog(audits).locate, Store(store), *computing, fresh, form)
+    how = running.How(Store(store), *computing, fresh, form)
     ask_to_run(entries, trust)
     if seeds is not None or experiments or settings:
         departs = (seeds, experiments or (), settings or ())
@@ -96,7 +95,6 @@ def multiverse(
 
     Runs those settings with other values, one alternative at a time.
     """
-    from reproaudit.audit.catalog import Catalog
     from reproaudit.commands.run import How, run_multiverse
     from reproaudit.multiverse import multiverse_of, write_multiverse
     from reproaudit.report.files import folder_of, write_report
@@ -104,7 +102,7 @@ def multiverse(
     from reproaudit.running.store import Store
 
     computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
-    how = How(Catalog(audits).locate, Store(store), *computing, fresh)
+    how = How(Store(store), *computing, fresh)
     (entry,) = papers_named((slug,), False, audits)
     folder = report_folder(out, store)
     ask_to_run([entry], trust)
@@ -143,12 +141,11 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
-    from reproaudit.audit.catalog import Catalog
     from reproaudit.commands import adopt as adopting
     from reproaudit.commands.run import How
     from reproaudit.running.store import Store
 
-    how = How(Catalog(audits).locate, Store(store), device, jobs, data=data_dir, verbose=verbose)
+    how = How(Store(store), device, jobs, data=data_dir, verbose=verbose)
     (entry,) = papers_named((slug,), False, audits)
     ask_to_run([entry], trust)
     reports = report_folder(out, store)

@@ -35,9 +35,6 @@ app = typer.Typer(
 )
 
 
-# --- parsers ------------------------------------------------------------------------------------
-
-
 def known_slugs(incomplete: str) -> list[str]:
     """Return the papers that a half-typed name may become, for shells that complete it."""
     from reproaudit.audit.catalog import Catalog
@@ -96,8 +93,6 @@ def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
         raise UsageError(f"found '{text}'. Write {examples}.")
     return float(match[1]) * units[match[2]]
 
-
-# --- options ------------------------------------------------------------------------------------
 
 PaperName = Annotated[
     str, Argument(help="The paper's short name.", metavar="SLUG", autocompletion=known_slugs)
@@ -183,9 +178,6 @@ DataDir = Annotated[
         help="A folder of data that would be downloaded.",
     ),
 ]
-
-
-# --- what several commands do with them ---------------------------------------------------------
 
 
 def papers_named(

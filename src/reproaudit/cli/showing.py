@@ -12,7 +12,7 @@ from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, papers_named
 from reproaudit.commands.output import present, say, settings_table, terminal
 from reproaudit.errors import AuditError, UsageError
-from reproaudit.folders import new_folder, report_folder
+from reproaudit.files import new_folder, report_folder
 
 if TYPE_CHECKING:
     from reproaudit.verdict import Scorecard
@@ -138,12 +138,12 @@ def judge_measurements(
     from reproaudit.submission.reading import read_submission
 
     submission = read_submission(entry.audit(), measurements)
+    from reproaudit.files import write_whole
     from reproaudit.report.answers import scorecard_of_submission
     from reproaudit.report.export.junit import junit_xml
     from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import refresh_register
     from reproaudit.report.terminal import judged_lines
-    from reproaudit.running.files import write_whole
 
     card = scorecard_of_submission(submission, claims, entry.reviews())
     written: list[Path] = []
@@ -156,7 +156,6 @@ def judge_measurements(
 
 
 def _show_template(slug: str, folder: Path, texts: Mapping[str, str], as_json: bool) -> None:
-    """Write a manifest and empty tables into a new folder, and name them."""
     with new_folder(folder, "Name another with --template, or remove it.") as new:
         for name, text in texts.items():
             (new / name).parent.mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
 from reproaudit.commands.run import How
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.folders import git, scratch_folder
+from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.adoptions import (
     Adoption,
@@ -24,7 +24,6 @@ from reproaudit.running.adoptions import (
     Pair,
     adoption_tier,
     compared_pair_of,
-    journal_of,
     measured_by,
     pair_of,
     read_adoptions,
@@ -32,8 +31,7 @@ from reproaudit.running.adoptions import (
 from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.devices import processor
 from reproaudit.running.events import PhaseStarted
-from reproaudit.running.files import listing, sha256
-from reproaudit.running.journal import add_line
+from reproaudit.running.journal import Journal, add_line
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
 
@@ -52,11 +50,8 @@ class CodeComparison:
     """What an adoption found.
 
     Attributes:
-        paper: the slug.
         old: the digest of the code that made the records; None if all count as today's.
-        new: the digest of today's code.
         records: how many records belong to the pairs.
-        pairs: how many pairs there are.
         same: the cells that both codes measured alike.
         differs: of each pair that differs its drawn cell, and what differs.
         left: how many pairs are not measured yet.
@@ -138,9 +133,6 @@ def adopt_code(
     """Compare today's code with the code of a paper's records, and note where they agree.
 
     Args:
-        entry: the paper.
-        audit: its audit.
-        how: where and how the drawn cells are measured.
         reports: the folder of reports; shipped records there are looked at, too.
         budget: the seconds after which no cell is started.
         wanted: the beginning of the digest of the old code; that of most records if left out.
@@ -186,7 +178,6 @@ def adopt_code(
 
 
 def _every_record(entry: Entry, audit: Audit, how: How, reports: Path) -> list[Record]:
-    """The records of a store, and those that came with reports."""
     with how.watched([(entry, audit)]) as on_event:
         on_event(PhaseStarted("reading records", entry.slug))
         return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
@@ -261,7 +252,6 @@ def _drawn(
 def _measured(
     entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], budget: float | None
 ) -> dict[Pair, Record]:
-    """What today's code measures in the drawn cells, and measured earlier."""
     until = math.inf if budget is None else time.monotonic() + budget
     cells = [one.cell for one in drawn]
     papers = [(entry, audit)]
@@ -276,7 +266,6 @@ def _measured(
 
 
 def _compare(drawn: Drawn, record: Record | None, found: CodeComparison) -> None:
-    """Add what a pair's drawn cell shows."""
     if record is None:
         found.left += 1
         return
@@ -301,7 +290,6 @@ def _compare(drawn: Drawn, record: Record | None, found: CodeComparison) -> None
 
 
 def _note(entry: Entry, store: Store, found: CodeComparison, here: dict[str, str]) -> None:
-    """Add a line on the pairs that agree."""
     assert found.old is not None, "compared"
     line = Adoption(
         date=datetime.now(UTC).replace(microsecond=0),
@@ -312,5 +300,5 @@ def _note(entry: Entry, store: Store, found: CodeComparison, here: dict[str, str
         processor=processor(),
         cells=tuple(found.same),
     )
-    with journal_of(entry, store.root).writing() as file:
+    with Journal(entry, "adoptions", store.root).writing() as file:
         add_line(file, line.model_dump_json(exclude_none=True).encode())

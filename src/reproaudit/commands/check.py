@@ -82,9 +82,6 @@ def fault_data(fault: Fault) -> dict[str, object]:
     }
 
 
-# --- the audit against its module ---------------------------------------------------------------
-
-
 def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
     """Yield the places where an audit does not fit the module beside it, which is imported.
 

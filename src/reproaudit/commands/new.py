@@ -10,7 +10,7 @@ from reproaudit.audit.catalog import PACKAGE, SLUG, shipped_audits
 from reproaudit.audit.draft import draft_audit, draft_module
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import UsageError
-from reproaudit.running.files import write_whole
+from reproaudit.files import write_whole
 
 
 def draft(
@@ -25,13 +25,6 @@ def draft(
 
     If OUT is the folder of the shipped audits, the module goes to the shipped modules. What
     neither a card nor a checklist says is left TODO.
-
-    Args:
-        slug: the paper's short name.
-        out: the folder of audits.
-        card_file: a reproducibility card.
-        checklist_file: the authors' checklist.
-        force: whether to write over files that exist.
 
     Returns:
         The files, what could not be read, and how many places are left open.

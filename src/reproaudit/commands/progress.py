@@ -60,7 +60,6 @@ def live_progress(
 
     Args:
         audits: from which it is known what cells are to the judgement.
-        verbose: whether the traceback of a cell that fails is shown, too.
         until: by `time.monotonic`, when the last cell may start.
     """
     console = terminal(stderr=True)
@@ -107,8 +106,6 @@ class _Watch:
             printable(text), highlight=False, markup=False, emoji=False, soft_wrap=True
         )
 
-    # --- a terminal
-
     def on_terminal(self) -> Live:
         """Return what shows two lines, which are written anew and removed in the end."""
         return Live(
@@ -132,8 +129,6 @@ class _Watch:
             bar = ProgressBar(total=1.0, completed=done, width=BAR_WIDTH)
             first.add_row(_line(phase), bar, _line(head))
         return Group(first, *([_line(cells)] if cells else []))
-
-    # --- a file or a pipe
 
     @contextmanager
     def as_lines(self) -> Iterator[None]:

@@ -113,7 +113,6 @@ def _data_of(scorecards: Sequence[Scorecard]) -> Any:
 
 
 def _lines_of(scorecards: Sequence[Scorecard], one_screen: bool, verbose: bool) -> Iterator[str]:
-    """Yields whole reports, or a line for each claim; verbose, every arm too."""
     for place, one in enumerate(scorecards):
         if place:
             yield ""

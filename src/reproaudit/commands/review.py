@@ -8,9 +8,8 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.bounded import read_regular
 from reproaudit.errors import UsageError
-from reproaudit.folders import report_folder
+from reproaudit.files import read_regular, report_folder
 from reproaudit.report.answers import scorecard_of_paper
 from reproaudit.running.store import Store
 from reproaudit.verdict import Scorecard
@@ -20,11 +19,7 @@ LARGEST_NOTE = 2**14
 
 
 def note_in(file: Path) -> str:
-    """Return the text of a note's file; of ``-``, what comes on standard input.
-
-    Raises:
-        UsageError: if it cannot be read, is too large, or is no text.
-    """
+    """Return the text of a note's file, of ``-`` standard input's; a UsageError if it is none."""
     try:
         if str(file) == "-":
             content = sys.stdin.buffer.read(LARGEST_NOTE + 1)
@@ -53,11 +48,7 @@ def answered(
 
 
 def note_for(file: Path, entry: Entry, card: Scorecard | None) -> tuple[str, str]:
-    """Return the text of a note's file, and the digest of the answers that it is for.
-
-    Raises:
-        UsageError: if there are no answers, or the file cannot be read.
-    """
+    """Return a note's text and the digest of the answers that it is for, or raise a UsageError."""
     if card is None:
         raise UsageError(
             f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from reproaudit import results
-from reproaudit.audit.catalog import Entry, Module
+from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
@@ -38,14 +38,13 @@ Papers = Sequence[tuple[Entry, Audit]]
 
 @dataclass(frozen=True)
 class How:
-    """The place and manner in which cells are run: `locate` finds a paper's module by its slug.
+    """The place and manner in which cells are run, as the options of ``reproaudit run``.
 
-    The rest is as the options of ``reproaudit run``. Without `jobs` there is one on each core, and
-    one at a time on a card; without `seconds`, `memory`, `dask` and `data` nothing is limited, and
-    all is computed here, with data from downloads.
+    Without `jobs` there is one on each core, and one at a time on a card; without `seconds`,
+    `memory`, `dask` and `data` nothing is limited, and all is computed here, with data from
+    downloads.
     """
 
-    locate: Callable[[str], Module]
     store: Store
     device: str = "auto"
     jobs: int | None = None
@@ -109,7 +108,7 @@ class How:
         }
         return run_cells(
             cells,
-            self.locate,
+            {entry.slug: entry.module for entry, _ in papers}.__getitem__,
             self.store,
             device=device,
             form=self.form,
@@ -132,8 +131,6 @@ def run_and_judge(
 
     Args:
         papers: what is run, with its consent given.
-        tier: smoke, quick or paper.
-        how: where and how.
         claims: of one paper: the ids of the claims to run for; every claim if none.
 
     Returns:
@@ -225,9 +222,7 @@ def run_custom(
     Args:
         papers: what is run, with its consent given.
         tier: what is not stated otherwise.
-        how: where and how.
         seeds: instead of the tier's; None for those.
-        experiments: only these; every experiment if none.
         settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
 
     Returns:
@@ -257,7 +252,6 @@ def _custom(
     experiments: Sequence[str],
     settings: Mapping[str, SettingValue],
 ) -> Iterator[Cell]:
-    """Yield the custom cells of a paper."""
     slug = audit.paper.slug
     for name in experiments:
         if name not in audit.experiments:
@@ -282,11 +276,7 @@ def _custom(
 
 
 def parse_setting(text: str) -> tuple[str, SettingValue]:
-    """Return a setting such as ``steps=100`` or ``sparse.betas=[0.9, 0.999]``, name and value.
-
-    Raises:
-        UsageError: if there is no name, or the value is no scalar or list of scalars.
-    """
+    """Return the name and the value in ``betas=[0.9, 0.999]``; a UsageError if there are none."""
     name, equals, written = text.partition("=")
     name = name.strip()
     if not equals or not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?", name):

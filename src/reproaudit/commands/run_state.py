@@ -75,8 +75,6 @@ class Costs:
 
 @dataclass
 class _Running:
-    """A cell that runs now."""
-
     cell: Cell
     kind: CellKind
     steps: int
@@ -94,7 +92,6 @@ class _Running:
         self.since = now
 
     def measured(self, now: float) -> float:
-        """The seconds for which it has measured."""
         current = now - self.since if self.activity == "measuring" else 0.0
         return self.seconds["measuring"] + current
 
@@ -107,7 +104,6 @@ class _Running:
         return min(sum(done for done, _ in self.phases.values()) / total, 1.0)
 
     def left(self, cost: float, now: float) -> float:
-        """The seconds that are left of a cost."""
         share = self.share
         return max(cost - self.measured(now), 0.0) if share is None else cost * (1 - share)
 
@@ -116,7 +112,6 @@ class RunState:
     """What a run has done, what it does and what is left.
 
     Args:
-        clock: gives the seconds since some moment.
         names: what cells are to the judgement.
         until: by the clock, when the last cell may start.
     """

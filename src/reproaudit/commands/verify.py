@@ -4,42 +4,27 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell, RunForm
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.folders import scratch_folder
+from reproaudit.files import listing, scratch_folder
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running.adoptions import compared_pair_of, measured_by, read_adoptions
 from reproaudit.running.events import PhaseStarted
-from reproaudit.running.files import listing
 from reproaudit.running.inspect import StoreFault
 from reproaudit.running.store import Store
 
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
-    """Return the papers of a store, or those that are named.
-
-    Raises:
-        UsageError: if the store has nothing of a paper that is named.
-    """
+    """Return the papers of a store, or those named; a UsageError of a name without records."""
     present = [path.name for path in listing(store.root) if path.is_dir()]
     for slug in slugs:
         if slug not in present:
             raise UsageError(f"{store.root}: no records of {slug}.")
     return sorted(slugs or present)
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """A record that is measured again, and what its cell is run as."""
-
-    record: Record
-    cell: Cell
-    fingerprint: str
 
 
 def measure_again(
@@ -57,30 +42,29 @@ def measure_again(
         again = Store(folder)
         on_event(PhaseStarted("reading records"))
         chosen = list(islice(_sample(catalog, papers, store, again), count))
-        ways: dict[tuple[str, RunForm], list[Cell]] = {_way_of(one.record): [] for one in chosen}
-        for one in chosen:
-            ways[_way_of(one.record)].append(one.cell)
+        ways: dict[tuple[str, RunForm], list[Cell]] = {}
+        for record, cell, _ in chosen:
+            ways.setdefault(_way_of(record), []).append(cell)
         for (device, form), cells in ways.items():
             run_cells(cells, catalog.locate, again, device=device, form=form, on_event=on_event)
-        for one in chosen:
-            path = store.path(one.cell, one.record.fingerprint)
-            measured = again.find(one.cell, one.fingerprint)
+        for record, cell, fingerprint in chosen:
+            path = store.path(cell, record.fingerprint)
+            measured = again.find(cell, fingerprint)
             what = "measured again, its cell fails"
             if measured is not None:
-                differences = "; ".join(differing(one.record, measured))
+                differences = "; ".join(differing(record, measured))
                 what = differences and f"measured again, it gives other numbers: {differences}"
             yield path, StoreFault(path, what) if what else None
 
 
 def _way_of(record: Record) -> tuple[str, RunForm]:
-    """The device and the form that a record was made with."""
     return record.environment.device.split(" ")[0], record.environment.form
 
 
 def _sample(
     catalog: Catalog, papers: Collection[str], store: Store, again: Store
-) -> Iterator[_Chosen]:
-    """The records that today's code made, in the order in which they are drawn."""
+) -> Iterator[tuple[Record, Cell, str]]:
+    """Records that today's code made, as they are drawn, each with its cell and fingerprint."""
     from reproaudit.running.run import fingerprints_of, plan_jobs
 
     records = [one for paper in papers for one in store.records_of(paper)]
@@ -96,7 +80,7 @@ def _sample(
         except SpecError:
             continue  # of an experiment that today's code does not have
         if record.fingerprint in fingerprints_of(job):  # else made by other code or versions
-            yield _Chosen(record, cell, job.fingerprint)
+            yield record, cell, job.fingerprint
 
 
 def faults_of_adoptions(

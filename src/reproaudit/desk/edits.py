@@ -37,11 +37,7 @@ NOTE = "note"
 
 
 class FieldError(UsageError):
-    """What one field of a form holds is refused.
-
-    Attributes:
-        field: the field.
-    """
+    """What one field of a form holds is refused."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -93,9 +89,7 @@ def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[St
     """Return what a review file says of an item, as far as the reviewer may see it.
 
     Args:
-        reviews: what the file says.
         item: as of `audited`.
-        reviewer: who reviews.
         blind: whether others' decisions are hidden until the reviewer's own.
     """
     if item == SIGN_OFF:
@@ -154,11 +148,7 @@ def dispute(
 
 
 def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: date) -> Reviews:
-    """Return the reviews with another answer to a finding or a claim.
-
-    Raises:
-        UsageError: if the audit has neither of this id.
-    """
+    """Return the reviews with an answer to a finding or claim; a UsageError if there is neither."""
     known = [*(one.id for one in audit.findings), *(one.id for one in audit.claims)]
     if to not in known:
         raise UsageError(f"no finding or claim '{to}'. {did_you_mean(to, known)}")
@@ -167,11 +157,7 @@ def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: d
 
 
 def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Reviews:
-    """Return the reviews with the reviewer's sign-off of this version of the audit.
-
-    Raises:
-        UsageError: if the reviewer has not decided on every variable.
-    """
+    """Return the reviews with a sign-off of this version; a UsageError if something is open."""
     if left := undecided(reviews, reviewer):
         raise UsageError(f"decide on all variables before you sign off. Open: {', '.join(left)}.")
     entry = SignOff(reviewer=reviewer, version=version_of(audit), as_of=today)
@@ -182,11 +168,8 @@ def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: d
     """Return the reviews with the reviewer's note, in place of an earlier one of theirs.
 
     Args:
-        reviews: what the review file says.
         text: the note; line breaks count as spaces.
-        reviewer: whose opinion it is.
         answers: the digest of the answers that it is written for.
-        today: the day.
 
     Raises:
         UsageError: if the text is empty, too long or not readable, or another's note is there.
@@ -218,7 +201,6 @@ def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
     With a reviewer's decision their sign-off goes, too.
 
     Args:
-        reviews: what the review file says.
         item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, ``answer ID`` or the note.
         who: the reviewer, or who answered.
 

@@ -31,14 +31,10 @@ COPY = "Copy the address that 'reproaudit review' printed into the browser's add
 
 
 class Guard:
-    """The outermost layer of the desk's application.
-
-    Attributes:
-        token: what the printed address holds; it works once.
-    """
+    """The outermost layer of the desk's application."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
-        self.token: str | None = secrets.token_urlsafe(32)
+        self.token: str | None = secrets.token_urlsafe(32)  # in the printed address; works once
         self._app = app
         self._host = f"127.0.0.1:{port}"
         self._origin = f"http://127.0.0.1:{port}"

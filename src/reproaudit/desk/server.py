@@ -26,7 +26,6 @@ def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> 
     """Serves the desk until Ctrl-C.
 
     Args:
-        session: the reviewer's session.
         port: the port; 0 for any free one.
         tell: takes the lines that the reviewer reads first.
 
@@ -88,11 +87,7 @@ def desk_server(session: DeskSession, sock: socket.socket) -> tuple[uvicorn.Serv
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address alone.
-
-    Raises:
-        UsageError: if the port cannot be used.
-    """
+    """Return a socket that listens on the loopback address alone; a UsageError if none can."""
     try:
         return socket.create_server((LOOPBACK, port))
     except (OSError, OverflowError) as error:

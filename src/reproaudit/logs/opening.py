@@ -16,7 +16,7 @@ from typing import IO, Any
 import yaml
 from yaml.composer import Composer
 
-from reproaudit.bounded import decode_json, open_regular
+from reproaudit.files import decode_json, open_regular
 from reproaudit.logs.logged import LogError
 
 MAX_TEXT_BYTES = 2**27  # of a table, a JSON file or a list of JSON lines

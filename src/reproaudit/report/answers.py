@@ -11,16 +11,10 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
-from reproaudit.audit.plan import (
-    alternatives_of,
-    arms_of,
-    quantities_of,
-    scope_of,
-    varied_tier,
-)
+from reproaudit.audit.plan import alternatives_of, arms_of, quantities_of, scope_of, varied_tier
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
-from reproaudit.folders import scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.judge.readings import Panel
 from reproaudit.records import CellStatus, Record
@@ -29,14 +23,7 @@ from reproaudit.report.files import read_scorecard
 from reproaudit.report.words import leading
 from reproaudit.results import history_of
 from reproaudit.running.adoptions import Adoptions, read_adoptions
-from reproaudit.running.choosing import (
-    Chosen,
-    chosen_by_report,
-    chosen_by_run,
-    chosen_of_quick,
-    chosen_of_shipped,
-    has_records,
-)
+from reproaudit.running.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.submission.reading import Submission
@@ -65,10 +52,6 @@ def scorecard_of_store(
     """Judge the records of a store.
 
     Args:
-        entry: the paper.
-        audit: its audit.
-        tier: of the records.
-        store: where they are.
         wanted: the beginning of a group's id; None for today's.
         planned: of a run: the fingerprint of each planned cell; exactly these are judged.
 
@@ -80,9 +63,8 @@ def scorecard_of_store(
     if planned is not None:
         chosen = chosen_by_run(entry, audit, tier, store, planned, damaged.append)
     else:
-        chosen = chosen_by_report(entry, audit, tier, store, wanted)
-    lower = chosen_of_quick(entry, audit, tier, store)
-    return _judged(entry, audit, tier, chosen, store.root, lower, Made(damaged=len(damaged)))
+        chosen = chosen_of_store(entry, audit, tier, store, wanted)
+    return _judged(entry, audit, tier, chosen, store, Made(damaged=len(damaged)))
 
 
 def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
@@ -96,11 +78,10 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
-        chosen = chosen_of_shipped(entry, audit, tier, store)
+        chosen = chosen_of_store(entry, audit, tier, store, shipped=True)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
-        lower = chosen_of_quick(entry, audit, tier, store)
-    said = Made(listed=len(there), lacking=there.count(False))
-    return _judged(entry, audit, tier, chosen, None, lower, said)
+        said = Made(listed=len(there), lacking=there.count(False))
+        return _judged(entry, audit, tier, chosen, store, said, shipped=True)
 
 
 def _judged(
@@ -108,17 +89,22 @@ def _judged(
     audit: Audit,
     tier: TierName,
     chosen: Chosen,
-    store: Path | None,
-    lower: Chosen,
+    store: Store,
     said: Made,
+    *,
+    shipped: bool = False,
 ) -> Scorecard:
     records = index_records(chosen.records.values())
     history = History()
-    quick = index_records(lower.records.values()) or None
+    kept = None if shipped else store.root
+    lower = Chosen()
     if tier == "paper":
+        # alternatives may have run at the quick tier
+        lower = chosen_of_store(entry, audit, "quick", store, judged=tier)
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
-        history = history_of(entry, audit, store, own)
-    made = _made(chosen, lower, tier, read_adoptions(entry, store), said)
+        history = history_of(entry, audit, kept, own)
+    quick = index_records(lower.records.values()) or None
+    made = _made(chosen, lower, tier, read_adoptions(entry, kept), said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
     return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
@@ -128,11 +114,6 @@ def scorecard_of_submission(
     submission: Submission, claims: Sequence[str] | None = None, reviews: Reviews | None = None
 ) -> Scorecard:
     """Return the scorecard of measurements from elsewhere.
-
-    Args:
-        submission: the measurements.
-        claims: ids of the claims to judge; every claim by default.
-        reviews: what reviewers say of the audit.
 
     Raises:
         UsageError: if there is no such claim.
@@ -186,7 +167,6 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
 
 
 def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, said: Made) -> Made:
-    """What made the records, and which were left out."""
     records = list(chosen.records.values())
     every = [one.environment for one in records]
     code = "" if chosen.group is None else chosen.group.code
@@ -248,11 +228,7 @@ def scorecard_of_paper(
     For want of these it is the one that came with the installation.
 
     Args:
-        entry: the paper.
-        audit: its audit.
-        store: its records.
         tier: the tier; None for the highest that the paper has.
-        out: the report folder.
         group: the beginning of the id of the group of records to show; None for today's.
         judge_shipped: whether shipped records are judged again, or the scorecard beside them read.
 
@@ -295,7 +271,6 @@ def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | N
 
 
 def _card_in(folder: Path) -> Scorecard | None:
-    """The scorecard in a folder of reports, if there is one."""
     file = folder / "scorecard.json"
     return read_scorecard(file) if file.is_file() else None
 
@@ -326,17 +301,7 @@ def scorecard_of(
     made: Made,
     earlier: int = 0,
 ) -> Scorecard:
-    """Return a paper's scorecard.
-
-    Args:
-        audit: the paper, with the claims that were judged.
-        reviews: what reviewers say of it.
-        tier: of the records.
-        claims: the verdict.
-        records: those that were judged.
-        made: what made them.
-        earlier: how many results came before.
-    """
+    """Return a paper's scorecard."""
     judged = [one for seeds in records.values() for one in seeds.values()]
     return Scorecard(
         schema_version=SCHEMA_VERSION,

@@ -205,8 +205,7 @@ def _rows(claim: ClaimText, own: Estimate, arms: Sequence[ArmAnswer]) -> list[St
     rows: list[StripRow] = [("run", SAID["run"], own.numbers)]
     for one in arms:
         mark = marks.get(one.role, "control")
-        values = _values(one, place)
-        if values:
+        if place < len(one.estimates) and (values := one.estimates[place].numbers):
             rows.append((mark, f"{one.role}: {claim.arm(one)}", values))
     return rows
 
@@ -215,12 +214,8 @@ def _scale(own: Estimate, rows: Sequence[StripRow], left: float, right: float) -
     """The scale of all numbers and bounds; what is better lies to the right, whatever the bound."""
     shown = [*(value for _, _, values in rows for value in values), *_ends(own)]
     log = min(shown) > 0 and max(shown) > 5 * min(shown)
-    better = (right, left) if _is_upper(own) else (left, right)
-    return _Axis(shown, log, *better)
-
-
-def _values(arm: ArmAnswer, place: int) -> tuple[float, ...]:
-    return arm.estimates[place].numbers if place < len(arm.estimates) else ()
+    is_upper = own.limit.side in (Side.AT_MOST, Side.BELOW)
+    return _Axis(shown, log, *((right, left) if is_upper else (left, right)))
 
 
 def _ends(estimate: Estimate) -> tuple[float, ...]:
@@ -228,10 +223,6 @@ def _ends(estimate: Estimate) -> tuple[float, ...]:
     if limit.side is Side.WITHIN:
         return limit.target - limit.at, limit.target + limit.at
     return (limit.at,)
-
-
-def _is_upper(estimate: Estimate) -> bool:
-    return estimate.limit.side in (Side.AT_MOST, Side.BELOW)
 
 
 def _accepted(estimate: Estimate, x: _Axis, top: float, right: float, floor: float) -> list[Markup]:
@@ -290,7 +281,6 @@ class _Axis:
         return self._start + self._length * share
 
     def holds(self, values: Sequence[float]) -> bool:
-        """Tell whether some of a line lies on the scale."""
         return max(values) >= self.low and min(values) <= self.high
 
     def ticks(self) -> list[float]:

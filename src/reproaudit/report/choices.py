@@ -25,11 +25,9 @@ class Choice:
 
     Attributes:
         setting: its name; `experiment.setting` for an experiment's own.
-        words: what a page calls it.
         said: which source states which value, or what is guessed.
         values: the values, each of a source with its place; of a guess the value as run first.
         answers: what becomes of the claims; empty if it was not varied.
-        changes: whether an answer changes.
         reading: whether sources back both values.
     """
 
@@ -96,7 +94,6 @@ class Grid:
     """What becomes of every claim under every value that was tried.
 
     Attributes:
-        values: the values, one a column.
         claims: the claims with what they answer as run, and under each value; '' where a value was
             not tried.
     """

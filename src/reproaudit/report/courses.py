@@ -28,8 +28,6 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     """Return a claim's figure; None if no record has a course to show.
 
     Args:
-        bundles: the records of the claim's arms, as they were judged.
-        found: the answer.
         shown: the condition that the claim's row shows.
     """
     claim = bundles.claim

@@ -19,7 +19,6 @@ class Change(StrictModel):
     part: str
     """claim, setting, software, rule, documentation or paper."""
     name: str
-    """Which."""
     before: str | None
     """On the first side; None if it is not there."""
     after: str | None
@@ -30,9 +29,7 @@ class Comparison(StrictModel):
     """Everything that differs between two scorecards."""
 
     before: str
-    """The first side, in words."""
     after: str
-    """The second side, in words."""
     changes: tuple[Change, ...]
     """Claims first."""
 

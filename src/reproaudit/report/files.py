@@ -15,10 +15,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from reproaudit.bounded import decode_json, read_regular
 from reproaudit.errors import StoreError, UsageError, did_you_mean
+from reproaudit.files import decode_json, read_regular, write_whole
 from reproaudit.lazy import deferred
-from reproaudit.running.files import write_whole
 from reproaudit.verdict import SCHEMA_VERSION, Scorecard
 
 MOST_CARD_BYTES = 2**26
@@ -39,8 +38,6 @@ class PageFormat:
     Attributes:
         name: on the command line, and the file's ending.
         media_type: such as text/html.
-        about: what the file is.
-        render: makes the file's text.
     """
 
     name: str
@@ -54,8 +51,7 @@ class PageFormat:
         return f"scorecard.{self.name}"
 
 
-_html = deferred("reproaudit.report.html")
-_markdown = deferred("reproaudit.report.markdown")
+_pages = deferred("reproaudit.report.pages")
 
 
 def json_text(card: Scorecard) -> str:
@@ -75,7 +71,7 @@ PAGES: Mapping[str, PageFormat] = {
             "html",
             "text/html",
             "The scorecard, as a page that needs nothing else",
-            lambda card: str(_html.html(card)),
+            lambda card: str(_pages.html(card)),
         ),
         PageFormat(
             "json",
@@ -87,7 +83,7 @@ PAGES: Mapping[str, PageFormat] = {
             "md",
             "text/markdown",
             "The scorecard, as text",
-            lambda card: str(_markdown.markdown(card)),
+            lambda card: str(_pages.markdown(card)),
         ),
     )
 }
@@ -95,11 +91,7 @@ FORMATS = (TERMINAL, *PAGES)
 
 
 def chosen_formats(words: str) -> frozenset[str]:
-    """Return the formats that ``--format`` names.
-
-    Raises:
-        UsageError: at a name that is no format.
-    """
+    """Return the formats that ``--format`` names; a UsageError at a name that is none."""
     names = [word.strip() for word in words.split(",") if word.strip()]
     for name in names:
         if name not in FORMATS:
@@ -110,11 +102,7 @@ def chosen_formats(words: str) -> frozenset[str]:
 def write_report(
     card: Scorecard, out: Path, formats: Iterable[str] = tuple(PAGES)
 ) -> tuple[Path, ...]:
-    """Write a scorecard in some formats and return the files.
-
-    Raises:
-        StoreError: if the folder cannot be written.
-    """
+    """Write a scorecard in some formats; return the files, or raise a StoreError."""
     folder = folder_of(card, out)
     wanted = set(formats)
     if card.origin is not None:
@@ -128,7 +116,7 @@ def write_report(
 
 def folder_of(card: Scorecard, out: Path) -> Path:
     """Return the folder of a scorecard's pages; of others' measurements a new one, or their own."""
-    paper = out / folder_name(card.tier) / folder_name(card.paper.slug)
+    paper = out / card.tier / card.paper.slug
     if card.origin is None:
         return paper
     who = re.sub(r"[^a-z0-9]+", "_", card.origin.who.lower()).strip("_")[:40] or "someone"
@@ -179,12 +167,3 @@ def read_scorecard(path: Path) -> Scorecard:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "as a whole"
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
-
-
-def folder_name(name: str) -> str:
-    """Return a slug or a tier as a folder's name; a foreign scorecard may hold anything."""
-    if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
-        raise StoreError(
-            f"{name!r} cannot name a folder: lower-case letters, digits, '_' and '-' can"
-        )
-    return name

@@ -21,11 +21,6 @@ def list_entry(entry: Entry, store: Path, out: Path) -> dict[str, Any]:
 
     Where there are none of ours, they are those on measurements from elsewhere, judged before.
 
-    Args:
-        entry: the paper.
-        store: the folder of records.
-        out: the report folder.
-
     Raises:
         AuditError: if the audit or a record cannot be read.
     """

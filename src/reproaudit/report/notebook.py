@@ -8,9 +8,8 @@ from pathlib import Path
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES, write_report
-from reproaudit.report.html import environment, html
-from reproaudit.report.markdown import markdown, plain, table
 from reproaudit.report.outline import runs_words
+from reproaudit.report.pages import environment, html, markdown, plain, table
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
 from reproaudit.report.words import OUTCOMES, look
@@ -25,11 +24,7 @@ COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound")
 
 
 def known_outcomes(words: str) -> frozenset[str]:
-    """Return names of outcomes, joined by commas, with blanks, hyphens or underscores.
-
-    Raises:
-        UsageError: at a name that is none.
-    """
+    """Return outcomes joined by commas, with blanks, hyphens or underscores, or a UsageError."""
     known = {one.value.replace(" ", "-"): one.value for one in Outcome}
     renamed = {"failed": Outcome.ERROR}
     found = set()
@@ -64,11 +59,7 @@ class PaperScorecard(Scorecard):
         return {claim.id: claim.outcome for claim in self.claims}
 
     def claim(self, name: str) -> ClaimAnswer:
-        """Return a claim by its id, or by what follows the slug and the dot in it.
-
-        Raises:
-            UsageError: naming the closest id.
-        """
+        """Return a claim by its id, with or without the slug; a UsageError names the closest."""
         whole = {claim.id: claim for claim in self.claims}
         found = whole.get(name) or whole.get(f"{self.paper.slug}.{name}")
         if found is None:
@@ -76,20 +67,12 @@ class PaperScorecard(Scorecard):
         return found
 
     def told(self, name: str) -> ClaimText:
-        """Return a claim with what the audit says of it, by its id.
-
-        Raises:
-            UsageError: naming the closest id.
-        """
+        """Return a claim with what the audit says of it; names and errors as of `claim`."""
         wanted = self.claim(name)
         return next(one for one in texts_of(self) if one.answer is wanted)
 
     def failures(self, fail_on: Collection[str] = DEFAULT_FAIL_ON) -> tuple[ClaimAnswer, ...]:
-        """Return the claims whose outcome is in ``fail_on``.
-
-        Raises:
-            UsageError: at a name that is no outcome.
-        """
+        """Return the claims whose outcome is in ``fail_on``; a UsageError at another name."""
         wanted = known_outcomes(",".join(fail_on))
         return tuple(claim for claim in self.claims if claim.outcome in wanted)
 
@@ -106,11 +89,7 @@ class PaperScorecard(Scorecard):
         return html(self)
 
     def write(self, folder: Path | str, formats: Sequence[str] = tuple(PAGES)) -> tuple[Path, ...]:
-        """Write the scorecard below a report folder, as ``html``, ``json`` and ``md``.
-
-        Raises:
-            StoreError: if the folder cannot be written.
-        """
+        """Write it below a folder, as ``html``, ``json`` and ``md``, or raise a StoreError."""
         return write_report(self, Path(folder), formats)
 
     def __str__(self) -> str:

@@ -14,16 +14,16 @@ from pathlib import Path
 from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
+from reproaudit.files import write_whole
 from reproaudit.report.chart import picture
 from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
-from reproaudit.report.files import OtherVersionError, folder_name, read_scorecard
-from reproaudit.report.html import register_html
+from reproaudit.report.files import OtherVersionError, read_scorecard
 from reproaudit.report.numbers import listed
+from reproaudit.report.pages import environment
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import questions, verdict
 from reproaudit.report.words import look
-from reproaudit.running.files import write_whole
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 SCORECARD = "scorecard.json"
@@ -37,17 +37,12 @@ class ClaimEntry(StrictModel):
     """A claim in the register."""
 
     id: str
-    """The claim's id, ``slug.name``."""
     short: str
     """The claim as a clause."""
     main: bool
-    """Whether it is the paper's main claim."""
     outcome: Outcome
-    """The conclusion."""
     certainty: Level | None
-    """How sure."""
     yes: int
-    """The runs that say yes."""
     n: int
     """The runs that count."""
     phrase: str
@@ -63,24 +58,18 @@ class ChoiceEntry(StrictModel):
     """A choice that a paper leaves open, and on which answers hang."""
 
     setting: str
-    """The setting, in words."""
     claims: tuple[str, ...]
-    """The claims that depend on it, by id."""
 
 
 class PaperEntry(StrictModel):
     """A paper in the register."""
 
     slug: str
-    """Its short name."""
     title: str
-    """Its title."""
     venue: str
-    """Where and when it appeared."""
     verdict: str
     """Its verdict, in one to four sentences."""
     questions: tuple[str, ...]
-    """What to ask the authors."""
     hangs_on: tuple[ChoiceEntry, ...]
     """The choices on which claims depend."""
     card: int
@@ -94,7 +83,6 @@ class PaperEntry(StrictModel):
     origin: str | None
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
-    """Its claims."""
 
     def clauses(self, choice: ChoiceEntry) -> str:
         """Return the claims that depend on a choice, as clauses."""
@@ -105,7 +93,6 @@ class Register(StrictModel):
     """The papers of one tier."""
 
     schema_version: int = REGISTER_VERSION
-    """The version of this format."""
     tier: str
     """smoke, quick or paper."""
     papers: tuple[PaperEntry, ...]
@@ -118,23 +105,18 @@ class Register(StrictModel):
 
 
 def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
-    """Write the register of each tier among the papers; return their pages.
-
-    Raises:
-        StoreError: if the folder cannot be written.
-    """
+    """Write the register of each tier among the papers; return the pages, or raise a StoreError."""
     given: dict[str, dict[Path, Scorecard]] = {}
     for one in papers:
-        slug = folder_name(one.paper.slug)
         of_tier = given.setdefault(one.tier, {})
         if one.origin is None:  # the others' scorecards are files already
-            of_tier[out / folder_name(one.tier) / slug] = one
+            of_tier[out / one.tier / one.paper.slug] = one
     return tuple(_write_tier(out / tier, tier, cards) for tier, cards in given.items())
 
 
 def refresh_register(out: Path, tier: str) -> tuple[Path, ...]:
     """Write the register of a tier again, if there is one, from what is in the folder."""
-    folder = out / folder_name(tier)
+    folder = out / tier
     return (_write_tier(folder, tier, {}),) if (folder / PAGE).is_file() else ()
 
 
@@ -156,15 +138,14 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
-    pairs = zip(register.papers, ordered, strict=True)
-    pictures = {one.page: _picture(found[place]) for one, place in pairs}
-    _update(folder / PAGE, register_html(register, pictures))
+    pictures = {}
+    for one, place in zip(register.papers, ordered, strict=True):
+        main = (claim for claim in claims_of(found[place]) if claim.claim.main)
+        pictures[one.page] = next(map(picture, main), Markup())
+    outcomes = [(one.value, one.value.replace(" ", "-")) for one in Outcome]
+    page = environment().get_template("register.html")
+    _update(folder / PAGE, page.render(register=register, pictures=pictures, outcomes=outcomes))
     return folder / PAGE
-
-
-def _picture(card: Scorecard) -> Markup:
-    """The main claim's figure in small."""
-    return next((picture(one) for one in claims_of(card) if one.claim.main), Markup())
 
 
 def _read(place: Path) -> Scorecard | None:
@@ -206,7 +187,6 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
 
 
 def _choices(card: Scorecard) -> Iterator[ChoiceEntry]:
-    """Each setting on which the yes or no of claims hangs, with these claims."""
     claims: dict[str, dict[str, None]] = {}
     for one in claims_of(card):
         for side in one.answer.sides or ():

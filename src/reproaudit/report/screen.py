@@ -48,9 +48,7 @@ class Bullet:
     """A claim, or several that are counted.
 
     Attributes:
-        mark: the outcome's character.
         title: the finding, or how many there are.
-        text: its runs and numbers.
         claim: the claim's name; '' of those that are counted.
     """
 
@@ -479,7 +477,6 @@ class Question:
     """A question to the authors.
 
     Attributes:
-        text: the question.
         evidence: where values are stated, and which answers hang on them.
     """
 
@@ -544,7 +541,7 @@ def _ours(card: Scorecard) -> Iterator[str]:
         yield f"We judged at {listed(sorted(graded))}."
     for wording, words in _WORDED.items():
         if count := sum(one.claim.wording == wording for one in claims):
-            yield f"{_are(count, 'claim')} {words}."
+            yield f"{counted(count, 'claim')} {'is' if count == 1 else 'are'} {words}."
     guesses = [one for one in choices_of(card) if not one.reading]
     if guesses:
         varied = sum(bool(one.answers) for one in guesses)
@@ -556,10 +553,6 @@ def _ours(card: Scorecard) -> Iterator[str]:
         yield f"We left out {counted(len(left), 'claim')}."
     if card.earlier_results:
         yield "We set bounds knowing earlier results."
-
-
-def _are(count: int, noun: str) -> str:
-    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
 
 
 def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:

@@ -9,13 +9,7 @@ from typing import Any
 from reproaudit.records import Record
 from reproaudit.report.claims import ClaimText, questions_of, texts_of
 from reproaudit.report.numbers import counted, of
-from reproaudit.report.outline import (
-    about_runs,
-    as_written_words,
-    byline,
-    counts_of,
-    scale_words,
-)
+from reproaudit.report.outline import about_runs, as_written_words, byline, counts_of, scale_words
 from reproaudit.report.screen import (
     closing,
     ordered_claims,
@@ -76,7 +70,6 @@ def _titled(card: Scorecard) -> str:
 
 
 def _head(card: Scorecard, title: str, width: int) -> Iterator[str]:
-    """Yield what the paper is, whose measurements these are, and the verdict."""
     yield from _wrapped(title, width)
     if card.origin is not None:
         who = f"{card.origin.who} ({card.origin.source})"
@@ -166,7 +159,6 @@ def detail_lines(card: Scorecard) -> Iterator[str]:
 
 
 def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
-    """Every arm of a claim: what it is to it, its name, its answer."""
     answer = claim.answer
     yield from (("at", f"{claim.symbol} = {one.at}", one) for one in answer.grades)
     yield from (("reading", claim.arm(one), one) for one in answer.readings)

@@ -40,7 +40,6 @@ class Shown:
     """How an outcome looks.
 
     Attributes:
-        mark: one character.
         colour: the style of a terminal, and the name of a badge's colour.
         badge: the class of a page's badge.
         junit: passed, failure, error or skipped.
@@ -309,14 +308,7 @@ def leading(found: ClaimAnswer) -> Estimate | None:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A claim of an audit with its answer, and what a page calls the things in it.
-
-    Attributes:
-        audit: the paper.
-        claim: as the audit has it.
-        answer: what was concluded.
-        tier: of the records.
-    """
+    """A claim of an audit with its answer, and what a page calls the things in it."""
 
     audit: Audit
     claim: Claim
@@ -378,11 +370,7 @@ WITHOUT: Mapping[Specificity, str] = {
 
 
 def words(reason: Reason, context: Context) -> str:
-    """Return a reason as a page says it.
-
-    Raises:
-        KeyError: for a kind that has no words.
-    """
+    """Return a reason as a page says it; a KeyError for a kind that has no words."""
     said = _WORDS[reason.kind]
     if not isinstance(said, str):
         return said(reason, context)

@@ -136,11 +136,7 @@ def in_python(
     home: Path,
     still_running: StillRunning,
 ) -> Call:
-    """Return the call in the source's Python environment, which is made if it is missing.
-
-    Raises:
-        CommandError: if the environment cannot be made.
-    """
+    """Return the call in the source's Python environment, or raise a CommandError."""
     made = _environment(wanted, source, home, still_running)
     few = _few_variables(home)
     path = os.pathsep.join([str(made / "bin"), few["PATH"]])

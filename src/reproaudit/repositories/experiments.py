@@ -12,18 +12,12 @@ import numpy as np
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import SpecError, did_you_mean
-from reproaudit.folders import scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.configurations import seeds_in
 from reproaudit.logs.finding import find_runs
-from reproaudit.logs.logged import (
-    Curve,
-    LogError,
-    LoggedCoordinates,
-    LoggedRun,
-    number_of,
-)
+from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.logs.mapping import LoggedQuantity
 from reproaudit.logs.measuring import measure, measurements_of, stated_length
 from reproaudit.records import Measurements
@@ -67,7 +61,6 @@ class _Command:
         return Experiment(settings, self.measure, phases=self.phases, data=lambda _: checksums)
 
     def hold_fixed(self, settings: Any) -> None:
-        """Refuses a value that the code does not have."""
         for name, value in self.said.fixed.items():
             found = getattr(settings, name)
             if canonical_settings({"": found}) != canonical_settings({"": value}):
@@ -82,11 +75,7 @@ class _Command:
         return {PHASE: int(stated or 1)}
 
     def measure(self, settings: Any, session: Session) -> Measurements:
-        """Runs the command with the session's seed.
-
-        Raises:
-            CommandError: if it fails, or what it wrote cannot be used; its output is kept.
-        """
+        """Runs the command with the session's seed; a CommandError says where its output is."""
         with scratch_folder() as place:
             values = {**dataclasses.asdict(settings), SEED: session.seed}
             measured, last_step = self._measured(values, session, place.resolve())
@@ -123,7 +112,6 @@ class _Command:
     def _call(
         self, values: Mapping[str, SettingValue], place: Path, still_running: StillRunning
     ) -> Call:
-        """The call of the command in a fresh copy of the source and its environment."""
         copy = place / "source"
         home = place / "home"
         environment = self.run_file.environment

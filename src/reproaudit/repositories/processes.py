@@ -112,7 +112,6 @@ def run_guarded(call: Call, still_running: StillRunning) -> Ended:
 
 
 def _kept(printed: IO[bytes]) -> bytes:
-    """The beginning and the end of what was printed."""
     size = printed.seek(0, os.SEEK_END)
     printed.seek(0)
     if size <= MOST_KEPT:
@@ -120,9 +119,6 @@ def _kept(printed: IO[bytes]) -> bytes:
     head = printed.read(MOST_KEPT // 2)
     printed.seek(-MOST_KEPT // 2, os.SEEK_END)
     return head + f"\n… {size - MOST_KEPT} bytes left out …\n".encode() + printed.read()
-
-
-# --- the guard ------------------------------------------------------------------------------------
 
 
 def _guard() -> None:
@@ -138,7 +134,6 @@ def _guard() -> None:
 
 
 def _ending(call: dict[str, Any]) -> str:
-    """Runs the command of a call, and says how it ended."""
     try:
         child = subprocess.Popen(
             call["argv"],

@@ -22,9 +22,9 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.cell import Cell, canonical_settings
 from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
+from reproaudit.files import sha256
 from reproaudit.records import Record
 from reproaudit.running.code import closure_of, versions_of
-from reproaudit.running.files import sha256
 from reproaudit.running.journal import Journal
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -64,8 +64,6 @@ class ComparedCell(StrictModel):
     """A cell that the old and the new code measured alike.
 
     Attributes:
-        tier: of the pair.
-        experiment: of the pair.
         settings: the SHA-256 of the pair's canonical settings.
         seed: which of the pair's cells was drawn.
         measured: the SHA-256 of what both measured.
@@ -87,13 +85,11 @@ class Adoption(StrictModel):
     """One line: the cells in which two states of a paper's code gave the same bits.
 
     Attributes:
-        date: when they were compared.
         revision: of the checkout that holds the audit, if there is one.
         old: the digest of the code that made the records.
         new: the digest of the code that measured them again.
         versions: of what computed, the same for both.
         processor: on which the new code measured.
-        cells: one for each pair.
     """
 
     kind: Literal["adoption"] = "adoption"
@@ -156,19 +152,10 @@ class Adoptions:
 NO_ADOPTIONS = Adoptions()
 
 
-def journal_of(entry: Entry, store: Path | None) -> Journal:
-    """The journal of a paper's adoptions."""
-    return Journal(entry, "adoptions", store)
-
-
 def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
-    """The adoptions beside an audit, then those in a store.
-
-    Raises:
-        SpecError: if a line is none, the text names the first; or if the code cannot be read.
-    """
+    """The adoptions beside an audit, then those in a store; a SpecError names a bad line."""
     today = "" if entry.code is None else closure_of(entry.code).digest
-    return Adoptions(tuple(_read(journal_of(entry, store).lines())), today)
+    return Adoptions(tuple(_read(Journal(entry, "adoptions", store).lines())), today)
 
 
 def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption]:

@@ -29,11 +29,11 @@ from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_t
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.files import sha256
 from reproaudit.records import CellStatus, Record
 from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, read_adoptions
 from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
-from reproaudit.running.files import sha256
 from reproaudit.running.store import DamagedError, Store
 from reproaudit.verdict import LeftOut
 
@@ -64,11 +64,7 @@ def group_of(record: Record, adoptions: Adoptions = NO_ADOPTIONS) -> Group:
 
 
 def todays_groups(module: Module | None) -> tuple[Group, ...]:
-    """The groups whose records today's code would make in the fast form, one for each device.
-
-    Raises:
-        SpecError: if the module is missing, unreadable or not valid Python.
-    """
+    """The groups that today's code makes in the fast form; a SpecError if it cannot be read."""
     if module is None:
         return ()
     code = closure_of(module)
@@ -150,10 +146,7 @@ def choose(
 
     Args:
         records: in the order in which they were written.
-        planned: the cells of the plan.
-        today: the groups that today's code would make.
         planned_data: of a record, the data with which a run planned its cell last.
-        wanted: the beginning of a group's id.
 
     Raises:
         UsageError: if no group has the wanted id.
@@ -243,10 +236,6 @@ def chosen_by_run(
     """The records that a run planned: its own, and those of alternatives.
 
     Args:
-        entry: the paper.
-        audit: its audit.
-        tier: of the run.
-        store: where they are.
         planned: the fingerprint of each planned cell.
         on_damage: is called with a file among the alternatives that is no record.
 
@@ -263,36 +252,7 @@ def chosen_by_run(
     return _of_todays_axes(audit, tier, chosen, store)
 
 
-def chosen_by_report(
-    entry: Entry, audit: Audit, tier: TierName, store: Store, wanted: str | None = None
-) -> Chosen:
-    """The planned records and alternatives of a group: the wanted one, else the best one.
-
-    Raises:
-        UsageError: if no group has the wanted id.
-        StoreError: on a file that is no record.
-        SpecError: if the audit declares other coordinates than the records have.
-    """
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, tier, store, wanted), store)
-
-
-def chosen_of_quick(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
-    """The quick tier's records for an answer at the paper's scale: alternatives may be there."""
-    if tier != "paper":
-        return Chosen()
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, "quick", store), store)
-
-
-def chosen_of_shipped(entry: Entry, audit: Audit, tier: TierName, store: Store) -> Chosen:
-    """The records that came with a report, whatever their seeds.
-
-    Raises:
-        SpecError: if the audit declares other coordinates than the records have.
-    """
-    return _of_todays_axes(audit, tier, _of_store(entry, audit, tier, store, shipped=True), store)
-
-
-def _of_store(
+def chosen_of_store(
     entry: Entry,
     audit: Audit,
     tier: TierName,
@@ -300,8 +260,18 @@ def _of_store(
     wanted: str | None = None,
     *,
     shipped: bool = False,
+    judged: TierName | None = None,
 ) -> Chosen:
-    """The chosen records of a tier and of its alternatives; of shipped ones, every cell counts."""
+    """The records of a tier and of its alternatives: of the wanted group, else of the best one.
+
+    Of those that came with a report every cell counts, whatever its seed. Of another tier than the
+    one that is judged, records along other coordinates are left out.
+
+    Raises:
+        UsageError: if no group has the wanted id.
+        StoreError: on a file that is no record.
+        SpecError: if the audit declares other coordinates than the records have.
+    """
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
     records = store.in_order(one for it in places for one in store.records(entry.slug, it))
@@ -310,15 +280,12 @@ def _of_store(
     adoptions = read_adoptions(entry, None if shipped else store.root)
     today = todays_groups(entry.code)
     chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
-    return replace(chosen, records={k: one for k, one in chosen.records.items() if k in keys})
+    found = {key: one for key, one in chosen.records.items() if key in keys}
+    return _of_todays_axes(audit, judged or tier, replace(chosen, records=found), store)
 
 
 def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:
-    """The chosen records without those whose coordinates the audit now declares otherwise.
-
-    Raises:
-        SpecError: if these are the tier's own, and no alternatives or smaller runs.
-    """
+    """The chosen records along today's coordinates; a SpecError if any of the tier's own is not."""
     kept = read_axes(axes_file(store.root, audit.paper.slug))
     declared = {name: audit.measurements_of(name) for name in audit.experiments}
     changed: Counter[ChangedAxes] = Counter()

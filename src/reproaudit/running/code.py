@@ -56,11 +56,7 @@ class CodeClosure:
 
 
 def closure_of(module: Module) -> CodeClosure:
-    """Read a paper's code; where experiments are commands, the run file and the source it pins.
-
-    Raises:
-        SpecError: if a file is missing, unreadable or not valid Python.
-    """
+    """Read a paper's code, or a run file and the source it pins; a SpecError if it is not valid."""
     if module.is_run_file:
         from reproaudit.repositories.run_file import run_file_digest
 
@@ -134,14 +130,10 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from _statements(one)
 
 
-# --- versions and fingerprints ------------------------------------------------------------------
-
-
 def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
     """The versions that a fingerprint holds, without importing any package.
 
     Args:
-        device: ``"cpu"`` or ``"cuda"``.
         imported: packages that the paper's code uses, from `closure_of`.
         form: how the experiments compute; it is named only where it is the plain one.
     """

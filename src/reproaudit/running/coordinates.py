@@ -15,11 +15,10 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from reproaudit.bounded import read_regular
 from reproaudit.declarations import Axis, Coordinate, Declaration, first_refusal
 from reproaudit.errors import StoreError
+from reproaudit.files import explained, read_regular
 from reproaudit.records import Record
-from reproaudit.running.files import explained
 
 MOST_BYTES = 2**24
 """Of a file of axes; the largest so far has some kilobytes."""
@@ -46,12 +45,11 @@ def coordinates_along(axes: Axes, settings: Mapping[str, Any]) -> Coordinates:
     return {
         name: {one.name: one.coordinates(settings) for one in several}
         for name, several in axes.items()
-        if all(one.setting is None or _is_list(settings.get(one.setting)) for one in several)
+        if all(
+            one.setting is None or isinstance(settings.get(one.setting), list | tuple)
+            for one in several
+        )
     }
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def axes_file(store: Path, paper: str) -> Path:
@@ -60,11 +58,7 @@ def axes_file(store: Path, paper: str) -> Path:
 
 
 def read_axes(file: Path) -> Mapping[str, Axes]:
-    """The axes in such a file by experiment; none if there is no file.
-
-    Raises:
-        StoreError: if it holds something else.
-    """
+    """The axes in such a file by experiment, none without a file; a StoreError at anything else."""
     with explained("read", file):
         try:
             return _AXES.validate_json(read_regular(file, MOST_BYTES))
@@ -82,10 +76,6 @@ class ChangedAxes:
     """Measurements whose coordinates an audit declares otherwise than when they were made.
 
     Attributes:
-        paper: the slug.
-        tier: of the record.
-        experiment: that made it.
-        measurements: their names.
         before: what differs, as they were measured.
         now: the same, as the audit has it.
     """
@@ -113,7 +103,6 @@ def changed_axes(
     """What a record measured along other coordinates than are declared.
 
     Args:
-        record: of an experiment of ours.
         declared: the experiment's measurements now, by name.
         kept: the axes of records that hold no coordinates, by experiment.
     """

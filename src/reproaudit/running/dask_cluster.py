@@ -81,7 +81,6 @@ class DaskCluster:
     Args:
         address: of the scheduler, such as ``tcp://host:8786``, or ``@file`` for the file that
             ``dask scheduler --scheduler-file`` writes.
-        device: ``"cpu"`` or ``"cuda"``.
     """
 
     def __init__(self, address: str, device: str) -> None:

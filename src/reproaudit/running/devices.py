@@ -53,11 +53,7 @@ def has_driver() -> bool:
 
 
 def pick_device(wish: str) -> str:
-    """The device to run on, from the user's ``auto``, ``cpu`` or ``cuda``.
-
-    Raises:
-        UsageError: if ``cuda`` is asked for and there is none, or the wish is another word.
-    """
+    """The device for the user's ``auto``, ``cpu`` or ``cuda``; a UsageError if there is none."""
     if wish not in ("auto", "cpu", "cuda"):
         raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
     asks = wish == "cuda" or (wish == "auto" and has_driver())

@@ -23,7 +23,6 @@ class PlannedCell:
     """A cell of a plan.
 
     Attributes:
-        cell: the cell.
         steps: of all of its phases; 0 if they are not known.
         seconds: that its finished record took; None if it has none.
     """

@@ -53,15 +53,12 @@ has them. Where they cannot be imported, whoever computes with them says so."""
 
 @dataclass(frozen=True)
 class Limits:
-    """The time and memory that a cell may take before its worker is ended; None for no limit.
-
-    Attributes:
-        seconds: wall-clock time of one start of a cell.
-        memory: bytes of resident memory of the worker and all that it has started.
-    """
+    """The time and memory that a cell may take before its worker is ended; None for no limit."""
 
     seconds: float | None = None
+    """Of wall-clock time, of one start of a cell."""
     memory: int | None = None
+    """Bytes that the worker and all that it has started hold."""
 
 
 NO_LIMITS = Limits()
@@ -266,7 +263,6 @@ class _Worker:
         return end
 
     def over(self, limits: Limits) -> str | None:
-        """The limit that its job exceeds, in words, or None."""
         if limits.seconds is not None and time.monotonic() - self._began > limits.seconds:
             return f"it took longer than {limits.seconds:g} s (--cell-timeout)"
         if limits.memory is not None and self._resident() > limits.memory:
@@ -274,7 +270,6 @@ class _Worker:
         return None
 
     def _resident(self) -> int:
-        """The bytes of memory that it and all that it has started hold now."""
         resident = 0
         with suppress(psutil.Error):
             worker = psutil.Process(self.process.pid)
@@ -324,7 +319,6 @@ def _for_children() -> Iterator[None]:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Sets variables of the environment, and puts them back."""
     earlier = dict(os.environ)
     os.environ.update(values)
     try:

@@ -13,7 +13,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from reproaudit.errors import StoreError
-from reproaudit.running.files import explained, listing, set_aside
+from reproaudit.files import explained, listing, set_aside
 from reproaudit.running.store import DamagedError, Partial, Store
 
 _LEFT = {
@@ -125,11 +125,7 @@ def size_of(path: Path) -> int:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or a folder.
-
-    Raises:
-        StoreError, TechnicalError: if it cannot be removed.
-    """
+    """Removes a file or a folder, or raises a StoreError or a TechnicalError."""
     with explained("remove", path), suppress(FileNotFoundError):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 

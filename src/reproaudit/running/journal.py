@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.bounded import read_regular
-from reproaudit.running.files import explained, locked, write_whole
+from reproaudit.files import explained, locked, read_regular, write_whole
 
 MOST_JOURNAL_BYTES = 2**26
 """Of a journal; a line has some kilobytes."""
@@ -21,7 +20,6 @@ class Journal:
     """Lines on one paper: ``SLUG.<name>.jsonl`` beside the audit, ``<name>.SLUG.jsonl`` in a store.
 
     Attributes:
-        entry: the paper.
         name: what the lines are, in one word.
         store: the folder of records; None if no store is looked at.
     """

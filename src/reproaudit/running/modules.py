@@ -73,7 +73,6 @@ def find_siblings(module: Module) -> None:
 
 
 def _in_folder(module: Module) -> str:
-    """The name for importing a file of a user's folder, different for every folder."""
     folder = str(module.file.resolve().parent)
     package = f"{_PACKAGE}{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
     if package not in sys.modules:

@@ -17,27 +17,15 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.folders import git
+from reproaudit.files import git, set_aside
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
+from reproaudit.running import events
 from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
-from reproaudit.running.events import (
-    CellActivity,
-    CellFinished,
-    CellNote,
-    CellStarted,
-    MayStart,
-    OnEvent,
-    PhaseStarted,
-    PlannedCell,
-    PlanReady,
-    Summary,
-)
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
-from reproaudit.running.files import set_aside
 from reproaudit.running.modules import load_experiments, one_line
 from reproaudit.running.store import CellLock, DamagedError, Partial, Store
 from reproaudit.running.worker import Job, JobOutcome
@@ -60,22 +48,19 @@ def run_cells(
     jobs: int = 1,
     limits: Limits = NO_LIMITS,
     fresh: bool = False,
-    on_event: OnEvent = lambda _event: None,
+    on_event: events.OnEvent = lambda _event: None,
     declared: Declarations | None = None,
     executor: Executor | None = None,
-    may_start: MayStart = lambda _cell: True,
+    may_start: events.MayStart = lambda _cell: True,
     left_out: Iterable[Cell] = (),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
-) -> Summary:
+) -> events.Summary:
     """Runs every cell that has no finished record, and writes its record.
 
     Args:
         cells: what is wanted, in the order in which it is started, each once.
         locate: from a paper's slug to its module.
-        store: where records are.
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
-        form: how the experiments compute.
-        jobs: how many cells at once, each in a process of its own.
         limits: what a cell may take before it counts as failed.
         fresh: measure again what has a record, which stays until the new one is there.
         on_event: is called with what happens, in this thread.
@@ -94,11 +79,11 @@ def run_cells(
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
     planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions, on_event)
     others = plan_jobs(left_out, locate, store, device, form, {}, adoptions, on_event)
-    on_event(PhaseStarted("reading records"))
+    on_event(events.PhaseStarted("reading records"))
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
-    on_event(PlanReady(tuple(_planned_cell(job, present) for job in planned)))
+    on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
     if not missing:
         return summary
     run = _Run(store, fresh, on_event, may_start, summary)
@@ -118,13 +103,9 @@ def plan_jobs(
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
-    on_event: OnEvent = lambda _event: None,
+    on_event: events.OnEvent = lambda _event: None,
 ) -> list[Job]:
-    """A job for each cell, in their order; a cell that is named twice has one.
-
-    Raises:
-        SpecError: naming every unknown experiment and ill-fitting setting.
-    """
+    """A job for each cell, in order and once; a SpecError names all that are unknown or unfit."""
     papers: dict[str, _Paper] = {}
     alike: dict[tuple[str, str, str], Job] = {}
     jobs: dict[Path, Job] = {}
@@ -134,7 +115,7 @@ def plan_jobs(
             key = (cell.paper, cell.experiment, canonical_settings(cell.settings))
             try:
                 if cell.paper not in papers:
-                    on_event(PhaseStarted("planning", cell.paper))
+                    on_event(events.PhaseStarted("planning", cell.paper))
                     papers[cell.paper] = _Paper(locate(cell.paper), device, form)
                 if key not in alike:
                     known = declared.get(cell.paper, {}).get(cell.experiment)
@@ -166,7 +147,7 @@ class _Paper:
 
 
 def _job_like(
-    cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | None, on_event: OnEvent
+    cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | None, on_event: events.OnEvent
 ) -> Job:
     """A job with what all cells of an experiment and of these settings share.
 
@@ -188,7 +169,7 @@ def _job_like(
     data: Mapping[str, str] = {}
     blocked = None
     if experiment.data is not Experiment.data:
-        on_event(PhaseStarted("checking data", cell.paper))
+        on_event(events.PhaseStarted("checking data", cell.paper))
     try:
         data = dict(experiment.data(settings))
     except Exception as error:  # for instance a download that failed: this cell's failure
@@ -213,14 +194,16 @@ _Kept = dict[int, tuple[str, float]]
 """By a job's number, the fingerprint of its finished record, and the seconds that it took."""
 
 
-def _planned_cell(job: Job, present: _Kept) -> PlannedCell:
+def _planned_cell(job: Job, present: _Kept) -> events.PlannedCell:
     seconds = present[job.number][1] if job.number in present else None
-    return PlannedCell(job.cell, sum(job.phases.values()), seconds)
+    return events.PlannedCell(job.cell, sum(job.phases.values()), seconds)
 
 
-def _noted(store: Store, planned: Sequence[Job], others: Sequence[Job], present: _Kept) -> Summary:
+def _noted(
+    store: Store, planned: Sequence[Job], others: Sequence[Job], present: _Kept
+) -> events.Summary:
     """Notes with which data cells are planned, and where each has its record or will have it."""
-    summary = Summary(present=len(present))
+    summary = events.Summary(present=len(present))
     for job in planned:
         summary.plan(job.cell, present.get(job.number, (job.fingerprint,))[0])
     for job in others:
@@ -233,7 +216,6 @@ def _noted(store: Store, planned: Sequence[Job], others: Sequence[Job], present:
 
 
 def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
-    """The other codes that gave the same bits in a job's cell, the newest first."""
     codes = adoptions.alike(pair_of(job.cell), job.versions.items(), job.code)
     return tuple(code for code in reversed(codes) if code != job.code)
 
@@ -290,9 +272,9 @@ class _Run:
 
     store: Store
     fresh: bool
-    on_event: OnEvent
-    may_start: MayStart
-    summary: Summary
+    on_event: events.OnEvent
+    may_start: events.MayStart
+    summary: events.Summary
     _held: dict[int, tuple[Job, CellLock]] = field(default_factory=dict)
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
@@ -313,7 +295,6 @@ class _Run:
             self._again.clear()
 
     def release(self) -> None:
-        """Gives back the cells of jobs that were cut off."""
         for _, lock in self._held.values():
             lock.give_back(finished=False)
         self._held.clear()
@@ -336,7 +317,7 @@ class _Run:
                 continue
             if self.fresh and job.number not in self._tried:
                 Partial(job.partial).clear()
-            self.on_event(CellStarted(job.cell))
+            self.on_event(events.CellStarted(job.cell))
             yield job
 
     def _made(self, job: Job) -> Record | None:
@@ -345,7 +326,7 @@ class _Run:
         def move(error: DamagedError) -> None:
             if aside := set_aside(error.path):
                 text = f"moved an unreadable record to {aside}: {error.reason}"
-                self.on_event(CellNote(job.cell, text))
+                self.on_event(events.CellNote(job.cell, text))
 
         return _present(self.store, job, move)
 
@@ -364,13 +345,13 @@ class _Run:
             self._again.append(job)
             del self._held[job.number]
             lock.give_back(finished=False)
-            self.on_event(CellActivity(job.cell, "waiting"))
-            self.on_event(CellNote(job.cell, f"run again: {record.error}"))
+            self.on_event(events.CellActivity(job.cell, "waiting"))
+            self.on_event(events.CellNote(job.cell, f"run again: {record.error}"))
             return
         earlier = self._made(job) if self.fresh and not has_failed else None
         if earlier is not None and (differences := differing(earlier, record)):
             lines = "other numbers than before, whose record is kept", *differences
-            self.on_event(CellNote(job.cell, "\n  ".join(lines)))
+            self.on_event(events.CellNote(job.cell, "\n  ".join(lines)))
         self.store.write(record)
         if not has_failed:
             Partial(job.partial).clear()
@@ -382,7 +363,7 @@ class _Run:
         lock.give_back(finished=record.status is not CellStatus.FAILED)
         self.summary.count(record.status)
         self.summary.plan(job.cell, record.fingerprint)
-        self.on_event(CellFinished(job.cell, record))
+        self.on_event(events.CellFinished(job.cell, record))
 
     @cached_property
     def _revision(self) -> str | None:

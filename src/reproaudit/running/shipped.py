@@ -14,11 +14,10 @@ import tarfile
 from collections.abc import Collection
 from pathlib import Path
 
-from reproaudit.bounded import read_regular
 from reproaudit.errors import StoreError
+from reproaudit.files import explained, read_regular, write_whole
 from reproaudit.running.coordinates import MOST_BYTES as MOST_AXES_BYTES
 from reproaudit.running.coordinates import axes_file
-from reproaudit.running.files import explained, write_whole
 from reproaudit.running.store import DATA_ENDING, EMPTY_ROOT, Store
 
 FILE_NAME = "records.tar.xz"

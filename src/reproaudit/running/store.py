@@ -38,20 +38,23 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
-from reproaudit.bounded import UnfitFileError, decode_json, open_regular, read_regular
 from reproaudit.cell import Cell
 from reproaudit.declarations import first_refusal
 from reproaudit.errors import StoreError
-from reproaudit.records import RECORD_VERSION, CellStatus, Record
-from reproaudit.running.code import cell_of, fingerprint, fingerprint_of, versions_of
-from reproaudit.running.files import (
+from reproaudit.files import (
+    UnfitFileError,
+    decode_json,
     explained,
     free_name,
     listing,
+    open_regular,
+    read_regular,
     set_aside,
     sha256,
     write_whole,
 )
+from reproaudit.records import RECORD_VERSION, CellStatus, Record
+from reproaudit.running.code import cell_of, fingerprint, fingerprint_of, versions_of
 
 MOST_RECORD_BYTES = 2**29
 """Of a record's file; the largest so far have a thousandth of it."""
@@ -149,7 +152,6 @@ class Store:
         A failed record is left out if the cell has a finished one.
 
         Args:
-            paper: the slug.
             tier: smoke, quick, paper or custom.
             on_damage: called with each file that is not a record. Without it the first raises.
             only: the fingerprints to read; None for all.
@@ -229,11 +231,7 @@ class Store:
     def note_data(
         self, cell: Cell, code: str, versions: Mapping[str, str], data: Mapping[str, str]
     ) -> None:
-        """Notes the data with which a cell is planned; none if there have never been any.
-
-        Raises:
-            StoreError, TechnicalError: as of `write`.
-        """
+        """Notes the data with which a cell is planned, if any ever were; errors as of `write`."""
         file = self._data_note(cell, code, versions)
         if data != (_noted_data(file) or {}):
             write_whole(file, json.dumps(dict(data), sort_keys=True), durable=True)
@@ -330,11 +328,7 @@ def _read_file(path: Path, most: int) -> bytes | None:
 
 
 def open_record(path: Path, data: bytes) -> tuple[Record, str]:
-    """The record in the contents of a file, and its SHA-256.
-
-    Raises:
-        DamagedError: if it is no whole record with the digest that it states.
-    """
+    """The record in a file's contents, and its SHA-256; a DamagedError if it is no whole record."""
     sealed = _SEALED.fullmatch(data)
     if sealed is None:
         raise DamagedError(path, "not a whole record")

@@ -47,8 +47,6 @@ class _Computing(ast.NodeTransformer):
         self.loggers: set[str] = {"logging"}
         self.fields: set[ast.stmt] = set()
 
-    # --- words
-
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         if isinstance(node.value, ast.Constant) or self._is_message(node.value):
             return None
@@ -61,8 +59,6 @@ class _Computing(ast.NodeTransformer):
         if _last_name(node.func) == "Field":
             node.keywords = [one for one in node.keywords if not _is_description(one)]
         return self.generic_visit(node)
-
-    # --- logging
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
         node.names = [one for one in node.names if one.name != "logging" or one.asname]
@@ -84,8 +80,6 @@ class _Computing(ast.NodeTransformer):
         is_logger = isinstance(logger, ast.Name) and logger.id in self.loggers
         given = [*call.args, *(one.value for one in call.keywords)]
         return is_logger and call.func.attr in LEVELS and all(map(_is_there, given))
-
-    # --- types
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         if _last_name(node.test) != "TYPE_CHECKING":

@@ -21,6 +21,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm
 from reproaudit.declarations import Declaration, misfit
 from reproaudit.errors import AuditError, SpecError, StoreError, TechnicalError
+from reproaudit.files import write_whole
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import (
@@ -35,7 +36,6 @@ from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
 from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.devices import processor, use_threads
 from reproaudit.running.events import CellActivity, OnEvent, Progress
-from reproaudit.running.files import write_whole
 from reproaudit.running.modules import find_siblings, load_experiments, one_line
 from reproaudit.running.store import Clock, Partial
 
@@ -55,16 +55,12 @@ class Job:
 
     Attributes:
         number: the caller's name for it.
-        cell: the experiment, its settings and its seed.
-        module: the paper's module.
         code: the digest of its code, as it was planned.
         versions: of what computes it, as they were planned.
         data: checksum of each data file, by name.
         proxy: the stand-in for the paper's data or method, or None.
         phases: the steps of each phase.
         blocked: why it cannot be measured at all, for instance for want of its data.
-        device: ``"cpu"`` or ``"cuda"``.
-        form: how the experiment computes.
         declared: its measurements by name, to which it is held; None if to nothing.
         fingerprint: what identifies it, and names its record.
         adopted: the digests of other codes that gave the same bits, the newest first.
@@ -93,7 +89,6 @@ class JobOutcome:
     """The outcome of a job.
 
     Attributes:
-        number: which job.
         record: what it measured, or why it failed; the git revision is the caller's to add.
         fault: the store could not be written to; nothing else can go on.
         is_final: whether a job that failed is not run again, for instance since it hit a limit.

@@ -19,7 +19,7 @@ from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, Role, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.folders import new_folder, scratch_folder
+from reproaudit.files import new_folder, scratch_folder
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (

@@ -27,11 +27,7 @@ CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 
 
 def codecheck_export(request: ExportRequest) -> Exported:
-    """Return the folder of a CODECHECK: the scorecard's files and `codecheck.yml`.
-
-    Raises:
-        UsageError: if nobody is named, or a name, number or address has not its form.
-    """
+    """Return a CODECHECK's folder; a UsageError if nobody is named, or something has no form."""
     people = _people(request)
     card = request.scorecard()
     files = {f"codecheck/{one.file}": one.render(card).encode() for one in PAGES.values()}
@@ -58,7 +54,6 @@ def _authors(card: Scorecard, signed: ExportRequest) -> list[dict[str, str]]:
 
 
 def _named(names: Sequence[str], orcids: Sequence[str | None], option: str) -> list[dict[str, str]]:
-    """Each person, with the ORCID iD if there is one."""
     found = []
     for name, orcid in zip_longest(names, orcids):
         number = {"ORCID": _orcid_id(orcid, option)} if orcid is not None else {}
@@ -135,10 +130,7 @@ def _configuration(
 ) -> dict[str, Any]:
     """What the file says; its first file is the report until one is published."""
     files = {f"codecheck/{one.file}": one.about for one in PAGES.values()}
-    paper: dict[str, Any] = {
-        "title": clean(card.paper.title),
-        "authors": authors,
-    }
+    paper: dict[str, Any] = {"title": clean(card.paper.title), "authors": authors}
     if known := identifiers(card.paper):
         paper["reference"] = known[0].url
     data: dict[str, Any] = {

@@ -89,5 +89,4 @@ def _case(claim: ClaimText) -> ET.Element:
 
 
 def _legal(text: str) -> str:
-    """Return the text with what XML cannot hold, or an editor would not show, replaced."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", printable(text))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from reproaudit.audit.model import Paper
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.running.files import write_whole
+from reproaudit.files import write_whole
 from reproaudit.verdict import Scorecard
 
 
@@ -25,12 +25,8 @@ class ExportRequest:
 
     Attributes:
         scorecard: reads the scorecard when it is asked for; not every format needs it.
-        audit_file: the audit.
-        store: the folder of records.
-        codecheckers: who checked.
         orcids: their ORCID iDs, in the same order.
         certificate: the CODECHECK register's number.
-        report: the address of the published report.
         license_url: the licence under which a crate is shared.
         author_orcids: the ORCID iDs of the paper's authors, in their order.
     """
@@ -53,7 +49,6 @@ class Exported:
     Attributes:
         files: relative name to content.
         tier: of the scorecard; None if the export is not of one.
-        code: the command's exit code.
         missing: what a later version of the format needs and nobody has said.
     """
 
@@ -121,9 +116,7 @@ def export_files(
     """Write a format below `exports`, or to a folder or file.
 
     Args:
-        name: of the format.
         request: its material; the scorecard is read if the format needs one.
-        slug: the paper.
         out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
 
     Returns:

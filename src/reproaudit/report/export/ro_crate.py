@@ -73,15 +73,14 @@ def ro_crate_export(request: ExportRequest) -> Exported:
     return Exported({**{one.name: one.content for one in files}, METADATA: metadata}, card.tier)
 
 
-def _metadata(card: Scorecard, parts: list[CrateFile], license_url: str | None) -> str:
-    """The content of `ro-crate-metadata.json`."""
+def _metadata(card: Scorecard, parts: list[CrateFile], url: str | None) -> str:
     action = f"#run-{card.paper.slug}-{card.tier}"
     article = list(_article(card.paper))
     graph: list[Entity] = [
         _entity(METADATA, "CreativeWork", about=_to("./"), conformsTo=_to(RO_CRATE_SPECIFICATION)),
-        _root(card, parts, action, article[0]["@id"], license_url),
+        _root(card, parts, action, article[0]["@id"], url),
         _entity(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"),
-        *_licence(license_url),
+        *([_entity(url, "CreativeWork", name=url, url=url)] if url else []),
         *map(_file, parts),
         *article,
         _action(card, parts, action),
@@ -93,11 +92,6 @@ def _metadata(card: Scorecard, parts: list[CrateFile], license_url: str | None) 
 
 def _entity(identifier: str, kind: str, **fields: Any) -> Entity:
     return {"@id": identifier, "@type": kind, **fields}
-
-
-def _licence(url: str | None) -> Iterator[Entity]:
-    if url:
-        yield _entity(url, "CreativeWork", name=url, url=url)
 
 
 def _to(identifier: str) -> dict[str, str]:

@@ -70,25 +70,22 @@ def _results(faults: Iterable[Fault], root: Path) -> Iterable[dict[str, Any]]:
     for fault in faults:
         mark = f"{fault.rule} {Path(fault.file).name} {fault.path}"
         seen[mark] += 1
+        location = {
+            "artifactLocation": {"uri": _uri(fault.file, root)},
+            "region": {"startLine": fault.place.line, "startColumn": fault.place.column},
+        }
         yield {
             "ruleId": fault.rule,
             "ruleIndex": index[fault.rule],
             "level": _level(fault.rule),
             "message": {"text": fault.text},
-            "locations": [{"physicalLocation": _location(fault, root)}],
+            "locations": [{"physicalLocation": location}],
             "partialFingerprints": {FINGERPRINT: _fingerprint(mark, seen[mark])},
         }
 
 
-def _location(fault: Fault, root: Path) -> dict[str, Any]:
-    """Return the place of a fault; a file elsewhere has an absolute URI (section 3.4.3)."""
-    return {
-        "artifactLocation": {"uri": _uri(fault.file, root)},
-        "region": {"startLine": fault.place.line, "startColumn": fault.place.column},
-    }
-
-
 def _uri(file: str, root: Path) -> str:
+    """Return the address of a file; one elsewhere has an absolute URI (section 3.4.3)."""
     try:
         path = Path(file).resolve()
     except (OSError, ValueError):  # a name that no file can have

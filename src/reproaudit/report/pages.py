@@ -1,22 +1,54 @@
-"""A scorecard as Markdown: at most 200 lines and 3,000 words a paper."""
+"""A scorecard as a page: HTML that needs nothing else, with no script and no request; Markdown."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reproaudit.report.html import environment
+from reproaudit.report import choices, documentation, outline, reviews, screen
+from reproaudit.report.chart import chart, legend, strip
+from reproaudit.report.claims import questions_of
 from reproaudit.report.numbers import listed
 from reproaudit.report.outline import MOST_FACTS
 from reproaudit.report.printable import clean
+from reproaudit.report.words import DOTS, look
 from reproaudit.verdict import Scorecard
 
+TEMPLATES = Path(__file__).with_name("templates")
+STYLE = TEMPLATES / "style.css"
+"""The style sheet of every page."""
+
 LONGEST_PAGE = 200
+"""Lines of a paper's page in Markdown."""
 MOST_WORDS = 3000
+"""Words of it."""
+
+
+@cache
+def environment() -> Environment:
+    """Return what renders the templates of this room; HTML is escaped in them."""
+    found = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals.update(c=choices, d=documentation, o=outline, r=reviews, s=screen)
+    found.globals.update({one.__name__: one for one in (chart, legend, look, questions_of, strip)})
+    found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
+    found.globals["style"] = STYLE.read_text(encoding="utf-8")
+    return found
+
+
+def html(card: Scorecard) -> str:
+    """Return a paper's page."""
+    return environment().get_template("paper.html").render(card=card)
 
 
 def markdown(card: Scorecard) -> str:
@@ -51,7 +83,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _cell(text: object) -> Markup:
-    """Text for a cell of a table, which is Markdown already."""
     return Markup(plain(text).replace("|", "\\|"))
 
 
