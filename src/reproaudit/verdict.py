@@ -41,7 +41,12 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-DECIDED = (Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS, Outcome.NOT_SUPPORTED)
+DECIDED = (
+    Outcome.SUPPORTED,
+    Outcome.PARTLY_SUPPORTED,
+    Outcome.DEPENDS,
+    Outcome.NOT_SUPPORTED,
+)
 
 
 class Level(StrEnum):
@@ -101,14 +106,18 @@ class Varied(StrictModel):
     """A setting at another value than the claim's own."""
 
     setting: str
+    """The setting's name."""
     value: SettingValue
+    """Its value."""
 
 
 class RunAnswer(StrictModel):
     """What one run says of some checks."""
 
     seed: int
+    """The run's seed."""
     status: Status
+    """yes, no, void or crashed."""
     diverged: bool = False
     """Whether its own training diverged, so that it says no and has no numbers."""
     void: Void | None = None
@@ -139,6 +148,7 @@ class Estimate(StrictModel):
     contrast: bool = False
     """Whether it compares two quantities with no margin: it must beat the control's, too."""
     limit: Limit
+    """The bound."""
     values: tuple[float | None, ...]
     """The number of each run, in the order of the runs; null where a run has none."""
     holds: tuple[bool | None, ...]
@@ -283,6 +293,7 @@ class ReadingAnswer(ArmAnswer):
     """What the runs of a reading answer, with its controls."""
 
     answer: Answer
+    """The answer."""
     by: str = ""
     """Of a blind or an open one: the control that passes or stands in the way, or the positive
     control that misses a bound."""
@@ -362,6 +373,7 @@ class Reason(StrictModel):
     """A reason: its kind, and what the answer and the audit do not say of it already."""
 
     kind: ReasonKind
+    """The kind of reason."""
     arm: str = ""
     """The name of the control, the reading or the alternative that it is about."""
     void: Void | None = None
@@ -477,7 +489,9 @@ class Lines(StrictModel):
     """Lines of a figure: the courses of an arm's runs."""
 
     role: LineRole
+    """Whose they are."""
     arm: str
+    """The arm's name."""
     x: tuple[float, ...]
     """Training steps, or coordinates."""
     runs: tuple[tuple[float, ...], ...]
@@ -494,8 +508,11 @@ class Figure(StrictModel):
     lines: tuple[Lines, ...]
     """Every run's course."""
     bound: float | None
+    """The bound, where it is one on this quantity."""
     log_x: bool
+    """Whether the horizontal axis is logarithmic."""
     log_y: bool
+    """Whether the vertical axis is logarithmic."""
     stages: tuple[float, ...]
     """The step at which each stage of training ends."""
 
@@ -506,7 +523,9 @@ class JudgedRecords(StrictModel):
     completed: int = 0
     """The runs that ended as they should."""
     diverged: int = 0
+    """The runs that diverged."""
     failed: int = 0
+    """The runs that crashed."""
     seconds: float = 0.0
     """How long all of them took, one after the other."""
     started: datetime | None = None
@@ -528,7 +547,9 @@ class LeftOut(StrictModel):
     """Records that were not judged: their data or their coordinates are not those of today."""
 
     tier: str
+    """Of the records."""
     count: int
+    """How many."""
     data: str = ""
     """The data file of which they read another state."""
     experiment: str = ""
