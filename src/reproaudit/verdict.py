@@ -322,7 +322,8 @@ class AlternativeAnswer(ReadingAnswer):
     credible: bool = True
     """Whether the audit calls it as likely as the claim's own value."""
     counts: bool = True
-    """Whether the claim's own runs of that tier answer as those of the whole scale."""
+    """Whether the own runs of that tier answer as those of the page's; if not, this counts for
+    nothing."""
     own_yes: int = 0
     """How many of the claim's own runs of that tier say yes."""
     own_n: int = 0
@@ -465,7 +466,10 @@ class ClaimAnswer(StrictModel):
         return [one for one in self.alternatives if self.changed_by(one)]
 
     def changed_by(self, arm: ReadingAnswer) -> bool:
-        """Tell whether a reading or an alternative answers otherwise than the claim's own runs."""
+        """Tell whether a reading answers otherwise than `base`, or an alternative turns `own`.
+
+        An alternative turns it with a yes for a no, or a no for a yes.
+        """
         if isinstance(arm, AlternativeAnswer):
             return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
         return arm.answer not in (Answer.UNFINISHED, self.base.answer)

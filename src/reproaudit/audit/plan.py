@@ -40,7 +40,7 @@ class PlannedArm:
     Attributes:
         name: unique within the claim.
         overrides: the settings that differ from the experiment's own.
-        smaller: of a reading, what the tiers below the paper's run smaller.
+        smaller: of a reading, the values of the tiers below the paper's, by setting.
         reads: measurements read in place of others.
         varied: of a reading or an alternative, the setting and its value.
         excused: of a reading, that it need not be run.

@@ -36,8 +36,8 @@ class Reaches(OneBound):
     With `relative_to` the number is a ratio, and the run is void where the divisor is 0 or less;
     with `grown_from` a difference. With `between` it is the place s = (x − null) / (ceiling −
     null), 0 where the null ends and 1 at the ceiling. A run is void if null and ceiling are equal,
-    or exchanged: then the course starts at the ceiling or beyond it. It is void, too, if a place
-    that is to be passed was reached before training, or if the log begins there and late.
+    or exchanged: then the course starts at the ceiling or beyond it. It is void, too, if the place
+    that is asked for was reached before training, or at the first point of a log that begins late.
     """
 
     made = (_END, _KEPT, _RATIO, _GROWN, _PLACE)

@@ -91,7 +91,7 @@ class How:
         papers: Papers,
         on_event: OnEvent,
         may_start: MayStart = lambda _cell: True,
-        left_out: Iterable[Cell] = (),
+        judged_too: Iterable[Cell] = (),
     ) -> Summary:
         """Run the cells of papers that have no record, as `run_cells` does.
 
@@ -119,7 +119,7 @@ class How:
             declared=declared,
             executor=self.executor(),
             may_start=may_start,
-            left_out=left_out,
+            judged_too=judged_too,
             adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},
         )
 
@@ -149,10 +149,10 @@ def run_and_judge(
         for entry, audit in papers:
             results.begin(entry, audit, how.store.root)
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
-    left_out = [cell for _, audit in papers for cell in _left_out(audit, tier, how.store)]
+    judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
     cards = []
     with how.watched(papers) as on_event:
-        summary = how.run(cells, papers, on_event, left_out=left_out)
+        summary = how.run(cells, papers, on_event, judged_too=judged_too)
         for entry, audit in papers:
             on_event(PhaseStarted("judging", entry.slug))
             planned = summary.planned[entry.slug]
@@ -165,11 +165,11 @@ def run_and_judge(
     return cards, summary.failed
 
 
-def _left_out(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
-    """The cells that a run leaves out and whose records, if there are any, it judges.
+def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
+    """The cells of alternatives and, at the paper tier, of the quick tier.
 
-    Those of alternatives, and at the paper tier all of the quick one: planned, they are judged on
-    the data of today.
+    A run does not measure them, but judges what records of them there are. It plans them, which
+    notes the state of their data.
     """
     tiers: tuple[TierName, ...] = ("quick", "paper") if tier == "paper" else (tier,)
     for one in tiers:
@@ -190,10 +190,12 @@ def run_multiverse(
     """
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
     until = math.inf if budget is None else time.monotonic() + budget
-    left_out = _left_out(audit, tier, how.store)
+    judged_too = _judged_too(audit, tier, how.store)
     papers = [(entry, audit)]
     with how.watched(papers, until) as on_event:
-        summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until, left_out)
+        summary = how.run(
+            cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too
+        )
         on_event(PhaseStarted("judging", entry.slug))
         return scorecard_of_store(entry, audit, tier, how.store), summary.failed
 

@@ -143,8 +143,8 @@ def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
 def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     """Bounds of ours, tightened all at once, change what a stated reading that says yes says.
 
-    What is missed is missed relaxed, too, or its reading would be near. A tightened bound that the
-    positive control misses says nothing, and stays as it is.
+    Only a yes is asked again: a no was missed relaxed, too. A bound that the positive control
+    would miss when tightened stays as it is.
     """
     claim = panel.bundles.claim
     built = found.positive_control

@@ -1,4 +1,11 @@
-"""What a reading of the paper, a set of settings, answers: its runs, held against its controls."""
+"""What a reading of the paper, a set of settings, answers: its runs, held against its controls.
+
+Example: a claim's own settings have the rate 0.1, another source states 0.01, and the width is a
+guess, 32 or 64. `Panel.of` has the own settings as its `base`. If their runs say neither yes nor no
+and those with 0.01 do, `telling` returns the panel whose base is 0.01: these runs are shown first.
+`under` an arm with width 64 returns the panel in which controls and references have that width,
+too, where they ran with it; `reading` holds the arm against those.
+"""
 
 from __future__ import annotations
 
@@ -89,9 +96,10 @@ class Panel:
         return [one for one in self.bundles.arms.values() if one.role is role]
 
     def other_readings(self) -> list[PlannedArm]:
-        """Return the readings whose runs are not shown as the claim's own, that one among them.
+        """Return the stated readings other than `base`.
 
-        One that need not be run is among them only if it was.
+        The claim's own settings come first, if they are not `base`. A reading that need not be run
+        is among them only if it was.
         """
         readings = [
             one

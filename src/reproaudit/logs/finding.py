@@ -97,10 +97,11 @@ class _Finder:
         self._asked.skipped[self._name(path)] = why
 
     def all_runs(self) -> list[LoggedRun]:
-        """Return every run. A file that is no log by its name counts if it has a wanted tag.
+        """Return every run.
 
-        So do the files of other runs that are called alike: a run that lacks it must be seen. Where
-        there is nothing else, all of them count, so that it can be said what they hold.
+        A file that is no log by its name counts if it has a wanted tag, or is called like a file
+        that has: a run that lacks the tag must be seen. If nothing counts, all of them do, so that
+        the refusal can list their tags.
         """
         certain = list(self._runs())
         wants = self._asked.asked.wants

@@ -357,7 +357,7 @@ def counts_of(arm: ArmAnswer) -> str:
     """Return how many runs say yes; where their mean decides otherwise, that it does."""
     means = [one for one in arm.estimates if one.mean is not None]
     if not arm.n:
-        return "not run" if not arm.void else "no valid run"
+        return "not run"
     if arm.decision is Decision.MISSED and means and arm.yes == arm.n:
         return f"missed by the mean of {arm.n}"
     return of(arm.yes, arm.n)

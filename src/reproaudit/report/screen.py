@@ -1,6 +1,6 @@
 """The first screen of a page: the verdict, a bullet a claim, questions to authors, what is ours.
 
-Every sentence is made here, once, from the scorecard. The terminal, Markdown, HTML and the exports
+Its sentences are made here, once, from the scorecard. The terminal, Markdown, HTML and the exports
 render what this module returns.
 """
 
@@ -452,7 +452,7 @@ def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
 
 
 def _guesses(claim: ClaimText) -> Iterator[str]:
-    """Yield what credible guesses say that say yes for no, or no for yes; else the open ones."""
+    """Yield the credible guesses that turn the answer; if none does, the undecided ones."""
     clear = (Answer.YES, Answer.NO)
     guesses = [one for one in claim.answer.alternatives if one.credible]
     other = [one for one in guesses if says_otherwise(claim, one)]

@@ -1,4 +1,4 @@
-"""The one place where outcomes, numbers and reasons become words; an unknown one fails loudly."""
+"""Words for outcomes, numbers and reasons; one that has no word fails loudly."""
 
 from __future__ import annotations
 

@@ -141,8 +141,8 @@ def choose(
 ) -> Chosen:
     """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
 
-    That is the one with the planned cells that are made by ``today``'s code, else the fullest, of
-    several the last.
+    The best has planned cells, and first of all is of the fast form; then of ``today``'s code; then
+    it has the most finished cells. Of equals the last written is the best.
 
     Args:
         records: in the order in which they were written.

@@ -52,7 +52,7 @@ def run_cells(
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: events.MayStart = lambda _cell: True,
-    left_out: Iterable[Cell] = (),
+    judged_too: Iterable[Cell] = (),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
 ) -> events.Summary:
     """Runs every cell that has no finished record, and writes its record.
@@ -67,7 +67,7 @@ def run_cells(
         declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
-        left_out: cells that are planned and not run: their records are judged with the others.
+        judged_too: cells that are planned and not run; records of theirs are judged, too.
         adoptions: by paper, which codes gave the same bits; their records count like today's.
 
     Raises:
@@ -78,7 +78,7 @@ def run_cells(
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
     planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions, on_event)
-    others = plan_jobs(left_out, locate, store, device, form, {}, adoptions, on_event)
+    others = plan_jobs(judged_too, locate, store, device, form, {}, adoptions, on_event)
     on_event(events.PhaseStarted("reading records"))
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
@@ -111,12 +111,18 @@ def plan_jobs(
     jobs: dict[Path, Job] = {}
     faults: dict[str, None] = {}
     with redirect_stdout(sys.stderr):  # what a paper's module prints is no output of ours
-        for cell in cells:
+        wanted = list(cells)
+        for slug in dict.fromkeys(cell.paper for cell in wanted):
+            on_event(events.PhaseStarted("planning", slug))
+            try:
+                papers[slug] = _Paper(locate(slug), device, form)
+            except SpecError as error:
+                faults[f"{slug}: {error}"] = None
+        for cell in wanted:
+            if cell.paper not in papers:
+                continue
             key = (cell.paper, cell.experiment, canonical_settings(cell.settings))
             try:
-                if cell.paper not in papers:
-                    on_event(events.PhaseStarted("planning", cell.paper))
-                    papers[cell.paper] = _Paper(locate(cell.paper), device, form)
                 if key not in alike:
                     known = declared.get(cell.paper, {}).get(cell.experiment)
                     alike[key] = _job_like(cell, papers[cell.paper], known, on_event)

@@ -14,6 +14,7 @@ K(l) = Σ_S p_S Π_h ⟨v_h(l), v_h(L+1)⟩       `model.kernel`               `
 p_S = c_S² / Σ c² (stage I)                 `model.kernel`               `model.subset_shares`
 softmax(a K(l)), the vote (model)           `model.predict`              `fast.Windows.predict`
 cross-entropy (training)                    `model.trained_loss`         `fast._loss_and_slope`
+cross-entropy of given votes (baselines)    `task.cross_entropy`         the same
 its gradient (training)                     `model.Positions`            `fast.Windows`
 gradient descent (training)                 `experiments.take_steps`     the same
 modified χ² information I(S) (stage I)      `information`                the same
