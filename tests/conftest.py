@@ -1,4 +1,4 @@
-"""Options of the test suite, and the browser."""
+"""Options of the test suite, runs without workers, and the browser."""
 
 from __future__ import annotations
 
@@ -50,6 +50,17 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Libraries take what is left at the end for a leak."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def measured_here() -> Iterator[None]:
+    """Lets runs measure in this process."""
+    from cells import InProcess
+    from reproaudit.running import run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "LocalProcesses", lambda *_: InProcess())
+        yield
 
 
 @pytest.fixture(scope="module")

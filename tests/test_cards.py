@@ -277,6 +277,7 @@ def filled(text: str) -> str:
     return head + marker + rest
 
 
+@pytest.mark.usefixtures("measured_here")
 def test_a_draft_runs_once_it_is_filled_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

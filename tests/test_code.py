@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import io
-import random
 import shutil
-import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +17,7 @@ from reproaudit.running.code import CodeClosure, closure_of
 from reproaudit.running.syntax import computing_text
 
 PACKAGE = Path(reproaudit.__file__).parent
+LOGGER = "import logging\n_log = logging.getLogger(__name__)\n"
 PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))
 
 
@@ -55,88 +53,6 @@ def changed(package: Path, paper: str, edits: dict[Path, str]) -> str:
             file.write_text(text)
 
 
-def commented(text: str) -> str:
-    """A comment at the end of every line of code, and a blank line after every other."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    lines = text.splitlines()
-    for number, row in enumerate([one.end[0] for one in tokens if one.type == tokenize.NEWLINE]):
-        lines[row - 1] += "  # a note" + "\n" * (number % 2)
-    return "\n".join(lines)
-
-
-def reformatted(text: str) -> str:
-    return ast.unparse(ast.parse(text))
-
-
-def redocumented(text: str) -> str:
-    """Other docstrings at modules, classes and functions, and new ones where there are none."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body[: ast.get_docstring(node) is not None] = [ast.Expr(ast.Constant("Others."))]
-    return ast.unparse(ast.fix_missing_locations(tree))
-
-
-def redescribed(text: str) -> str:
-    """Other descriptions of fields, and one where a field has none."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "Field"
-        ):
-            others = [one for one in node.keywords if one.arg != "description"]
-            node.keywords = [*others, ast.keyword("description", ast.Constant("Another."))]
-    return ast.unparse(ast.fix_missing_locations(tree))
-
-
-def reannotated(text: str) -> str:
-    """Other annotations in every signature that no decorator reads, and of local names."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef):
-            continue
-        if not node.decorator_list:
-            node.returns = ast.Constant("Another")
-            for one in node.args.args:
-                one.annotation = None if one.annotation else ast.Constant("Another")
-        for place, line in enumerate(node.body):
-            match line:
-                case ast.Assign(targets=[ast.Name() as target], value=value):
-                    node.body[place] = ast.AnnAssign(target, ast.Constant("Another"), value, 1)
-    return ast.unparse(ast.fix_missing_locations(tree))
-
-
-def logging_more(text: str) -> str:
-    """A message at the start of every function that has an argument."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.args.args:
-            said = f"_log.info('begins: %s', {node.args.args[0].arg})"
-            node.body[ast.get_docstring(node) is not None : 0] = ast.parse(said).body
-    logger = ast.parse("import logging\n_log = logging.getLogger(__name__)").body
-    later = [isinstance(one, ast.ImportFrom) for one in tree.body].index(True) + 1
-    tree.body[later:later] = logger
-    return ast.unparse(ast.fix_missing_locations(tree))
-
-
-EDITS = [commented, reformatted, redocumented, redescribed, reannotated, logging_more]
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("edit", EDITS)
-def test_what_computes_nothing_leaves_the_digest(
-    package: Path, paper: str, edit: Callable[[str], str]
-) -> None:
-    texts = {file: file.read_text() for file in counted(package, paper)}
-    edits = {file: edit(text) for file, text in texts.items()}
-    said = [file for file in edits if edits[file] != reformatted(texts[file])]
-    assert len(said) > 15 or edit in (reformatted, redescribed)
-    assert len(said) > 0 or edit is reformatted
-    assert changed(package, paper, edits) == shipped(package, paper)
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -149,9 +65,10 @@ def test_what_computes_nothing_leaves_the_digest(
     ],
 )
 def test_what_may_compute_changes_the_digest(package: Path, more: str) -> None:
+    """And layout, comments and a logger do not."""
     (paper, *_) = PAPERS
     file = package / "lab" / "training.py"
-    before = "import logging\n_log = logging.getLogger(__name__)\n" + file.read_text()
+    before = f"{LOGGER}{ast.unparse(ast.parse(file.read_text()))}"
     assert changed(package, paper, {file: before}) == shipped(package, paper)
     assert changed(package, paper, {file: f"{before}\n{more}\n"}) != shipped(package, paper)
 
@@ -159,6 +76,15 @@ def test_what_may_compute_changes_the_digest(package: Path, more: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
+        ("x = 1", "x = 2", False),
+        ("x = 'a'", "x = 'b'", False),
+        ("x = a + b", "x = a - b", False),
+        ("x = a < b", "x = a <= b", False),
+        ("x = 1  # a note\n\n", "x = 1", True),
+        ("'A.'\nx = 1", "x = 1", True),
+        ("class A:\n    'A.'\n    x: int", "class A:\n    x: int", True),
+        ("def f(x):\n    'A.'\n    return x", "def f(x):\n    return x", True),
+        (f"{LOGGER}def f(x):\n    _log.info('%s', x)\n", "def f(x): pass", True),
         ("class A:\n    x: int = 1", "class A:\n    x: float = 1", False),
         ("@register\ndef f(x: int): return x", "@register\ndef f(x: float): return x", False),
         ("@cache\ndef f(x: int): return x", "@cache\ndef f(x): return x", True),
@@ -173,61 +99,16 @@ def test_what_may_compute_changes_the_digest(package: Path, more: str) -> None:
         ("a = Field(description=b)", "a = Field(description=c)", False),
     ],
 )
-def test_which_annotations_and_descriptions_count(one: str, other: str, same: bool) -> None:
+def test_what_counts_of_a_module(one: str, other: str, same: bool) -> None:
     found = [computing_text(ast.parse(text)) for text in (one, other)]
     assert (found[0] == found[1]) is same
 
 
-def mutants(text: str, sample: random.Random, count: int) -> Iterator[str]:
-    """A module with another constant, or another operator, at a few places."""
-    tree = ast.parse(text)
-    idle = {id(part) for one in ast.walk(tree) for part in _idle_parts(one)}
-    nodes = [one for one in ast.walk(tree) if id(one) not in idle]
-    changes = [(one, *change) for one in nodes if (change := _other(one))]
-    for node, name, other in sample.sample(changes, min(count, len(changes))):
-        before = getattr(node, name)
-        setattr(node, name, other)
-        yield ast.unparse(tree)
-        setattr(node, name, before)
-
-
-def _idle_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """What of a node may compute nothing: docstrings, descriptions, annotations."""
-    match node:
-        case ast.Expr(value=part):
-            yield part
-        case ast.keyword(arg="description", value=part):
-            yield part
-        case ast.arg(annotation=part) | ast.FunctionDef(returns=part) if part is not None:
-            yield from ast.walk(part)
-        case ast.AnnAssign(annotation=part):
-            yield from ast.walk(part)
-
-
-def _other(node: ast.AST) -> tuple[str, object] | None:
-    """The name of a field, and another value for it."""
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return "value", value * 2 + 1
-        case ast.Constant(value=str(value)):
-            return "value", f"{value}x"
-        case ast.BinOp(op=op) | ast.AugAssign(op=op):
-            return "op", ast.Sub() if isinstance(op, ast.Add) else ast.Add()
-        case ast.Compare(ops=[op, *rest]):
-            return "ops", [ast.Lt() if isinstance(op, ast.LtE) else ast.LtE(), *rest]
-    return None
-
-
 @pytest.mark.parametrize("paper", PAPERS)
-def test_another_constant_or_operator_in_any_file_changes_the_digest(
-    package: Path, paper: str
-) -> None:
-    before, tried = shipped(package, paper), 0
+def test_every_file_of_a_paper_and_of_what_it_imports_counts(package: Path, paper: str) -> None:
+    before = shipped(package, paper)
     for file in counted(package, paper):
-        for text in mutants(file.read_text(), random.Random(file.name), 4):
-            assert changed(package, paper, {file: text}) != before, (file, text)
-            tried += 1
-    assert tried > 60
+        assert changed(package, paper, {file: f"{file.read_text()}\nOTHER = 1\n"}) != before, file
     assert changed(package, paper, {package / "running" / "store.py": "OTHER = 1"}) == before
 
 

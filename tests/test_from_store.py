@@ -23,6 +23,7 @@ from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import Store
 from reproaudit.verdict import ClaimAnswer, Scorecard
 
+pytestmark = pytest.mark.usefixtures("measured_here")
 ROOT = Path(__file__).parents[1]
 Command = Callable[..., dict[str, Any]]
 

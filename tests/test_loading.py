@@ -211,12 +211,6 @@ PLAIN = st.recursive(
 )
 
 
-@MANY
-@given(st.dictionaries(st.sampled_from(list(Audit.model_fields)), PLAIN, min_size=1))
-def test_any_tree(tree: dict[str, object]) -> None:
-    check_never_raises(dump({**tree, "schema_version": 2}))
-
-
 TREE = yaml.safe_load(TEXT)
 
 
@@ -247,16 +241,6 @@ def test_any_replacement_in_the_toy(data: st.DataObject) -> None:
         if isinstance(parent, dict | list):
             parent[loc[-1]] = data.draw(st.sampled_from(WORDS) | PLAIN)
     check_never_raises(dump(tree))
-
-
-@settings(max_examples=60, deadline=2000)
-@given(
-    st.integers(0, len(TEXT)),
-    st.integers(0, 40),
-    st.text(max_size=5) | st.sampled_from(["- ", ": ", "[", "}", "&a ", "*a", "\t", "\n", "!!x "]),
-)
-def test_any_edit_of_the_toy(start: int, length: int, text: str) -> None:
-    check_never_raises(TEXT[:start] + text + TEXT[start + length :])
 
 
 @pytest.mark.parametrize(

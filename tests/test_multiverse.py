@@ -60,7 +60,7 @@ def test_the_pages_say_what_the_rows_say_and_no_markup(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> list[str]:
+def known(tmp_path: Path, measured_here: None) -> list[str]:
     audits = write_paper(tmp_path / "audits")
     return ["mini", "--audits", str(audits), "--store", str(tmp_path / "runs")]
 

@@ -269,6 +269,7 @@ def test_check_tells_of_a_line_that_is_no_result(
 # --- the command line ---------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("measured_here")
 def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

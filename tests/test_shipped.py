@@ -166,6 +166,7 @@ def test_a_damaged_archive_is_refused_or_read(data: st.DataObject) -> None:
         unpack_records(file, Path(folder, "cache"))
 
 
+@pytest.mark.usefixtures("measured_here")
 def test_a_report_is_judged_again_from_the_records_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
