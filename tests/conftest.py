@@ -64,6 +64,18 @@ def measured_here() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
+def coarse_law() -> Iterator[None]:
+    """Chooses the scalars of ahn2023's built solutions on a coarse law, which takes no time."""
+    from reproaudit.papers.ahn2023 import training
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "LAW_POINTS", 500)
+        training.best_scalars.cache_clear()
+        yield
+    training.best_scalars.cache_clear()
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium. It ends with its module: while it lives, no other test can run an event loop."""
     playwright = pytest.importorskip("playwright.sync_api")

@@ -28,6 +28,8 @@ from reproaudit.report.html import html
 from reproaudit.report.notebook import PaperScorecard
 from reproaudit.submission.reading import read_submission
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 
 @pytest.fixture
 def audit_file(tmp_path: Path) -> Path:
@@ -319,7 +321,6 @@ def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust:
         require_consent([module], ask=lambda _question: False)
 
 
-@pytest.mark.usefixtures("measured_here")
 def test_a_run_asks_first_then_makes_the_scorecard(
     audit_file: Path, tmp_path: Path, trust: Path
 ) -> None:

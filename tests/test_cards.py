@@ -22,6 +22,8 @@ from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command
 from reproaudit.errors import CardError
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 CARDS = Path(__file__).parent / "cards"
 TODAY = date(2026, 11, 20)
 LEFT_OPEN = {"RA058", "RA153"}
@@ -277,7 +279,6 @@ def filled(text: str) -> str:
     return head + marker + rest
 
 
-@pytest.mark.usefixtures("measured_here")
 def test_a_draft_runs_once_it_is_filled_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -225,7 +225,6 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
     assert "the code was changed while the run went on" in str(record.error)
 
 
-@pytest.mark.usefixtures("measured_here")
 def test_foreign_code_is_announced_and_needs_consent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

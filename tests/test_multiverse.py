@@ -13,6 +13,8 @@ from miniatures import audit_data, claim, control, setting, write_paper
 from reproaudit.cli import run_command
 from reproaudit.multiverse import CHANGES, LEAVES, UNFINISHED, multiverse_of, write_multiverse
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 
 def test_training_that_had_not_come_half_as_far_answers_nothing() -> None:
     found = multiverse_of(make_scorecard(training_loss="distance"))
@@ -60,7 +62,7 @@ def test_the_pages_say_what_the_rows_say_and_no_markup(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def known(tmp_path: Path, measured_here: None) -> list[str]:
+def known(tmp_path: Path) -> list[str]:
     audits = write_paper(tmp_path / "audits")
     return ["mini", "--audits", str(audits), "--store", str(tmp_path / "runs")]
 

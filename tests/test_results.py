@@ -30,6 +30,8 @@ from reproaudit.running import journal
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import Answer, ClaimAnswer, Outcome, ReadingAnswer, RunAnswer, Status
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 
 def audit_of(data: dict[str, Any]) -> Audit:
     return Audit.model_validate_json(json.dumps(data))
@@ -269,7 +271,6 @@ def test_check_tells_of_a_line_that_is_no_result(
 # --- the command line ---------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("measured_here")
 def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,8 @@ from reproaudit.running.run import run_cells
 from reproaudit.running.shipped import FILE_NAME, pack_records, unpack_records
 from reproaudit.running.store import Store
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 QUICK = ("toy2020", ("quick",))
 CAME = "These records came with the report and were judged again."
 
@@ -166,7 +168,6 @@ def test_a_damaged_archive_is_refused_or_read(data: st.DataObject) -> None:
         unpack_records(file, Path(folder, "cache"))
 
 
-@pytest.mark.usefixtures("measured_here")
 def test_a_report_is_judged_again_from_the_records_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,8 @@ from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command
 from walkthroughs import DOCS, blocks, commands
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 PAGE = "tutorial.md"
 EXIT_CODES = {"check my-audits/soudry2018.yaml": 2}
 """Of the commands that are shown to fail."""

@@ -26,6 +26,8 @@ from reproaudit.papers.ahn2023.training import RunTask
 from reproaudit.running.modules import load_experiments
 from sessions import MemorySession
 
+pytestmark = pytest.mark.usefixtures("coarse_law")
+
 CATALOG = Catalog()
 TOLERANCE = {"ahn2023": 1e-7, "chen2024": 1e-7, "wang2024": 1e-7, "yang2025": 1e-9}
 """In double precision, as a share of a measurement's largest value; yang2025 has no other."""
