@@ -11,15 +11,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A shell starts background jobs deaf to Ctrl-C, and so would be what the tests interrupt.
 
     What the tests run is their own code. Libraries compute on one thread unless a test asks for
     more: each core has a worker of its own, and threads that wait for each other there take many
     times as long as the sums.
     """
+    settings.register_profile("quick", max_examples=40)
+    if not config.getoption("--slow"):
+        settings.load_profile("quick")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["REPROAUDIT_TRUST"] = "1"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

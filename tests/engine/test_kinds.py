@@ -26,8 +26,8 @@ from benchmarks.calibrate import (
 
 from reproaudit.checks import NUMBERS, Check
 
-DRAWS = 50
-NUMBER_DRAWS = 15
+DRAWS = 100
+NUMBER_DRAWS = 30
 PLANTED_DRAWS = 10
 CLASSES = get_args(get_args(Check)[0])
 KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in CLASSES)
