@@ -173,16 +173,9 @@ def test_a_bad_audit_tells_every_fault(at: Place) -> None:
     assert all(f["line"] > 0 and f["column"] > 0 for f in faults)
 
 
-def test_a_file_in_the_place_of_a_folder(at: Place) -> None:
-    at.store.write_text("not a folder")
-    for command in ("run", "report", "list"):
-        code, _, errors = at(command, *["mini"] * (command != "list"))
-        assert (code, "a file stands where a folder is needed" in errors) == (2, True)
-    at.store = at.folder / "elsewhere"
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    at.out.rename(at.folder / "kept")
-    at.out.write_text("in the way")
-    code, _, errors = at("report", "mini", "--format", "json")
+def test_a_file_in_the_place_of_the_reports(done: Place) -> None:
+    done.out.write_text("in the way")
+    code, _, errors = done("report", "mini", "--format", "json")
     assert (code, "a file stands where a folder is needed" in errors) == (2, True)
 
 
@@ -329,17 +322,6 @@ def test_a_run_that_diverges(at: Place) -> None:
         code, out, _ = at("run", "mini", "--tier", "smoke")
         assert code == 3
         assert "mini · smoke: nothing is judged · 7 runs (7 diverged)" in out
-
-
-def test_fresh_measures_again(at: Place) -> None:
-    files = []
-    for more in ([], [], ["--fresh"]):
-        assert at("run", "mini", "--tier", "smoke", *more)[0] == 0
-        files.append({f: f.stat().st_mtime_ns for f in at.store.rglob("*.json")})
-    first, second, fresh = files
-    assert first == second
-    assert first.keys() == fresh.keys()
-    assert all(fresh[f] > first[f] for f in first)
 
 
 def test_custom_runs_feed_no_answer(at: Place) -> None:
