@@ -74,8 +74,9 @@ class InProcess:
 
     def __enter__(self) -> InProcess:
         """Forgets users' modules, as no new worker has them."""
-        for name in [one for one in sys.modules if one.startswith(modules._PACKAGE)]:
-            del sys.modules[name]
+        for name in list(sys.modules):
+            if name.startswith(modules._PACKAGE) and "." in name:
+                del sys.modules[name]
         worker._loaded.cache_clear()
         return self
 
