@@ -16,6 +16,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
+from reproaudit.running import modules, worker
 from reproaudit.running.events import Event, OnEvent
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import DamagedError, Store
@@ -69,9 +70,14 @@ def same_numbers(one: Record) -> dict[str, Any]:
 
 
 class InProcess:
-    """Computes jobs in this process, where a test can reach into them."""
+    """Computes jobs in this process: no worker is started, and a test can reach into them."""
 
     def __enter__(self) -> InProcess:
+        """Forgets users' modules, as no new worker has them."""
+        for name in list(sys.modules):
+            if name.startswith(modules._PACKAGE) and "." in name:
+                del sys.modules[name]
+        worker._loaded.cache_clear()
         return self
 
     def __exit__(self, *_error: object) -> None:

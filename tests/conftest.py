@@ -1,4 +1,4 @@
-"""Options of the test suite, and the browser."""
+"""Options of the test suite, runs without workers, and the browser."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A shell starts background jobs deaf to Ctrl-C, and so would be what the tests interrupt.
 
     What the tests run is their own code. Libraries compute on one thread unless a test asks for
     more: each core has a worker of its own, and threads that wait for each other there take many
     times as long as the sums.
     """
+    settings.register_profile("quick", max_examples=40)
+    if not config.getoption("--slow"):
+        settings.load_profile("quick")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["REPROAUDIT_TRUST"] = "1"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -50,6 +54,29 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Libraries take what is left at the end for a leak."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def measured_here() -> Iterator[None]:
+    """Lets runs measure in this process."""
+    from cells import InProcess
+    from reproaudit.running import run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "LocalProcesses", lambda *_: InProcess())
+        yield
+
+
+@pytest.fixture(scope="module")
+def coarse_law() -> Iterator[None]:
+    """Chooses the scalars of ahn2023's built solutions on a coarse law, which takes no time."""
+    from reproaudit.papers.ahn2023 import training
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "LAW_POINTS", 500)
+        training.best_scalars.cache_clear()
+        yield
+    training.best_scalars.cache_clear()
 
 
 @pytest.fixture(scope="module")

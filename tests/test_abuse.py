@@ -22,14 +22,15 @@ import yaml
 from encoders import event_file
 from samples import AUDIT
 
-from miniatures import run_program, write_paper
+from factories import make_scorecard
+from miniatures import write_paper
 from reproaudit.audit.card import read_card
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import AuditError
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LogError
-from reproaudit.report.files import read_scorecard
+from reproaudit.report.files import read_scorecard, write_report
 from reproaudit.submission.importing import import_logs
 from reproaudit.submission.reading import read_submission
 
@@ -182,15 +183,13 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
     """Sound files of every kind, to be damaged."""
     folder = tmp_path_factory.mktemp("sound")
     audit = (write_paper(folder / "audits") / "mini.yaml").read_bytes()
-    store = ["--audits", str(folder / "audits"), "--store", str(folder / "runs")]
-    code, card, errors = run_program(["run", "mini", "--trust", "--json", *store])
-    assert code == 0, errors
+    (card,) = write_report(make_scorecard(), folder, ["json"])
     events = folder / "events.out.tfevents.1"
     event_file(events, {"loss": [(s, 1 / (1 + s)) for s in range(5)]})
     return {
         "audit": [audit, (HERE.parent / "docs/tutorial/soudry2018.yaml").read_bytes()],
         "card": [file.read_bytes() for file in sorted((HERE / "cards").iterdir())],
-        "scorecard": [card.encode()],
+        "scorecard": [card.read_bytes()],
         "manifest": [
             json.dumps(MANIFEST, indent=1).encode(),
             b"# by hand\n" + yaml.safe_dump(MANIFEST).encode(),

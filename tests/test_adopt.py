@@ -5,19 +5,15 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import sys
-from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cells import InProcess
 from miniatures import MODULE, write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
-from reproaudit.commands.run import How
 from reproaudit.records import Record
 from reproaudit.report.outline import made_words
 from reproaudit.running.adoptions import Adoptions, read_adoptions
@@ -33,18 +29,11 @@ PAIRS = 7
 FALLS = "(distance - end) * 0.7"
 CONTROLS_FALL_FASTER = {FALLS: "(distance - end) * (0.6 if settings.level > 0.5 else 0.7)"}
 
-
-@pytest.fixture(scope="module", autouse=True)
-def here() -> Iterator[None]:
-    """Measures in this process: the tests start no program."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("REPROAUDIT_TRUST", "1")
-        patch.setattr(How, "executor", lambda _how: InProcess())
-        yield
+pytestmark = pytest.mark.usefixtures("measured_here")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, here: None) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, measured_here: None) -> Path:
     """A folder with a paper and the records of its quick tier."""
     folder = tmp_path_factory.mktemp("adopted")
     write_paper(folder / "audits")
@@ -75,9 +64,6 @@ def change(folder: Path, more: str = UNUSED, **replaced: str) -> None:
         assert old in text
         text = text.replace(old, new)
     module.write_text(text + more)
-    for name, known in list(sys.modules.items()):  # it is imported anew
-        if getattr(known, "__file__", None) == str(module):
-            del sys.modules[name]
 
 
 def said_of(card: Any) -> str:

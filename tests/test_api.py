@@ -28,6 +28,8 @@ from reproaudit.report.notebook import PaperScorecard
 from reproaudit.report.pages import html
 from reproaudit.submission.reading import read_submission
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 
 @pytest.fixture
 def audit_file(tmp_path: Path) -> Path:

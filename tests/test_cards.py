@@ -22,6 +22,8 @@ from reproaudit.cli import run_command
 from reproaudit.commands import new as new_command
 from reproaudit.errors import CardError
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 CARDS = Path(__file__).parent / "cards"
 TODAY = date(2026, 11, 20)
 LEFT_OPEN = {"RA058", "RA153"}
@@ -126,9 +128,7 @@ def assert_only_open(text: str, file: str = "p.yaml") -> None:
     assert {fault.rule for fault in faults} == LEFT_OPEN, "\n".join(map(str, faults))
 
 
-ANYTHING = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+ANYTHING = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def assert_read_or_one_line(file: Path, read: Callable[[Path], Card], text: str) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from miniatures import MODULE, write_paper
+from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.running.modules import load_experiments
 
 
 def test_every_shipped_audit_has_its_module() -> None:
@@ -80,18 +78,6 @@ def test_check_takes_slugs_files_and_folders(
     assert "no audit is in this folder" in capsys.readouterr().err
     assert run_command(["check", "minj", "--audits", str(folder)]) == 2
     assert "Did you mean 'mini'? Papers of your own: --audits DIR." in capsys.readouterr().err
-
-
-def test_a_module_that_is_loaded_imports_the_siblings_of_its_own_folder(tmp_path: Path) -> None:
-    path, found = list(sys.path), []
-    for name in ("one", "two"):
-        folder = write_paper(tmp_path / name)
-        (folder / "near.py").write_text(f"NAME = '{name}'\n")
-        (folder / "mini.py").write_text(f"{MODULE.read_text()}\nfrom near import NAME\n")
-        measure = load_experiments(Catalog(folder)["mini"].module)["descent"].measure
-        found.append(measure.__globals__["NAME"])
-    assert found == ["one", "two"]
-    assert len(sys.path) <= len(path) + 1  # the last folder stays, for imports while it measures
 
 
 def test_an_audit_of_the_documentation_alone(

@@ -1,10 +1,8 @@
-"""`reproaudit check`: text, JSON and SARIF; at once, and without torch."""
+"""`reproaudit check`: text, JSON and SARIF."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -91,17 +89,3 @@ def test_text_and_json_tell_the_same(audit: Path, capsys: pytest.CaptureFixture[
     places = [f"{one['file']}:{one['line']}:{one['column']}" for one in data]
     assert [line.rpartition(" [")[0].split(": ")[0] for line in lines] == places
     assert [line[-6:-1] for line in lines] == [one["rule"] for one in data]
-
-
-def test_check_needs_neither_torch_nor_what_judges(audit: Path) -> None:
-    code = (
-        "import sys; from reproaudit.cli import run_command; "
-        f"run_command(['check', {str(audit)!r}]); run_command(['check']); "
-        "heavy = {'torch', 'numba', 'numpy', 'scipy', 'matplotlib', 'jinja2', "
-        "'reproaudit.records', 'reproaudit.judge.outcomes', 'reproaudit.running.store'}; "
-        "sys.exit(repr(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr.strip() == "set()"

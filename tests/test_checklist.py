@@ -189,12 +189,3 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
 def test_any_text_is_a_checklist_or_one_clear_line(tmp_path: Path, text: str) -> None:
     assert_read_or_one_line(tmp_path / "list.tex", read_checklist, text)
-
-
-@pytest.mark.parametrize(
-    "unit", ["\\item {\\bf ", "\\cite[", "\\\\", "\\item[] Justification: ", "%"]
-)
-def test_a_large_file_takes_no_time(tmp_path: Path, unit: str) -> None:
-    head, file = question("Claims", "Answer: \\answerYes{}", "Justification: "), tmp_path / "c.tex"
-    file.write_text(head + unit * (200_000 // len(unit)))
-    read_checklist(file)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from miniatures import write_paper
+from reproaudit.cli import run_command
 from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
 from walkthroughs import bash, blocks, light_environment, run_page
 
@@ -112,23 +113,15 @@ def test_the_action_checks_judges_and_writes_the_summary(
     seeds = measure.replace("range(5)", "range(2)")
     (folder / "measure.py").write_text(seeds)
     assert bash("python measure.py", folder, light) == (0, "wrote measurements\n")
-    hostile = "$(touch injected)"
     code, said, summary = run_action(folder, light, measurements="measurements", junit="j.xml")
     assert code == 0, said
     assert "1 audit: no errors" in said
     assert "# Claims: 2 skipped" in summary
     assert "soudry2018.direction" in summary
     assert (folder / "j.xml").exists()
-    code, said, _ = run_action(
-        folder, light, measurements="measurements", **{"fail-on": "not-tested"}
-    )
-    assert code == 1, said
     code, said, summary = run_action(folder, light, **ours())  # too few seeds
     assert code == 1, said
     assert "2 failed" in summary
-    code, said, _ = run_action(folder, light, measurements=hostile)
-    assert code != 0
-    assert not (folder / "injected").exists()
 
 
 def test_the_action_tells_the_faults_of_an_audit(tmp_path: Path, light: dict[str, str]) -> None:
@@ -148,9 +141,7 @@ def test_the_action_tells_the_faults_of_an_audit(tmp_path: Path, light: dict[str
 # --- the hook and the snippets --------------------------------------------------------------------
 
 
-def test_the_hook_checks_the_audits_that_a_commit_changes(
-    tmp_path: Path, light: dict[str, str]
-) -> None:
+def test_the_hook_checks_the_audits_that_a_commit_changes(tmp_path: Path) -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert {"id", "name", "entry", "language", "files"} <= set(hook)
     assert (hook["language"], hook["types"]) == ("python", ["yaml"])
@@ -158,11 +149,12 @@ def test_the_hook_checks_the_audits_that_a_commit_changes(
     others = ("audits/smith2020.run.yaml", "audits/schema.json", "my_audits/a.yaml", "train.yaml")
     assert all(re.search(hook["files"], name) for name in wanted)
     assert not any(re.search(hook["files"], name) for name in others)
-    write_paper(tmp_path / "audits")
-    entry = f"{hook['entry']} audits/mini.yaml"
-    assert bash(entry, tmp_path, light)[0] == 0
+    program, *words = hook["entry"].split()
+    assert program == "reproaudit"
+    audit = write_paper(tmp_path / "audits") / "mini.yaml"
+    assert run_command([*words, str(audit)]) == 0
     write_paper(tmp_path / "audits", confidence=2.0)
-    assert bash(entry, tmp_path, light)[0] == 2
+    assert run_command([*words, str(audit)]) == 2
 
 
 def test_the_snippets_are_yaml_that_names_what_there_is() -> None:

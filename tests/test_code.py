@@ -7,7 +7,7 @@ import io
 import random
 import shutil
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -121,20 +121,19 @@ def logging_more(text: str) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-EDITS = [commented, reformatted, redocumented, redescribed, reannotated, logging_more]
+EDITS = [redocumented, redescribed, reannotated, logging_more, commented]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("edit", EDITS)
-def test_what_computes_nothing_leaves_the_digest(
-    package: Path, paper: str, edit: Callable[[str], str]
-) -> None:
+def test_what_computes_nothing_leaves_the_digest(package: Path, paper: str) -> None:
+    """All edits at once, each of which changes files."""
     texts = {file: file.read_text() for file in counted(package, paper)}
-    edits = {file: edit(text) for file, text in texts.items()}
-    said = [file for file in edits if edits[file] != reformatted(texts[file])]
-    assert len(said) > 15 or edit in (reformatted, redescribed)
-    assert len(said) > 0 or edit is reformatted
-    assert changed(package, paper, edits) == shipped(package, paper)
+    for edit in EDITS:
+        before = {file: reformatted(text) for file, text in texts.items()}
+        texts = {file: edit(text) for file, text in before.items()}
+        said = [file for file in texts if texts[file] != before[file]]
+        assert len(said) > (0 if edit is redescribed else 15)
+    assert changed(package, paper, texts) == shipped(package, paper)
 
 
 @pytest.mark.parametrize(
@@ -224,10 +223,10 @@ def test_another_constant_or_operator_in_any_file_changes_the_digest(
 ) -> None:
     before, tried = shipped(package, paper), 0
     for file in counted(package, paper):
-        for text in mutants(file.read_text(), random.Random(file.name), 4):
+        for text in mutants(file.read_text(), random.Random(file.name), 2):
             assert changed(package, paper, {file: text}) != before, (file, text)
             tried += 1
-    assert tried > 60
+    assert tried > 30
     assert changed(package, paper, {package / "running" / "store.py": "OTHER = 1"}) == before
 
 

@@ -37,7 +37,6 @@ WHY = {
     "leaves": "the worker process ended with exit code 0",
     "segfaults": "the worker process was killed by signal 11 (SIGSEGV)",
     "aborts": "the worker process was killed by signal 6 (SIGABRT)",
-    "loops": "it took longer than 20 s (--cell-timeout)",
     "eats": "it took more than 700,000,000 bytes of memory (--memory)",
     "eats_elsewhere": "it took more than 700,000,000 bytes of memory (--memory)",
     "interrupts": "KeyboardInterrupt (hostile.py:",
@@ -58,7 +57,6 @@ WHY = {
 LIMITS = {
     "eats": Limits(memory=700_000_000),
     "eats_elsewhere": Limits(memory=700_000_000),
-    "loops": Limits(seconds=20.0),
 }
 FINE = ("good", "scatters")
 DIVERGED = ("all_nan", "huge")

@@ -20,6 +20,8 @@ from reproaudit.running.events import CellNote, Summary
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import EMPTY_ROOT, Clock, Partial, RecordManifest, Store
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 DAMAGES = 200
 
 
@@ -56,7 +58,7 @@ KINDS: list[Callable[[bytes, random.Random], bytes]] = [flip, zero, truncate, ex
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def filled(tmp_path_factory: pytest.TempPathFactory, measured_here: None) -> Store:
     store = Store(tmp_path_factory.mktemp("filled"))
     run_cells([cell(seed=seed) for seed in range(3)], locate, store)
     return store

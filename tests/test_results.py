@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 
 from factories import falls_to, make_record
-from miniatures import ENVIRONMENT, audit_data, write_paper
+from miniatures import audit_data, write_paper
 from reproaudit import results
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
@@ -29,6 +27,8 @@ from reproaudit.records import Record
 from reproaudit.running import journal
 from reproaudit.stats.binomial import Decision
 from reproaudit.verdict import Answer, ClaimAnswer, Outcome, ReadingAnswer, RunAnswer, Status
+
+pytestmark = pytest.mark.usefixtures("measured_here")
 
 
 def audit_of(data: dict[str, Any]) -> Audit:
@@ -215,18 +215,19 @@ def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(
     assert first["revision"] == git("rev-parse", "HEAD")
 
 
-def test_a_kill_before_the_rename_leaves_the_log_as_it_was(paper: Entry, tmp_path: Path) -> None:
+def test_a_log_is_whole_before_it_is_renamed(
+    paper: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     append(paper, tmp_path, 0)
     before = paper.results_file.read_bytes()
-    script = (
-        "import os, sys, pathlib, test_results as test\n"
-        "os.replace = lambda *_: os.kill(os.getpid(), 9)\n"
-        "test.append(test.entry_of(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2]), 0, 1)\n"
-    )
-    path = os.pathsep.join([ENVIRONMENT["PYTHONPATH"], str(Path(__file__).parent)])
-    command = [sys.executable, "-c", script, str(paper.audit_file), str(tmp_path)]
-    killed = subprocess.run(command, env={**ENVIRONMENT, "PYTHONPATH": path}, check=False)
-    assert killed.returncode == -signal.SIGKILL
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            append(paper, tmp_path, 0, 1)
     assert paper.results_file.read_bytes() == before
     assert append(paper, tmp_path, 0, 1)
     assert len(logged(paper, tmp_path)) == 2

@@ -251,7 +251,6 @@ def test_a_module_that_cannot_be_used_is_a_bad_audit(
         run_cells([cell()], lambda _paper: module, store)
 
 
-@pytest.mark.parametrize("together", [False, True], ids=["one by one", "in one run"])
 @pytest.mark.parametrize(
     ("early", "late"),
     [
@@ -262,7 +261,7 @@ def test_a_module_that_cannot_be_used_is_a_bad_audit(
     ids=["relatively", "by name", "by name, while it measures"],
 )
 def test_a_users_module_may_import_its_siblings(
-    store: Store, tmp_path: Path, early: str, late: str, together: bool
+    store: Store, tmp_path: Path, early: str, late: str
 ) -> None:
     """Its own ones, though another folder has some of the same name."""
     values = {"one": 1.0, "two": 2.0, "three": 3.0}
@@ -286,8 +285,7 @@ def test_a_users_module_may_import_its_siblings(
         file = tmp_path / folder / f"{folder}2020.py"
         modules[f"{folder}2020"] = Module(f"{folder}2020", file, importable=False)
     wanted = [Cell(paper, "quick", "e", {"steps": 1}, 0) for paper in modules]
-    for cells in [wanted] if together else [[one] for one in wanted]:
-        run_cells(cells, modules.__getitem__, store)
+    run_cells(wanted, modules.__getitem__, store)
     for folder, value in values.items():
         (record,) = store.records(f"{folder}2020", "quick")
         assert record.measurements.scalars == {"x": value}

@@ -28,6 +28,8 @@ from reproaudit.running.run import run_cells
 from reproaudit.running.shipped import FILE_NAME, pack_records, unpack_records
 from reproaudit.running.store import Store
 
+pytestmark = pytest.mark.usefixtures("measured_here")
+
 QUICK = ("toy2020", ("quick",))
 CAME = "These records came with the report and were judged again."
 

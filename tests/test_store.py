@@ -243,18 +243,6 @@ def test_a_failing_disk_is_one_clear_line_and_leaves_earlier_records(
     assert sorted(path.name for path in place(store).parent.iterdir()) == [f"{NAME}.json"]
 
 
-def test_a_really_full_disk(tmp_path: Path) -> None:
-    """/dev/full fails on the write itself."""
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    store = Store(tmp_path)
-    path = place(store)
-    path.parent.mkdir(parents=True)
-    path.with_name(f"{path.name}.{os.getpid()}.tmp").symlink_to("/dev/full")
-    with pytest.raises(TechnicalError, match="no space is left"):
-        store.write(record())
-
-
 def test_a_file_in_the_place_of_the_store(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("not a folder")
     store = Store(tmp_path / "runs")

@@ -284,11 +284,11 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         pick_device("cuda")
 
 
-@pytest.mark.parametrize("first", ["", "import torch, numba; torch.get_num_threads(); "])
-def test_threads_reach_torch_numba_and_new_processes(first: str) -> None:
-    """Also where Numba was imported with as many threads as there are cores, and starts them."""
+def test_threads_reach_torch_numba_and_new_processes() -> None:
+    """Where Numba was imported with as many threads as there are cores, and starts them."""
     program = (
-        f"{first}import os; from reproaudit.running.devices import use_threads; use_threads(1);"
+        "import torch, numba, os; torch.get_num_threads();"
+        "from reproaudit.running.devices import use_threads; use_threads(1);"
         "import numba, torch; numba.njit(lambda: 0)(); print(numba.get_num_threads(),"
         "torch.get_num_threads(), os.environ['OMP_NUM_THREADS']); use_threads(1)"
     )

@@ -11,21 +11,23 @@ from typing import Any
 
 import pytest
 
-from miniatures import run_program, write_paper
+from miniatures import write_paper
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.running.store import Partial, Store
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, measured_here: None) -> Path:
     folder = tmp_path_factory.mktemp("verified")
-    audits = write_paper(folder / "audits")
-    code, _, errors = run_program(
-        ["run", "mini", "--tier", "smoke", "--audits", str(audits), "--store", str(folder / "runs")]
-    )
-    assert code == 0, errors
+    write_paper(folder / "audits")
+    run(folder)
     return folder
+
+
+def run(folder: Path) -> None:
+    where = ["--audits", str(folder / "audits"), "--store", str(folder / "runs")]
+    assert run_command(["run", "mini", "--tier", "smoke", *where]) == 0
 
 
 @pytest.fixture
@@ -94,9 +96,7 @@ def test_every_kind_of_fault_is_found_and_mended(
     # what is gone stays gone until the cell is measured again
     left = [path for path, one in faults.items() if not one["mended"]]
     assert set(left) == {str(gone), str(damaged)}
-    where = ["--audits", str(folder / "audits"), "--store", str(folder / "runs")]
-    code, _, errors = run_program(["run", "mini", "--tier", "smoke", *where])
-    assert code == 0, errors
+    run(folder)
     assert verify(folder, capsys)[0] == 0
     assert damaged.with_name(f"{damaged.name}.bad").exists()
 

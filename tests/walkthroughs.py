@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from miniatures import SOURCES
-from test_pytest_plugin import BLOCKED, PLUGIN
+from test_pytest_plugin import BLOCKED
 
 DOCS = Path(__file__).parents[1] / "docs"
 LEFT_OUT = "…"
@@ -65,11 +65,11 @@ def light_environment(folder: Path) -> dict[str, str]:
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(BLOCKED)
     python = shlex.quote(sys.executable)
-    plugin = " ".join(PLUGIN)
+    plugin = "-p reproaudit.pytest_plugin"
     programs = {
         "python": f'exec {python} "$@"',
         "reproaudit": f'exec {python} -m reproaudit "$@"',
-        "pytest": f'exec {python} -m pytest {plugin} -p no:cacheprovider "$@"',
+        "pytest": f'exec {python} -m pytest -p no:cacheprovider "$@"',
     }
     for name, line in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{line}\n")
@@ -79,6 +79,7 @@ def light_environment(folder: Path) -> dict[str, str]:
         "PATH": os.pathsep.join([str(folder), os.environ["PATH"]]),
         "PYTHONPATH": os.pathsep.join([str(SOURCES), str(folder)]),
         "PYTEST_ADDOPTS": plugin,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # plugins of others take seconds to import
         "PYTHONDONTWRITEBYTECODE": "1",
         "COLUMNS": "80",
     }

@@ -1,4 +1,4 @@
-"""The engine's answers on the shipped records, against a fair referee's.
+"""The engine's answers on the shipped records, against a fair referee's; and their pages.
 
 The records are those of the claims' own rules. The referee saw the runs and not the engine
 (`tests/golden/answers.yaml`). Where a fair colleague would say otherwise than the rules do, it has
@@ -7,6 +7,7 @@ both: `outcome`, and `rule`, which the engine follows.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ import yaml
 from reproaudit.audit.catalog import Catalog
 from reproaudit.checks import Provenance
 from reproaudit.report.answers import scorecard_of_archive
+from reproaudit.report.pages import markdown
+from reproaudit.report.screen import ours, questions, sections, verdict
+from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.running.shipped import FILE_NAME
-from reproaudit.verdict import ClaimAnswer
+from reproaudit.verdict import ClaimAnswer, Scorecard
 
 ROOT = Path(__file__).parents[2]
 ANSWERS: dict[str, Any] = yaml.safe_load(
@@ -41,11 +45,16 @@ PAPERS = ("ahn2023", "chen2024", "wang2024", "yang2025")
 
 
 @pytest.fixture(scope="module", params=PAPERS)
-def claims(request: pytest.FixtureRequest) -> dict[str, ClaimAnswer]:
-    """A paper's answers by name: each paper is judged once."""
+def card(request: pytest.FixtureRequest) -> Scorecard:
+    """Each paper is judged once."""
     entry = Catalog(None)[request.param]
     archive = ROOT / "reports" / "paper" / entry.slug / FILE_NAME
-    card = scorecard_of_archive(entry, entry.audit(), "paper", archive)
+    return scorecard_of_archive(entry, entry.audit(), "paper", archive)
+
+
+@pytest.fixture
+def claims(card: Scorecard) -> dict[str, ClaimAnswer]:
+    """A paper's answers by name."""
     return {one.id: one for one in card.claims}
 
 
@@ -73,3 +82,18 @@ def test_every_bound_of_ours_has_the_relaxed_form_that_was_agreed(
             if one.limit.origin is Provenance.OURS
         }
         assert bounds == pytest.approx(expected.get(name, {}), rel=1e-5), name
+
+
+def test_pages_of_the_shipped_papers_keep_within_their_bounds(card: Scorecard) -> None:
+    assert card.reviews.note is not None
+    assert not card.note_is_stale, "compare the note with the page, and save it again"
+    assert len(list(report_lines(card))) <= 50
+    assert len(list(run_lines(card))) <= 25
+    assert max(len(line) for line in (*report_lines(card), *run_lines(card))) <= 80
+    text = markdown(card)
+    assert len(text.splitlines()) <= 200
+    assert len(text.split()) <= 3000
+    bullets = [f"{one.title} {one.text}" for part in sections(card) for one in part.bullets]
+    asked = [one.text for one in questions(card)]
+    first_screen = [*verdict(card), *bullets, *asked, ours(card), card.audit.about or ""]
+    assert len(re.findall(r"\S*\w\S*", " ".join(first_screen))) <= 420

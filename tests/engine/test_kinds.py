@@ -28,7 +28,7 @@ from reproaudit.checks import NUMBERS, Check
 
 DRAWS = 100
 NUMBER_DRAWS = 30
-PLANTED_DRAWS = 20
+PLANTED_DRAWS = 10
 CLASSES = get_args(get_args(Check)[0])
 KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in CLASSES)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"

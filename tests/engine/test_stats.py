@@ -39,16 +39,6 @@ COUNTS = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 Count = tuple[int, int]
 
 
-@pytest.mark.parametrize(
-    ("runs", "met", "missed"),
-    [(0, 1, -1), (4, 5, -1), (5, 5, 0), (10, 9, 1), (15, 12, 3), (20, 15, 5), (50, 32, 18)],
-)
-def test_a_count_decides_from_so_many_runs_on(runs: int, met: int, missed: int) -> None:
-    for yes in range(runs + 1):
-        expected = MET if yes >= met else MISSED if yes <= missed else OPEN
-        assert decide_count(yes, runs) is expected
-
-
 @given(COUNTS, st.sampled_from([0.5, 0.6, 0.9]))
 def test_a_count_decides_as_the_binomial_test(count: Count, share: float) -> None:
     more, less = stats.binom.sf(count[0] - 1, count[1], share), stats.binom.cdf(*count, share)

@@ -33,15 +33,15 @@ from sessions import MemorySession
 SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15, "redraw_every": 7}
 
 
+pytestmark = pytest.mark.usefixtures("coarse_law")
+
+
 @pytest.fixture(autouse=True)
-def _one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """One thread for PyTorch, and a coarse law: what is computed here is too small to share."""
+def _one_thread() -> Iterator[None]:
+    """One thread for PyTorch: what is computed here is too small to share."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr(training, "LAW_POINTS", 500)
-    training.best_scalars.cache_clear()
     yield
-    training.best_scalars.cache_clear()
     torch.set_num_threads(before)
 
 

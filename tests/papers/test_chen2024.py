@@ -391,29 +391,6 @@ def test_the_constructed_sharpness_is_the_best(reading: Any) -> None:
 # --------------------------------------------------------------------------------- the experiments
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_measurements_are_those_declared(experiment: str) -> None:
-    declared = audit().measurements_of(experiment)
-    values = audit().values_of(experiment, "smoke")
-    got = measured(experiment)
-    assert got.finite
-    assert got.names == declared.keys()
-    for name, declaration in declared.items():
-        shape = declaration.shape(values)
-        if declaration.kind == "scalar":
-            assert name in got.scalars
-        elif declaration.kind == "array":
-            assert got.arrays[name].shape == shape
-        else:
-            assert got.series[name].values.shape[1:] == shape
-            assert got.series[name].steps[0] == 0
-
-
-def test_same_seed_same_numbers() -> None:
-    assert _same(measured("staged"), measured("staged"))
-    assert not _same(measured("staged"), measured("staged", seed=1))
-
-
 def _same(one: Measurements, other: Measurements) -> bool:
     return one.model_dump_json() == other.model_dump_json()
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from papers.forms import close
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.plan import Batch, plan
 from reproaudit.lab import Measurements
@@ -25,6 +25,8 @@ from reproaudit.papers.ahn2023.task import Prompts
 from reproaudit.papers.ahn2023.training import RunTask
 from reproaudit.running.modules import load_experiments
 from sessions import MemorySession
+
+pytestmark = pytest.mark.usefixtures("coarse_law")
 
 CATALOG = Catalog()
 TOLERANCE = {"ahn2023": 1e-7, "chen2024": 1e-7, "wang2024": 1e-7, "yang2025": 1e-9}
@@ -70,6 +72,26 @@ def both(slug: str, batch: Batch, **changed: Any) -> tuple[Measurements, Measure
         experiment.measure(settings, MemorySession(2, form=form)) for form in ("fast", "plain")
     )
     return fast, plain
+
+
+def numbers(measured: Measurements) -> dict[str, Any]:
+    """Every number that was measured, by name; of a series the steps, too."""
+    found: dict[str, Any] = {name: np.array(one) for name, one in measured.scalars.items()}
+    for name, series in measured.series.items():
+        found |= {name: series.values, f"steps of {name}": np.array(series.steps)}
+    return {**found, **measured.arrays}
+
+
+def close(one: Measurements, other: Measurements, *, rtol: float, atol: float = 1e-12) -> None:
+    """Asserts that all numbers agree, each within a share of its measurement's largest value."""
+    first, second = numbers(one), numbers(other)
+    assert first.keys() == second.keys()
+    for name, values in first.items():
+        expected = second[name]
+        assert values.shape == expected.shape, name
+        largest = float(np.abs(expected).max(initial=0.0))
+        apart = float(np.abs(values - expected).max(initial=0.0))
+        assert apart <= rtol * largest + atol, f"{name}: {apart:.3g} apart, of up to {largest:.3g}"
 
 
 @pytest.fixture

@@ -263,12 +263,14 @@ def measured(
     return EXPERIMENTS[experiment].measure(settings, MemorySession(seed))
 
 
-@pytest.mark.parametrize("experiment", ["three_stages", "pictures"])
+@pytest.mark.parametrize(
+    ("experiment", "changed"), [("three_stages", {"stage_steps": (4, 4, 4)}), ("pictures", {})]
+)
 def test_a_card_computes_the_plain_form(
-    audit: Audit, experiment: str, monkeypatch: pytest.MonkeyPatch
+    audit: Audit, experiment: str, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The card's code, on the processor in place of the card."""
-    settings = settings_of(audit, experiment)
+    settings = settings_of(audit, experiment, steps=4, **changed)
     measure = EXPERIMENTS[experiment].measure
     form = measure(settings, MemorySession(1, form="plain"))
     real, called = Weights.of, []

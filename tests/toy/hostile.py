@@ -108,7 +108,6 @@ DEEDS: dict[str, Callable[[], None]] = {
     "leaves": leave,
     "segfaults": segfault,
     "aborts": os.abort,
-    "loops": loop,
     "eats": eat,
     "eats_elsewhere": eat_elsewhere,
     "interrupts": lambda: raises(KeyboardInterrupt()),
