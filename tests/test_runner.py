@@ -241,14 +241,15 @@ def test_every_fault_of_an_audit_is_told_before_anything_runs(store: Store) -> N
         ("def (:\n", "invalid syntax"),
     ],
 )
-def test_a_module_that_cannot_be_used_is_a_bad_audit(
+def test_a_module_that_cannot_be_used_is_one_fault_of_the_audit(
     store: Store, tmp_path: Path, source: str, text: str
 ) -> None:
     path = tmp_path / "bad2020.py"
     path.write_text(source)
     module = Module("bad2020", path, importable=False)
-    with pytest.raises(SpecError, match=text):
-        run_cells([cell()], lambda _paper: module, store)
+    with pytest.raises(SpecError, match=text) as caught:
+        run_cells([cell(), cell("sums")], lambda _paper: module, store)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
