@@ -329,7 +329,7 @@ def test_a_run_asks_first_then_makes_the_scorecard(
         ra.run_paper(audit_file, store=store, ask=lambda _question: False)
     assert not store.exists()
     chosen = ["mini.supported"]
-    with pytest.raises(ra.UsageError, match=r"unknown claim 'mini\.suported'"):
+    with pytest.raises(ra.UsageError, match=r"no claim 'mini\.suported'"):
         ra.run_paper(audit_file, claims=["mini.suported"], store=store, trust=True)
     card = ra.run_paper(audit_file, claims=chosen, store=store, trust=True)
     assert card.outcomes["mini.supported"] is ra.Outcome.SUPPORTED

@@ -16,7 +16,7 @@ import yaml
 from reproaudit import results
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, varied_tier
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
 from reproaudit.commands.output import say
@@ -139,11 +139,8 @@ def run_and_judge(
     Raises:
         UsageError: if there is no such claim.
     """
-    for _, audit in papers:
-        known = {one.id for one in audit.claims}
-        for name in claims:
-            if name not in known:
-                raise UsageError(f"unknown claim '{name}'. {did_you_mean(name, known)}")
+    for _, audit in papers if claims else ():
+        scope_of(audit, tier, claims)
     how.chosen_device()  # a device that is not there is an error before a log of results begins
     if tier == "paper":
         for entry, audit in papers:

@@ -24,6 +24,8 @@ from reproaudit.verdict import (
 SURE_SHARE = 2 / 3
 """The share of all runs that must agree with the outcome, at the interval's lower end."""
 
+_UNCLEAR = (Answer.UNFINISHED, Answer.OPEN, Answer.NEAR)
+
 
 @dataclass(frozen=True)
 class History:
@@ -85,9 +87,8 @@ def _indirect(claim: Claim) -> Iterator[Reason]:
 
 def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     """At most one stated reading that is open, near, unfinished or left out."""
-    unclear = (Answer.UNFINISHED, Answer.OPEN, Answer.NEAR)
     for one in found.stated:
-        if one.answer in unclear and not panel.bundles.arms[one.name].excused:
+        if one.answer in _UNCLEAR and not panel.bundles.arms[one.name].excused:
             yield Reason(kind=ReasonKind.READING_OPEN, arm=one.name)
             return
     for varied in found.left_out[:1]:
@@ -109,8 +110,7 @@ def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     if otherwise and found.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
         yield Reason(kind=ReasonKind.GUESS_OTHERWISE, arm=otherwise[0].name)
         return
-    unclear = (Answer.UNFINISHED, Answer.OPEN, Answer.NEAR)
-    clear = (one for one in found.alternatives if one.counts and one.answer not in unclear)
+    clear = (one for one in found.alternatives if one.counts and one.answer not in _UNCLEAR)
     answered = {one.varied for one in clear}
     audit = panel.bundles.audit
     settings = audit.settings_of(panel.bundles.claim.experiment)

@@ -22,7 +22,7 @@ from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
-_TABLES = (".csv", ".tsv", ".jsonl")
+TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out")
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
@@ -188,7 +188,7 @@ class _Finder:
             yield from self._read(source, mlflow.read_database)
         elif file.name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
             self._skip(file, "the last numbers of what DVCLive keeps beside it")
-        elif suffix in _TABLES:
+        elif suffix in TABLES:
             yield from self._read(source, read_table)
         elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
             try:

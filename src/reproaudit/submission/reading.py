@@ -30,6 +30,7 @@ from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.logs.asked import Asked, Columns
+from reproaudit.logs.finding import TABLES
 from reproaudit.logs.logged import (
     Curve,
     LogError,
@@ -55,7 +56,6 @@ DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
 MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
-TABLES = (".csv", ".tsv", ".jsonl")
 
 ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
 """Of measurements that were not observed at all coordinates where they were, by axis."""
