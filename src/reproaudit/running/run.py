@@ -67,7 +67,7 @@ def run_cells(
         declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
-        judged_too: cells that are planned and not run; records of theirs are judged, too.
+        judged_too: cells that are planned and not run; what records they have are judged, too.
         adoptions: by paper, which codes gave the same bits; their records count like today's.
 
     Raises:

@@ -27,7 +27,11 @@ CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 
 
 def codecheck_export(request: ExportRequest) -> Exported:
-    """Return a CODECHECK's folder; a UsageError if nobody is named, or something has no form."""
+    """Return a CODECHECK's folder: the scorecard's files and `codecheck.yml`.
+
+    Raises:
+        UsageError: if nobody is named, or a name, number or address is not of its form.
+    """
     people = _people(request)
     card = request.scorecard()
     files = {f"codecheck/{one.file}": one.render(card).encode() for one in PAGES.values()}
