@@ -112,7 +112,6 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--dask")
     arguments = parser.parse_args()
 
     def tell(event: Event) -> None:
@@ -121,13 +120,8 @@ def main() -> int:
 
     settings = {"pause": arguments.pause, "steps": arguments.steps}
     wanted = [cell(arguments.experiment, seed, **settings) for seed in range(arguments.seeds)]
-    executor = None
-    if arguments.dask:
-        from reproaudit.running.dask_cluster import DaskCluster
-
-        executor = DaskCluster(arguments.dask, "cpu")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command line does
-    how: dict[str, Any] = {"jobs": arguments.jobs, "executor": executor}
+    how: dict[str, Any] = {"jobs": arguments.jobs}
     try:
         run_cells(wanted, locate, Store(arguments.store), on_event=tell, **how)
     except KeyboardInterrupt:

@@ -376,8 +376,9 @@ def test_run_and_report_write_to_the_same_folder_beside_the_store(
     assert run_command(["report", "mini", *told]) == 0
     assert page.is_file()
     assert list(work.iterdir()) == []
+    page.unlink()
     assert run_command(["multiverse", "mini", "--tier", "smoke", *told]) == 0
-    assert page.with_name("multiverse.html").is_file()
+    assert page.is_file()
     assert list(work.iterdir()) == []
     assert ra.open_scorecard("mini", store="../no-runs", audits=at.audits).tier == "smoke"
 
@@ -477,7 +478,9 @@ def test_an_old_scorecard_says_so_in_every_form(done: Place, tmp_path: Path) -> 
         written = (done.out / "quick" / "mini" / f"scorecard.{page}").read_text()
         assert says in " ".join(written.split())
     places = ["--store", str(done.store), "--reports", str(done.out)]
-    code, _, errors = done("export", "mini", "--to", "junit", "--out", str(tmp_path / "x"), *places)
+    code, _, errors = done(
+        "export", "mini", "--to", "letter", "--out", str(tmp_path / "x"), *places
+    )
     assert (code, says in errors) == (0, True)
 
 

@@ -280,7 +280,7 @@ class ClaimItem(pytest.Item):
         if claim.answer.outcome in self._state.fail_on:
             said = f"{self.name}: {_words(claim)}"
             pytest.fail("\n  ".join([said, *claim_details(claim)]), pytrace=False)
-        if look(claim.answer.outcome).junit != "passed":
+        if look(claim.answer.outcome).test != "passed":
             _skip(_words(claim))
         if claim.answer.outcome is Outcome.DEPENDS:
             self.add_report_section("call", "claim", f"{self.name}: {_words(claim)}")

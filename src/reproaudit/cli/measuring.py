@@ -33,7 +33,6 @@ def run(
     memory: options.Memory = None,
     verbose: options.Verbose = False,
     trust: options.Trust = False,
-    dask: options.Dask = None,
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
@@ -58,7 +57,7 @@ def run(
     if everything:
         entries = tuple(entry for entry in entries if entry.code is not None)
     papers = [(entry, entry.audit()) for entry in entries]
-    computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
+    computing = (device, jobs, cell_timeout, memory, data_dir, verbose)
     how = running.How(Store(store), *computing, fresh, form)
     ask_to_run(entries, trust)
     if seeds is not None or experiments or settings:
@@ -83,7 +82,6 @@ def multiverse(
     memory: options.Memory = None,
     verbose: options.Verbose = False,
     trust: options.Trust = False,
-    dask: options.Dask = None,
     data_dir: options.DataDir = None,
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
@@ -96,22 +94,20 @@ def multiverse(
     Runs those settings with other values, one alternative at a time.
     """
     from reproaudit.commands.run import How, run_multiverse
-    from reproaudit.multiverse import multiverse_of, write_multiverse
-    from reproaudit.report.files import folder_of, write_report
+    from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import write_register
+    from reproaudit.report.terminal import report_lines
     from reproaudit.running.store import Store
 
-    computing = (device, jobs, cell_timeout, memory, dask, data_dir, verbose)
+    computing = (device, jobs, cell_timeout, memory, data_dir, verbose)
     how = How(Store(store), *computing, fresh)
     (entry,) = papers_named((slug,), False, audits)
     folder = report_folder(out, store)
     ask_to_run([entry], trust)
     card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
-    found = multiverse_of(card)
-    pages = write_multiverse(found, folder_of(card, folder))
-    written = [*write_report(card, folder), *pages, *write_register([card], folder)]
+    written = [*write_report(card, folder), *write_register([card], folder)]
     html = [path for path in written if path.suffix == ".html"]
-    present(found.model_dump(mode="json"), found.lines, as_json, written=html)
+    present(json_data(card), report_lines(card), as_json, written=html)
     return exit_code((), None, failed > 0)
 
 

@@ -166,9 +166,6 @@ Fresh = Annotated[bool, Option("--fresh", help="Measure again what is there.")]
 Verbose = Annotated[
     bool, Option("--verbose", help="Print every detail, and tracebacks of cells that failed.")
 ]
-Dask = Annotated[
-    str | None, Option(help="Compute on this Dask scheduler, such as tcp://host:8786.")
-]
 DataDir = Annotated[
     Path | None,
     Option(

@@ -17,7 +17,7 @@ from reproaudit.files import new_folder, report_folder
 if TYPE_CHECKING:
     from reproaudit.verdict import Scorecard
 
-EXPORTS_HELP = "ro-crate, junit, letter, sarif, records or codecheck."
+EXPORTS_HELP = "ro-crate, letter, sarif, records or codecheck."
 
 
 @app.command("list")
@@ -114,7 +114,6 @@ def judge_measurements(
     claims: options.Claims = None,
     tier: options.Tier = None,
     fail_on: options.FailOn = None,
-    junit: Annotated[Path | None, Option(help="Write the claims as JUnit test cases here.")] = None,
     out: Annotated[Path | None, Option(help="Write the pages here, too.")] = None,
     audits: options.Audits = None,
     as_json: options.Json = False,
@@ -138,9 +137,7 @@ def judge_measurements(
     from reproaudit.submission.reading import read_submission
 
     submission = read_submission(entry.audit(), measurements)
-    from reproaudit.files import write_whole
     from reproaudit.report.answers import scorecard_of_submission
-    from reproaudit.report.export.junit import junit_xml
     from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import refresh_register
     from reproaudit.report.terminal import judged_lines
@@ -149,8 +146,6 @@ def judge_measurements(
     written: list[Path] = []
     if out is not None:
         written += [*write_report(card, out), *refresh_register(out, card.tier)]
-    if junit is not None:
-        written.append(write_whole(junit, junit_xml(card)))
     present(json_data(card), judged_lines(card), as_json, written=written)
     return exit_code([card], fail_on)
 

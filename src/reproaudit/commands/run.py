@@ -19,7 +19,6 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
-from reproaudit.commands.output import say
 from reproaudit.commands.progress import live_progress
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
@@ -28,7 +27,7 @@ from reproaudit.report.answers import scorecard_of_store
 from reproaudit.running.adoptions import read_adoptions
 from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.events import MayStart, OnEvent, PhaseStarted, Summary
-from reproaudit.running.executors import Executor, Limits
+from reproaudit.running.executors import Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 from reproaudit.verdict import Outcome, Scorecard, Status
@@ -41,8 +40,7 @@ class How:
     """The place and manner in which cells are run, as the options of ``reproaudit run``.
 
     Without `jobs` there is one on each core, and one at a time on a card; without `seconds`,
-    `memory`, `dask` and `data` nothing is limited, and all is computed here, with data from
-    downloads.
+    `memory` and `data` nothing is limited, and data are downloaded.
     """
 
     store: Store
@@ -50,36 +48,18 @@ class How:
     jobs: int | None = None
     seconds: float | None = None
     memory: float | None = None
-    dask: str | None = None
     data: Path | None = None
     verbose: bool = False
     fresh: bool = False
     form: RunForm = "fast"
 
     def chosen_device(self) -> str:
-        """Return cpu or cuda; of a cluster, whose machines this one cannot look at, auto is cpu."""
+        """Return cpu or cuda, or raise a UsageError if there is no such device."""
         if self.form == "plain":
             if self.device == "cuda":
                 raise UsageError(f"--device {self.device}: the plain form runs on the cpu.")
             return "cpu"
-        if self.dask is None:
-            return pick_device(self.device)
-        return "cuda" if self.device == "cuda" else "cpu"
-
-    def executor(self) -> Executor | None:
-        """Return what computes the cells; None for this machine's own processes."""
-        if self.dask is None:
-            return None
-        from reproaudit.running.dask_cluster import DaskCluster, is_open
-
-        if is_open(self.dask):
-            say(
-                f"warning: --dask {self.dask}: this connection is not encrypted, and whoever "
-                "reaches the scheduler can run code on its workers and read what they compute. "
-                "docs/cluster.md shows tls://.",
-                stderr=True,
-            )
-        return DaskCluster(self.dask, self.chosen_device())
+        return pick_device(self.device)
 
     def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[OnEvent]:
         """Show the progress of what is done for some papers; gives what takes the events."""
@@ -96,7 +76,7 @@ class How:
         """Run the cells of papers that have no record, as `run_cells` does.
 
         Raises:
-            UsageError: if a device or a cluster cannot be used as asked.
+            UsageError: if a device cannot be used as asked.
         """
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
@@ -117,7 +97,6 @@ class How:
             fresh=self.fresh,
             on_event=on_event,
             declared=declared,
-            executor=self.executor(),
             may_start=may_start,
             judged_too=judged_too,
             adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},

@@ -16,7 +16,7 @@ from reproaudit.report.words import OUTCOMES, look
 from reproaudit.verdict import ClaimAnswer, Outcome, Scorecard
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
-    outcome.value for outcome, look in OUTCOMES.items() if look.junit in ("failure", "error")
+    outcome.value for outcome, look in OUTCOMES.items() if look.test in ("failure", "error")
 )
 """The outcomes that the table of outcomes counts as a failure or an error."""
 

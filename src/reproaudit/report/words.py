@@ -42,14 +42,14 @@ class Shown:
     Attributes:
         colour: the style of a terminal, and the name of a badge's colour.
         badge: the class of a page's badge.
-        junit: passed, failure, error or skipped.
+        test: how it comes out in a test: passed, failure, error or skipped.
         means: the line of the legend.
     """
 
     mark: str
     colour: str
     badge: str
-    junit: str
+    test: str
     means: str
 
 

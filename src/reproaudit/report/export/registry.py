@@ -74,7 +74,6 @@ class ExportFormat:
 
 EXPORTS: Mapping[str, ExportFormat] = {
     "ro-crate": ExportFormat(is_folder=True, options={"license_url": "--license"}),
-    "junit": ExportFormat(),
     "letter": ExportFormat(),
     "sarif": ExportFormat(),
     "records": ExportFormat(),
