@@ -10,7 +10,7 @@ import pytest
 from reproaudit.audit.faults import REMEDIES, Fault
 from reproaudit.audit.loading import read_audit
 from reproaudit.cli import run_command
-from reproaudit.report.export.sarif import FINGERPRINT, sarif_log
+from reproaudit.report.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT
 
 BAD = TEXT.replace("year: 2024", "year: 24").replace("why: As in Figure 2.", "why: TODO")

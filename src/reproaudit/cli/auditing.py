@@ -51,7 +51,7 @@ def check(
     faults = [fault for file in files for fault in faults_in(file, run)]
     errors = sum(fault.severity == "error" for fault in faults)
     if as_sarif:
-        from reproaudit.report.export.sarif import sarif_log
+        from reproaudit.report.sarif import sarif_log
 
         present(sarif_log(faults), (), True)
     elif as_json:

@@ -63,7 +63,7 @@ def find_siblings(module: Module) -> None:
     others = [one for one in sys.path if one.endswith(_SIBLINGS) and one != folder]
     sys.path[:] = [one for one in sys.path if one not in others]
     below = tuple(one.removesuffix(".") for one in others)
-    for name, imported in list(sys.modules.items()):
+    for name, imported in list(sys.modules.items()) if others else ():
         by_name = not name.startswith(_PACKAGE)  # relatively, each folder has its own names
         if by_name and str(getattr(imported, "__file__", None)).startswith(below):
             del sys.modules[name]

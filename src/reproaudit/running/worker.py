@@ -253,10 +253,7 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
         )
     experiments = load_experiments(module)
     if closure_of(module).digest != code:
-        raise SpecError(
-            f"{module.file}: the code was changed while the run went on, or a worker of the "
-            "cluster has other code. Run it again."
-        )
+        raise SpecError(f"{module.file}: the code was changed while the run went on. Run it again.")
     return experiments
 
 

@@ -24,7 +24,7 @@ class ExportRequest:
     """The material of an export; what only a person can state comes last, and is not checked.
 
     Attributes:
-        scorecard: reads the scorecard when it is asked for; not every format needs it.
+        scorecard: reads the scorecard, once the request is found to suit the format.
         orcids: their ORCID iDs, in the same order.
         certificate: the CODECHECK register's number.
         license_url: the licence under which a crate is shared.
@@ -48,13 +48,12 @@ class Exported:
 
     Attributes:
         files: relative name to content.
-        tier: of the scorecard; None if the export is not of one.
+        tier: of the scorecard.
         missing: what a later version of the format needs and nobody has said.
     """
 
     files: Mapping[str, bytes]
-    tier: str | None
-    code: int = 0
+    tier: str
     missing: tuple[str, ...] = ()
 
 
@@ -75,7 +74,6 @@ class ExportFormat:
 EXPORTS: Mapping[str, ExportFormat] = {
     "ro-crate": ExportFormat(is_folder=True, options={"license_url": "--license"}),
     "letter": ExportFormat(),
-    "sarif": ExportFormat(),
     "records": ExportFormat(),
     "codecheck": ExportFormat(
         is_folder=True,
@@ -111,22 +109,22 @@ def exported(name: str, request: ExportRequest) -> Exported:
 
 def export_files(
     name: str, request: ExportRequest, slug: str, out: Path | None
-) -> tuple[list[Path], dict[str, Any], int]:
+) -> tuple[list[Path], dict[str, Any]]:
     """Write a format below `exports`, or to a folder or file.
 
     Args:
-        request: its material; the scorecard is read if the format needs one.
+        request: its material.
         out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
 
     Returns:
-        The files, what they are as data, and the exit code.
+        The files, and what they are as data.
 
     Raises:
         UsageError: if there is nothing to export, or the request does not suit the format.
         StoreError: if something cannot be read or written.
     """
     made = exported(name, request)
-    folder = Path("exports", slug, made.tier or "")
+    folder = Path("exports", slug, made.tier)
     if EXPORTS[name].is_folder:
         folder = out or folder / name
     elif out is not None and out.is_dir():
@@ -142,7 +140,7 @@ def export_files(
     said: dict[str, Any] = {"paper": slug, "tier": made.tier, "format": name, "files": files}
     if made.missing:
         said["missing"] = list(made.missing)
-    return written, said, made.code
+    return written, said
 
 
 class Identifier(NamedTuple):

@@ -8,7 +8,6 @@ level ``note`` (section 3.27.10).
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,21 +15,10 @@ from typing import Any
 from urllib.parse import quote
 
 from reproaudit import __version__
-from reproaudit.audit.faults import REMEDIES, WARNINGS, Fault, has_errors
-from reproaudit.audit.loading import read_audit
-from reproaudit.errors import SpecError
-from reproaudit.report.export.registry import Exported, ExportRequest
+from reproaudit.audit.faults import REMEDIES, WARNINGS, Fault
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "ruleAndPath/v1"
-
-
-def sarif_export(request: ExportRequest) -> Exported:
-    """Return one file with the faults of the audit; errors give the code of a bad audit."""
-    _, faults = read_audit(request.audit_file)
-    text = json.dumps(sarif_log(faults), indent=2) + "\n"
-    code = SpecError.exit_code if has_errors(faults) else 0
-    return Exported({"check.sarif": text.encode()}, None, code)
 
 
 def sarif_log(faults: Sequence[Fault]) -> dict[str, Any]:
