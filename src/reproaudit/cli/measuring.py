@@ -57,8 +57,9 @@ def run(
     if everything:
         entries = tuple(entry for entry in entries if entry.code is not None)
     papers = [(entry, entry.audit()) for entry in entries]
-    computing = (device, jobs, cell_timeout, memory, data_dir, verbose)
-    how = running.How(Store(store), *computing, fresh, form)
+    how = running.How(
+        Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, form
+    )
     ask_to_run(entries, trust)
     if seeds is not None or experiments or settings:
         departs = (seeds, experiments or (), settings or ())
@@ -99,8 +100,7 @@ def multiverse(
     from reproaudit.report.terminal import report_lines
     from reproaudit.running.store import Store
 
-    computing = (device, jobs, cell_timeout, memory, data_dir, verbose)
-    how = How(Store(store), *computing, fresh)
+    how = How(Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh)
     (entry,) = papers_named((slug,), False, audits)
     folder = report_folder(out, store)
     ask_to_run([entry], trust)
