@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     more: each core has a worker of its own, and threads that wait for each other there take many
     times as long as the sums.
     """
-    settings.register_profile("quick", max_examples=40)
+    settings.register_profile("quick", max_examples=25)
     if not config.getoption("--slow"):
         settings.load_profile("quick")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
