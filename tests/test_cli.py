@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +26,6 @@ from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
 from reproaudit.cli.options import FORMATS_HELP, parse_duration, parse_seeds, parse_size
 from reproaudit.cli.showing import EXPORTS_HELP
-from reproaudit.commands import report as reporting
 from reproaudit.commands.run import parse_setting
 from reproaudit.errors import UsageError
 from reproaudit.report import answers
@@ -593,31 +590,6 @@ def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
     assert judged == "judged the same: True"
     assert missing.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
     assert code == "2"
-
-
-def test_what_is_saved_while_a_report_is_made_is_in_the_next(
-    finished: Path, at: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is repeated from memory: neither an older audit nor records behind a link."""
-    behind = at.folder / "behind"
-    shutil.copytree(finished / "runs", behind)
-    at.store.symlink_to(behind)
-    at.out.mkdir()
-    os.mkfifo(at.out / ".unchanged.report.json")
-    judged = reporting.scorecards_of_paper
-
-    def save_meanwhile(*arguments: Any) -> Any:
-        card = judged(*arguments)
-        write_paper(at.audits, claims=audit_data()["claims"][:1])
-        return card
-
-    monkeypatch.setattr(reporting, "scorecards_of_paper", save_meanwhile)
-    assert "contradicted" in at("report", "mini")[1]
-    assert "contradicted" not in at("report", "mini")[1]
-    assert "mini " in at("list")[1]
-    shutil.rmtree(behind / "mini")
-    shutil.rmtree(at.out / "quick")
-    assert "not run" in next(one for one in at("list")[1].splitlines() if one.startswith("mini "))
 
 
 def test_the_help_names_every_command_and_format() -> None:
