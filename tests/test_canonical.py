@@ -141,7 +141,7 @@ def stranger(value: Any, form: CanonicalForm | None, shuffled: random.Random) ->
     return other.model_construct(**informs, **values)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(claim=st.sampled_from(CLAIMS), shuffled=st.randoms(use_true_random=False))
 def test_other_classes_and_fields_in_python_move_nothing(
     claim: Claim, shuffled: random.Random

@@ -128,7 +128,7 @@ def assert_only_open(text: str, file: str = "p.yaml") -> None:
     assert {fault.rule for fault in faults} == LEFT_OPEN, "\n".join(map(str, faults))
 
 
-ANYTHING = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ANYTHING = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def assert_read_or_one_line(file: Path, read: Callable[[Path], Card], text: str) -> None:

@@ -156,7 +156,7 @@ def test_plain_scalars_without_doubt(text: str, value: object) -> None:
 
 # --- nothing raises ------------------------------------------------------------------------------
 
-MANY = settings(deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class WithoutAliases(yaml.SafeDumper):
@@ -223,7 +223,6 @@ WORDS = [5, 0, -1, 0.5, "training", "reading", "loss", "weight", "weight[1]", "e
          "shuffled", "own", "steps", "layer", [], {}, [1, 2], True, "x"]  # fmt: skip
 
 
-@settings(deadline=2000)
 @given(st.data())
 def test_any_replacement_in_the_toy(data: st.DataObject) -> None:
     """One to three nodes of the toy are replaced by anything, or by a word that others use."""
@@ -241,7 +240,6 @@ def test_any_replacement_in_the_toy(data: st.DataObject) -> None:
     check_never_raises(dump(tree))
 
 
-@settings(deadline=2000)
 @given(
     st.integers(0, len(TEXT)),
     st.integers(0, 40),

@@ -104,7 +104,7 @@ def test_a_record_with_rules_is_read_by_its_checksum_and_none_are_written(tmp_pa
     assert found.model_dump_json() == record().model_dump_json()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     values=st.dictionaries(names, setting_values, max_size=4),
     measured=measurements(),

@@ -122,13 +122,13 @@ def test_pieces_cover_every_step_once_and_cross_no_border() -> None:
             assert not start < border < stop
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(chunk=st.integers(1, 80))
 def test_numbers_do_not_depend_on_how_steps_are_cut(chunk: int) -> None:
     assert_same(Noisy().train(MemorySession(), chunk=chunk), Noisy().train(MemorySession()))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     cuts=st.lists(st.integers(0, 60), max_size=4),
     bits=st.sampled_from(["PCG64", "MT19937", "Philox", "SFC64", "PCG64DXSM"]),

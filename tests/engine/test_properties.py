@@ -38,7 +38,7 @@ ANSWERS = st.lists(st.sampled_from(Answer), min_size=1, max_size=4)
 CREDIBLE = st.sets(st.sampled_from(Answer))
 ROW = st.sampled_from([YES, ALMOST, NO, "diverged", "failed"])
 RUNS = st.builds(lambda row, n, rest: [row] * n + rest, ROW, st.integers(0, 15), st.lists(ROW))
-SMALL = settings(max_examples=12, deadline=None)
+SMALL = settings(max_examples=12)
 
 
 def never_down(before: Outcome, after: Outcome) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
 from reproaudit.stats.growth import (
@@ -41,7 +41,8 @@ Count = tuple[int, int]
 
 @given(COUNTS, st.sampled_from([0.5, 0.6, 0.9]))
 def test_a_count_decides_as_the_binomial_test(count: Count, share: float) -> None:
-    more, less = stats.binom.sf(count[0] - 1, count[1], share), stats.binom.cdf(*count, share)
+    more = scipy.stats.binom.sf(count[0] - 1, count[1], share)
+    less = scipy.stats.binom.cdf(*count, share)
     assert decide_count(*count, share) is (
         MET if more <= 0.05 else MISSED if less <= 0.05 else OPEN
     )
@@ -50,8 +51,8 @@ def test_a_count_decides_as_the_binomial_test(count: Count, share: float) -> Non
 @given(COUNTS, st.sampled_from([0.9, 0.5]))
 def test_the_interval_of_a_share_is_exact(count: Count, confidence: float) -> None:
     yes, runs = count
-    low = stats.beta.ppf((1 - confidence) / 2, yes, runs - yes + 1) if yes else 0.0
-    high = stats.beta.ppf((1 + confidence) / 2, yes + 1, runs - yes) if yes < runs else 1.0
+    low = scipy.stats.beta.ppf((1 - confidence) / 2, yes, runs - yes + 1) if yes else 0.0
+    high = scipy.stats.beta.ppf((1 + confidence) / 2, yes + 1, runs - yes) if yes < runs else 1.0
     assert share_interval(yes, runs, confidence) == pytest.approx((low, high), abs=1e-12)
     assert share_interval(yes, runs) == share_interval(yes, runs, 0.9)
 
@@ -59,7 +60,7 @@ def test_the_interval_of_a_share_is_exact(count: Count, confidence: float) -> No
 @given(COUNTS, COUNTS)
 def test_fewer_yes_is_fishers_exact_test(few: Count, many: Count) -> None:
     table = [[yes, runs - yes] for yes, runs in (few, many)]
-    expected = stats.fisher_exact(table, alternative="less").pvalue
+    expected = scipy.stats.fisher_exact(table, alternative="less").pvalue
     assert fewer_yes(*few, *many) == pytest.approx(expected)
 
 
@@ -73,13 +74,13 @@ def test_what_is_no_share_of_the_runs_is_refused(refuses: Any) -> None:
 def test_quantiles_are_students() -> None:
     for freedom in range(1, 13):
         for p in (0.5, 0.6, 0.95, 0.999):
-            assert quantile_t(p, freedom) == pytest.approx(stats.t.ppf(p, freedom), abs=1e-10)
+            assert quantile_t(p, freedom) == pytest.approx(scipy.stats.t.ppf(p, freedom), abs=1e-10)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=2, max_size=9))
 def test_the_interval_of_a_mean_is_students(values: list[float]) -> None:
     for log, x, natural in ((False, np.array(values), np.asarray), (True, np.log(values), np.exp)):
-        half = stats.t.ppf(0.95, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x))
+        half = scipy.stats.t.ppf(0.95, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x))
         expected = natural(x.mean() + np.array([0.0, -half, half]))
         assert mean_interval(values, log) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -108,7 +109,7 @@ GROUP = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=5)
 def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(
     low: list[float], high: list[float]
 ) -> None:
-    ranks = stats.rankdata([*low, *high])
+    ranks = scipy.stats.rankdata([*low, *high])
     sums = [sum(one) for one in itertools.combinations(ranks, len(low))]
     expected = np.mean(np.array(sums) <= ranks[: len(low)].sum() + 1e-9)
     assert rank_sum(low, high) == pytest.approx(expected)
@@ -120,7 +121,7 @@ def test_the_rank_sum_is_that_of_scipy(sizes: tuple[int, int]) -> None:
     for shift in (-0.5, 0.0, 0.5):
         low, high = rng.normal(shift, size=sizes[0]), rng.normal(size=sizes[1])
         method = "exact" if sum(sizes) <= 100 else "asymptotic"
-        expected = stats.mannwhitneyu(low, high, alternative="less", method=method).pvalue
+        expected = scipy.stats.mannwhitneyu(low, high, alternative="less", method=method).pvalue
         assert rank_sum(low, high) == pytest.approx(expected, abs=1e-9)
 
 
@@ -315,13 +316,13 @@ def test_logarithms_bend_beyond_noise_or_not() -> None:
     x = np.log(sizes)
     left = np.log(noise / sizes) - np.polyval(np.polyfit(x, np.log(noise / sizes), 2), x)
     error = np.sqrt(left @ left / 3) / np.linalg.norm(x - x.mean())
-    half = stats.t.ppf(0.95, 3) * error
+    half = scipy.stats.t.ppf(0.95, 3) * error
     assert (fit.most - fit.exponent, fit.exponent - fit.least) == pytest.approx((half, half))
     above = offset_power_fit(sizes, noise * (1 + 8 / sizes))
     assert above is not None
     assert above.least < -1 < above.most
     law = [_left_over_by(one, sizes, noise * (1 + 8 / sizes)) for one in GRID]
-    inside = GRID[np.array(law) <= min(law) * (1 + stats.t.ppf(0.95, 3) ** 2 / 3)]
+    inside = GRID[np.array(law) <= min(law) * (1 + scipy.stats.t.ppf(0.95, 3) ** 2 / 3)]
     assert (above.least, above.most) == pytest.approx((inside[0], inside[-1]), abs=0.011)
 
 

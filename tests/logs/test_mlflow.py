@@ -16,9 +16,7 @@ from samples import points
 from reproaudit.logs import mlflow
 from reproaudit.logs.logged import LogError, LoggedRun, LogSource
 
-SHARED = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
-)
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 CURVE = [(0, 1.0), (10, 0.5)]
 curves = st.lists(
     st.tuples(st.integers(0, 2**53), st.floats(allow_nan=False)),

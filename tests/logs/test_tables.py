@@ -16,7 +16,7 @@ from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
 from reproaudit.logs.tables import read_table
 
-SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def read(file: Path, step: str | None = None, axes: str = "layer") -> list[LoggedRun]:

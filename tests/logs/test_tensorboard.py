@@ -14,7 +14,7 @@ from reproaudit.logs import tensorboard
 from reproaudit.logs.logged import LogError, LoggedRun, LogSource
 
 FILE = "events.out.tfevents.1700000000.host"
-SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 singles = st.floats(width=32, allow_nan=False)
 logged = st.lists(st.tuples(st.integers(-(2**53), 2**53), singles), min_size=1, max_size=30)

@@ -170,7 +170,7 @@ def test_a_sparse_table_is_refused_without_its_full_grid(tmp_path: Path) -> None
         read_submission(type(AUDIT).model_validate_json(json.dumps(data)), tmp_path)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=FOLDER)
+@settings(max_examples=80, suppress_health_check=FOLDER)
 @given(
     cells=st.dictionaries(
         st.tuples(st.integers(0, 3), st.integers(0, 5)),
