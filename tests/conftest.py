@@ -79,6 +79,17 @@ def coarse_law() -> Iterator[None]:
     training.best_scalars.cache_clear()
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """One thread for PyTorch: what is computed is too small to share."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium. It ends with its module: while it lives, no other test can run an event loop."""

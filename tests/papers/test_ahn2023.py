@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -33,16 +32,7 @@ from sessions import MemorySession
 SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15, "redraw_every": 7}
 
 
-pytestmark = pytest.mark.usefixtures("coarse_law")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """One thread for PyTorch: what is computed here is too small to share."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("coarse_law", "one_thread")
 
 
 @cache

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -15,14 +13,7 @@ from papers.test_ahn2023 import settings
 from reproaudit.papers.ahn2023 import fast, model, plain
 from reproaudit.papers.ahn2023.fast import Minibatch, loss_and_gradient
 
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 SHAPES = [
     *((layers, 5, 20) for layers in (1, 2, 3, 4, 5)),

@@ -8,13 +8,11 @@ on different draws. In double precision only rounding is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.plan import Batch, plan
@@ -26,7 +24,7 @@ from reproaudit.papers.ahn2023.training import RunTask
 from reproaudit.running.modules import load_experiments
 from sessions import MemorySession
 
-pytestmark = pytest.mark.usefixtures("coarse_law")
+pytestmark = pytest.mark.usefixtures("coarse_law", "one_thread")
 
 CATALOG = Catalog()
 TOLERANCE = {"ahn2023": 1e-7, "chen2024": 1e-7, "wang2024": 1e-7, "yang2025": 1e-9}
@@ -34,14 +32,6 @@ TOLERANCE = {"ahn2023": 1e-7, "chen2024": 1e-7, "wang2024": 1e-7, "yang2025": 1e
 
 SINGLE = 1e-3
 """In single precision, where the settings have one: a ten-thousand roundings."""
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def batches(slug: str) -> list[Batch]:
