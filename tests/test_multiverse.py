@@ -36,10 +36,10 @@ def test_the_command_runs_what_is_missing(
 ) -> None:
     assert run_command(["run", *known]) == 0
     assert "35 cells" in capsys.readouterr().err
-    assert run_command(["multiverse", *known]) == 0
+    assert run_command(["multiverse", *known, "--verbose"]) == 0
     said = capsys.readouterr()
     assert "45 cells, 35 have records already" in said.err
-    assert "Depends on level, which we guessed" in said.out
+    assert "alternative level 0.3: 0 of 5" in said.out
     assert f"wrote {tmp_path / 'reports' / 'quick' / 'mini' / 'scorecard.html'}" in said.out
     assert {one.name for one in (tmp_path / "runs" / "mini").iterdir()} == {
         "multiverse-quick",

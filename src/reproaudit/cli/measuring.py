@@ -94,20 +94,15 @@ def multiverse(
 
     Runs those settings with other values, one alternative at a time.
     """
+    from reproaudit.commands import report as reporting
     from reproaudit.commands.run import How, run_multiverse
-    from reproaudit.report.files import json_data, write_report
-    from reproaudit.report.register import write_register
-    from reproaudit.report.terminal import report_lines
     from reproaudit.running.store import Store
 
     how = How(Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh)
     (entry,) = papers_named((slug,), False, audits)
-    folder = report_folder(out, store)
     ask_to_run([entry], trust)
     card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
-    written = [*write_report(card, folder), *write_register([card], folder)]
-    html = [path for path in written if path.suffix == ".html"]
-    present(json_data(card), report_lines(card), as_json, written=html)
+    reporting.show_run([card], report_folder(out, store), as_json, verbose)
     return exit_code((), None, failed > 0)
 
 
