@@ -45,6 +45,7 @@ class PlannedArm:
         varied: of a reading or an alternative, the setting and its value.
         excused: of a reading, that it need not be run.
         holds_at_start: what must hold before training.
+        deterministic: whether every seed gives the same run.
     """
 
     name: str
@@ -57,6 +58,7 @@ class PlannedArm:
     varied: tuple[str, SettingValue] | None = None
     excused: bool = False
     holds_at_start: tuple[StartBound, ...] = ()
+    deterministic: bool = False
 
     def key(self, audit: Audit, tier: TierName) -> tuple[str, str]:
         """Return the experiment and its canonical settings, by which records are found."""
@@ -282,4 +284,5 @@ def _arm(
         reads=dict(one.reads),
         lacks=lacks,
         holds_at_start=one.holds_at_start,
+        deterministic=one.deterministic is not None,
     )

@@ -145,6 +145,8 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
         users = [one for one in audit.experiments if audit.declaration(one, name) is declaration]
         yield from _declaration(audit, ("measurements", name), declaration, users)
     yield from _training_loss(audit, ("training_loss",), audit.training_loss, audit.experiments)
+    if audit.length is not None:
+        yield from _unknown(("length",), "setting", audit.length, every)
     for experiment, one in audit.experiments.items():
         loc: Loc = ("experiments", experiment)
         for name, setting in one.settings.items():
@@ -158,6 +160,9 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
             known = audit.settings_of(experiment)
             yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
         yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
+        if one.length is not None:
+            known = audit.settings_of(experiment)
+            yield from _unknown((*loc, "length"), "setting", one.length, known, f"'{experiment}'")
     for name, arm in audit.arms.items():
         if arm.experiment is not None:
             place = ("arms", name, "experiment")

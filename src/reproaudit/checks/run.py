@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
 from reproaudit.declarations import (
@@ -20,7 +21,14 @@ from reproaudit.declarations import (
     values_of,
 )
 from reproaudit.lazy import np
-from reproaudit.stats.onsets import first_passage, late_mean
+from reproaudit.stats.onsets import (
+    FEWEST_AT_END,
+    Passage,
+    Start,
+    first_passage,
+    late_mean,
+    start_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,9 +43,6 @@ BEGINNING = 0.01
 LAST_TENTH = 0.1
 """The part of training whose median an end is held against."""
 
-FEWEST_AT_END = 3
-"""The fewest observations of that median."""
-
 FEWEST_OF_COURSE = 5
 """The fewest observations of a course that has an end other than its last."""
 
@@ -47,6 +52,34 @@ class Censored(StrEnum):
 
     AT_LEAST = "at least"
     AT_MOST = "at most"
+
+
+class Begins(Enum):
+    """What is read as the start of a course."""
+
+    AS_LOGGED = "as logged"
+    WITHOUT_ARTEFACT = "without artefact"
+    """The second observation, where the first is an artefact (`Start.ARTEFACT`)."""
+    ALIKE = "alike"
+    """The second observation, where the first lies apart from all that follow (`Start`)."""
+
+
+class Passes(Enum):
+    """Where between two observations a course passes its level; of a comparison, which end."""
+
+    STRAIGHT = "straight"
+    """On the straight line between them; the number is then the likeliest."""
+    LEAST = "least"
+    """So that the number is the least that it can be."""
+    MOST = "most"
+    """So that the number is the largest that it can be."""
+
+
+_OTHER_END = {
+    Passes.STRAIGHT: Passes.STRAIGHT,
+    Passes.LEAST: Passes.MOST,
+    Passes.MOST: Passes.LEAST,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +97,8 @@ class Run:
         built: whether its solution was built by hand, and is there before training.
         settled: whether the median over the end of a course is read in place of its last value, or
             of the mean of its late part.
+        begins: which observation is read as the start of a course, in all arms.
+        passes: where between two observations a course passes its level, in all arms.
         groups: of arms that are compared as a group, all runs, by the arm's name; None for one
             that diverged or crashed. What is read in such an arm is the median of its runs.
         is_partial: whether measurements are NaN at coordinates that were not observed.
@@ -78,6 +113,8 @@ class Run:
     others: Mapping[str, Run] = field(default_factory=dict)
     built: bool = False
     settled: bool = False
+    begins: Begins = Begins.AS_LOGGED
+    passes: Passes = Passes.STRAIGHT
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
     is_partial: bool = False
 
@@ -111,9 +148,9 @@ class Run:
             return np.array([np.median(known) if known.size else np.nan]), [None]
         run, name, declaration = self._found(quantity)
         if declaration.kind is MeasurementKind.SERIES:
-            steps, course = run._course(quantity, name, declaration)
+            steps, course = self._begun(*run._course(quantity, name, declaration))
             if quantity.passes is not None:
-                return _passages(steps, course, quantity.passes.level)
+                return _passages(steps, course, quantity.passes.level, self.passes)
             if self.settled and quantity.step in ("last", "late"):
                 return _median_at_end(steps, course), [None] * course.shape[-1]
             values = _observed(quantity, steps, course, run.seed)
@@ -140,7 +177,28 @@ class Run:
         run, name, declaration = self._found(quantity)
         if declaration.kind is not MeasurementKind.SERIES:
             raise MeasurementMissingError(f"'{name}' is no series", name)
-        return run._course(quantity, name, declaration)
+        return self._begun(*run._course(quantity, name, declaration))
+
+    def start(self, quantity: Quantity) -> Start:
+        """Return how the first observation of a series lies to all that follow, at the worst.
+
+        Raises:
+            MeasurementMissingError: as `series`.
+        """
+        _, values = self.series(quantity)
+        found = {start_of(one) for one in values.T}
+        return next(one for one in (Start.ARTEFACT, Start.APART, Start.ALIKE) if one in found)
+
+    def _begun(
+        self, steps: tuple[int, ...], values: NDArray[np.float64]
+    ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+        """A course, of values of shape (step, coordinate), from what is read as its start on."""
+        if self.begins is Begins.AS_LOGGED:
+            return steps, values
+        left_out = {Start.ARTEFACT, *([Start.APART] if self.begins is Begins.ALIKE else [])}
+        if any(start_of(one) in left_out for one in values.T):
+            return steps[1:], values[1:]
+        return steps, values
 
     def first(self, quantity: Quantity) -> Quantity | None:
         """Return the quantity before training; None of one without a course, and where it is built.
@@ -181,7 +239,7 @@ class Run:
             MeasurementMissingError: as `numbers`.
         """
         values, first = self.limits(one)
-        rivals, second = self.limits(other)
+        rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(other)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.atleast_1d(how(values, rivals))
         left = np.broadcast_to(np.array(first, dtype=bool), found.shape)
@@ -357,12 +415,21 @@ def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArr
 
 
 def _passages(
-    steps: tuple[int, ...], values: NDArray[np.float64], level: float
+    steps: tuple[int, ...], values: NDArray[np.float64], level: float, read: Passes
 ) -> tuple[NDArray[np.float64], list[Censored | None]]:
     """When each course of shape (step, coordinate) passes a level, or at least when."""
     found = [first_passage(steps, one, level) for one in values.T]
-    times = np.array([step for step, _ in found])
+    times = np.array([_PASSED[read](one) for one, _ in found])
     return times, [None if reached else Censored.AT_LEAST for _, reached in found]
+
+
+_PASSED: Mapping[Passes, Callable[[Passage], float]] = {
+    Passes.STRAIGHT: lambda one: one.step,
+    # at the observation before, it had not passed: two courses may change places at one step
+    Passes.LEAST: lambda one: math.nextafter(one.before, one.after),
+    Passes.MOST: lambda one: one.after,
+}
+"""The step of a passage, by what is read of it."""
 
 
 _READ: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
