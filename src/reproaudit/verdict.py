@@ -99,6 +99,17 @@ class Verdict(StrEnum):
     OPEN = "open"
 
 
+class Unlike(StrEnum):
+    """What was not measured alike, and was let pass."""
+
+    LENGTHS = "lengths"
+    ONE_RUN = "one run"
+    BEST_SO_FAR = "best so far"
+    ENDS_AT_BEST = "ends at best"
+    ZERO_START = "zero start"
+    START_LEFT_OUT = "start left out"
+
+
 # --- what an arm's runs say ---------------------------------------------------------------------
 
 
@@ -366,8 +377,25 @@ class ReasonKind(StrEnum):
     GUESS_NOT_SETTLED = "guess not settled"
     RUNS = "runs"
     NO_CONTROL = "no control"
+    NOT_ALIKE = "not measured alike"
     OUR_BOUND = "our bound"
     RULE = "rule"
+
+
+class NotAlike(StrictModel):
+    """Something that was not measured alike in two arms and was let pass."""
+
+    how: Unlike
+    """What it is."""
+    arms: tuple[str, ...]
+    """The arm whose measurements are other than those that they are compared with; of lengths, both
+    arms."""
+    measurement: str = ""
+    """What was measured."""
+    ends: tuple[int, ...] = ()
+    """Of lengths: the last step in either arm."""
+    lowers: bool = True
+    """Whether it takes a step of certainty; not so lengths that settings state."""
 
 
 class Reason(StrictModel):
@@ -379,6 +407,8 @@ class Reason(StrictModel):
     """The name of the control, the reading or the alternative that it is about."""
     void: Void | None = None
     """Why runs are void."""
+    alike: NotAlike | None = None
+    """What was not measured alike."""
     place: int = 0
     """The place of the headline's condition that it is about."""
     settings: tuple[str, ...] = ()
@@ -416,6 +446,8 @@ class ClaimAnswer(StrictModel):
     """The headline's conditions, by place, that no control misses."""
     proxy: str | None = None
     """What stood in for the paper's data or method in these runs."""
+    not_alike: tuple[NotAlike, ...] = ()
+    """What was not measured alike in these runs and their controls, and was let pass."""
     grades: tuple[ReadingAnswer, ...] = ()
     """The headline at each coordinate, easiest first."""
     support: tuple[ArmAnswer, ...] = ()

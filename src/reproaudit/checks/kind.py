@@ -57,6 +57,10 @@ class Void(StrEnum):
     NOT_ENDED = "not ended"
     HIDDEN = "hidden"
     END_APART = "end apart"
+    START_APART = "start apart"
+    NOT_AS_FAR = "not as far"
+    NOT_AS_FINELY = "not as finely"
+    NOT_AS_MANY = "not as many"
 
 
 @dataclass(frozen=True)
@@ -362,6 +366,9 @@ class Kind(StrictModel):
     by_coordinate: ClassVar[bool] = True
     """Whether its quantities are compared coordinate by coordinate, so that all have as many."""
 
+    common_part: ClassVar[bool] = False
+    """Whether it compares two series only where both are known."""
+
     canonical: ClassVar[CanonicalForm]
     """What of a check decides, under frozen names: `KIND`, and the kind's own fields."""
 
@@ -414,6 +421,18 @@ class Kind(StrictModel):
     def over_training(self) -> tuple[Quantity, ...]:
         """The quantities of which more than the last observation is read."""
         return self.quantities() if self.whole_course else ()
+
+    @property
+    def to_the_end(self) -> tuple[Quantity, ...]:
+        """The quantities of which an end, or the whole course, is read, and no passage."""
+        ends = ("last", "late", "largest", "least")
+        read = (one for one in self.quantities() if one.passes is None)
+        return tuple(one for one in read if self.whole_course or one.step in ends)
+
+    @property
+    def from_the_start(self) -> tuple[Quantity, ...]:
+        """The quantities whose first observation is a number that it compares with later ones."""
+        return tuple(one for one in self.quantities() if one.step == "first")
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:

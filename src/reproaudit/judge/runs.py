@@ -11,7 +11,7 @@ from typing import Any
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import PlannedArm, Role, quantities_of
 from reproaudit.cell import canonical_settings
-from reproaudit.checks import Condition, Kind, Limit, Run, Void
+from reproaudit.checks import Begins, Condition, Kind, Limit, Passes, Run, Side, Void
 from reproaudit.declarations import (
     Coordinate,
     Declaration,
@@ -19,13 +19,12 @@ from reproaudit.declarations import (
     MeasurementMissingError,
     Quantity,
 )
+from reproaudit.judge.alike import not_as_far, stands_alone
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record, Series
-from reproaudit.stats.onsets import STILL
+from reproaudit.stats.courses import WHOLE_COURSE
+from reproaudit.stats.onsets import STILL, Start
 from reproaudit.verdict import RunAnswer, Status
-
-WHOLE_COURSE = 10
-"""The fewest points of a course that two different runs do not share by chance."""
 
 
 class SeedRecords(dict[int, Record]):
@@ -78,18 +77,31 @@ class Bundles:
         """Return the records of an arm by seed."""
         return self.records.get(arm.key(self.audit, self.tier), SeedRecords())
 
+    def partner(self, arm: PlannedArm, seed: int) -> Record | None:
+        """Return the run of an arm that stands beside a seed; None if there is none.
+
+        A copy of another seed's run is none. One run from elsewhere stands beside every seed if its
+        arm is deterministic, or built by hand.
+        """
+        runs = self.recorded(arm).runs
+        first = next(iter(runs.values()), None)
+        if len(runs) == 1 and first is not None and first.origin and stands_alone(arm):
+            return first
+        return runs.get(seed)
+
     @cached_property
-    def _compared(self) -> Mapping[str, SeedRecords]:
+    def _compared(self) -> tuple[str, ...]:
         names = {one.arm for one in quantities_of(self.claim)}
-        return {name: self.recorded(arm) for name, arm in self.arms.items() if name in names}
+        return tuple(name for name in self.arms if name in names)
 
     def run(self, arm: PlannedArm, record: Record) -> Run:
         """Return a record as checks read it, with the runs of compared arms beside it."""
         bare = self._bare(arm, record)
+        partners = {name: self.partner(self.arms[name], record.seed) for name in self._compared}
         others = {
-            name: self._bare(self.arms[name], found[record.seed])
-            for name, found in self._compared.items()
-            if record.seed in found
+            name: self._bare(self.arms[name], found)
+            for name, found in partners.items()
+            if found is not None
         }
         return replace(bare, others={**others, arm.name: bare})
 
@@ -115,10 +127,12 @@ class Bundles:
         declared = self.audit.measurements_of(arm.experiment)
         built = arm.role is Role.POSITIVE_CONTROL
         run = Run(record.seed, record.measurements, declared, record.settings, arm.reads)
-        if record.origin is not None and record.coordinates:
+        if record.origin is None:
+            return replace(run, built=built)
+        if record.coordinates:
             measured = _at_all_coordinates(record, record.coordinates, declared)
             run = replace(run, measurements=measured, is_partial=True)
-        return replace(run, built=built)
+        return replace(run, built=built, begins=Begins.WITHOUT_ARTEFACT)
 
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
@@ -174,7 +188,11 @@ def _at_all_coordinates(
 def _course(record: Record) -> Hashable:
     """A key that a record shares with copies of the same run, and with no other."""
     series = record.measurements.series
-    long = [(k, s) for k, s in sorted(series.items()) if len(s.steps) >= WHOLE_COURSE]
+    long = [
+        (k, s)
+        for k, s in sorted(series.items())
+        if len(s.steps) >= WHOLE_COURSE and (s.values != s.values[0]).any()
+    ]
     key = tuple((name, one.steps, one.values.tobytes()) for name, one in long)
     return key if key and record.origin is not None else record.seed
 
@@ -204,6 +222,10 @@ def ask_runs(
     found = []
     for seed, record in bundles.recorded(arm).runs.items():
         fixed = _without_numbers(bundles, arm, record, compared)
+        apart = None if fixed is not None else not_as_far(bundles, checks, arm, record)
+        if apart is not None:
+            what = apart.one.measurement
+            fixed = void_run(seed, Void.NOT_AS_FAR, what, apart.share)
         empty = next((name for name, runs in groups.items() if not any(runs)), None)
         if fixed is None and empty is not None:
             fixed = void_run(seed, Void.NO_REFERENCE, empty)
@@ -230,7 +252,10 @@ def _without_numbers(
     if record.status is CellStatus.DIVERGED:
         return RunAnswer(seed=seed, status=Status.NO, diverged=True)
     for name in compared:
-        other = record if name == arm.name else bundles.recorded(bundles.arms[name]).get(seed)
+        there = bundles.arms[name]
+        other = record if name == arm.name else bundles.partner(there, seed)
+        if other is None and seed in bundles.recorded(there):
+            return void_run(seed, Void.NOT_AS_MANY, name)
         if other is None or other.status is CellStatus.FAILED:
             return void_run(seed, Void.NO_REFERENCE, name)
         if other.status is CellStatus.DIVERGED:
@@ -268,20 +293,70 @@ def _said(
 
 
 def _conditions(check: Kind, run: Run) -> list[Condition]:
-    """What a run meets; void where its last observation and the median at its end say otherwise.
+    """What a run meets; void where another way to read the same numbers says otherwise.
 
-    A mean over runs levels single observations by itself, and what reads the whole course does.
+    These are the median at the end in place of the last observation, the steps between which a
+    course passes a level, and the second observation where the first lies apart from all others. A
+    mean over runs levels single observations by itself, and what reads the whole course does.
     """
     found = list(check.conditions(run))
-    read = [one for one in check.quantities() if one.step in ("last", "late")]
-    ends = any(_is_series(one, run) for one in read)
-    if check.whole_course or check.by_mean or not ends:
-        return found
-    settled = check.conditions(replace(run, settled=True))
+    read = check.quantities()
+    ends = any(one.step in ("last", "late") and _is_series(one, run) for one in read)
+    if ends and not check.whole_course and not check.by_mean:
+        settled = check.conditions(replace(run, settled=True))
+        found = _agreeing(found, settled, Void.END_APART)
+    if any(one.passes is not None for one in read):
+        least, most = (
+            check.conditions(replace(run, passes=one)) for one in (Passes.LEAST, Passes.MOST)
+        )
+        found = _as_finely(check, found, least, most)
+    if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):
+        alike = check.conditions(replace(run, begins=Begins.ALIKE))
+        found = _agreeing(found, alike, Void.START_APART)
+    return found
+
+
+def _agreeing(
+    found: Sequence[Condition], others: Sequence[Condition], void: Void
+) -> list[Condition]:
+    """The conditions, void where those of another reading disagree."""
     return [
-        replace(one, void=Void.END_APART) if {one.met, other.met} == {True, False} else one
-        for one, other in zip(found, settled, strict=True)
+        replace(one, void=void) if {one.met, other.met} == {True, False} else one
+        for one, other in zip(found, others, strict=True)
     ]
+
+
+def _as_finely(
+    check: Kind,
+    found: Sequence[Condition],
+    least: Sequence[Condition],
+    most: Sequence[Condition],
+) -> list[Condition]:
+    """The conditions, void where a number is known no better than between two that disagree.
+
+    Of a mean over runs only where the whole margin lies between them.
+    """
+    return [
+        replace(one, void=Void.NOT_AS_FINELY)
+        if _covers(one.limit, low, high)
+        or (not check.by_mean and {one.met, low.met, high.met} >= {True, False})
+        else one
+        for one, low, high in zip(found, least, most, strict=True)
+    ]
+
+
+def _covers(limit: Limit, low: Condition, high: Condition) -> bool:
+    """Whether a whole margin lies between two numbers."""
+    if low.value is None or high.value is None or limit.side is not Side.WITHIN:
+        return False
+    least, most = limit.accepted
+    return low.value < least and most < high.value
+
+
+def _starts_apart(check: Kind, run: Run) -> bool:
+    """Whether the first observation of what a check reads from there on lies apart."""
+    read = (one for one in check.from_the_start if _is_series(one, run))
+    return any(run.start(one) is not Start.ALIKE for one in read)
 
 
 def _is_series(quantity: Quantity, run: Run) -> bool:

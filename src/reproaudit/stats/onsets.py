@@ -28,6 +28,9 @@ FEWEST_BEYOND = 5
 FEWEST_AFTER = 5
 """The fewest observations after the first from which that one may lie apart."""
 
+GOES_ON = 0.1
+"""The share of its first move, at least, by which a series goes on with it that slows down."""
+
 FEWEST_AT_END = 3
 """The fewest observations of a median that an end is held against."""
 
@@ -113,7 +116,8 @@ def start_of(values: NDArray[np.float64]) -> Start:
     turns = onward * (float(rest[0]) - first) < 0 and 2 * abs(onward) >= most - least
     if turns and (gap > most - least or first == 0):
         return Start.ARTEFACT
-    return Start.APART if gap > most - least else Start.ALIKE
+    goes_on = (float(rest[1]) - float(rest[0])) / (float(rest[0]) - first)
+    return Start.APART if gap > most - least and goes_on < GOES_ON else Start.ALIKE
 
 
 def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> Passage | None:
