@@ -25,7 +25,7 @@ from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
 from reproaudit.checks.reaches import Reaches
-from reproaudit.checks.run import Begins, Censored, Passes, Run
+from reproaudit.checks.run import Begins, Censored, PassedAt, Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
@@ -48,7 +48,7 @@ __all__ = [
     "Names",
     "Number",
     "Part",
-    "Passes",
+    "PassedAt",
     "Provenance",
     "Run",
     "Side",

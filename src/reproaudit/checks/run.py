@@ -64,7 +64,7 @@ class Begins(Enum):
     """The second observation, where the first lies apart from all that follow (`Start`)."""
 
 
-class Passes(Enum):
+class PassedAt(Enum):
     """Where between two observations a course passes its level; of a comparison, which end."""
 
     STRAIGHT = "straight"
@@ -76,9 +76,9 @@ class Passes(Enum):
 
 
 _OTHER_END = {
-    Passes.STRAIGHT: Passes.STRAIGHT,
-    Passes.LEAST: Passes.MOST,
-    Passes.MOST: Passes.LEAST,
+    PassedAt.STRAIGHT: PassedAt.STRAIGHT,
+    PassedAt.LEAST: PassedAt.MOST,
+    PassedAt.MOST: PassedAt.LEAST,
 }
 
 
@@ -114,7 +114,7 @@ class Run:
     built: bool = False
     settled: bool = False
     begins: Begins = Begins.AS_LOGGED
-    passes: Passes = Passes.STRAIGHT
+    passes: PassedAt = PassedAt.STRAIGHT
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
     is_partial: bool = False
 
@@ -415,7 +415,7 @@ def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArr
 
 
 def _passages(
-    steps: tuple[int, ...], values: NDArray[np.float64], level: float, read: Passes
+    steps: tuple[int, ...], values: NDArray[np.float64], level: float, read: PassedAt
 ) -> tuple[NDArray[np.float64], list[Censored | None]]:
     """When each course of shape (step, coordinate) passes a level, or at least when."""
     found = [first_passage(steps, one, level) for one in values.T]
@@ -423,11 +423,11 @@ def _passages(
     return times, [None if reached else Censored.AT_LEAST for _, reached in found]
 
 
-_PASSED: Mapping[Passes, Callable[[Passage], float]] = {
-    Passes.STRAIGHT: lambda one: one.step,
+_PASSED: Mapping[PassedAt, Callable[[Passage], float]] = {
+    PassedAt.STRAIGHT: lambda one: one.step,
     # at the observation before, it had not passed: two courses may change places at one step
-    Passes.LEAST: lambda one: math.nextafter(one.before, one.after),
-    Passes.MOST: lambda one: one.after,
+    PassedAt.LEAST: lambda one: math.nextafter(one.before, one.after),
+    PassedAt.MOST: lambda one: one.after,
 }
 """The step of a passage, by what is read of it."""
 

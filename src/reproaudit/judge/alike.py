@@ -61,7 +61,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Pair:
+class LogPair:
     """Two logs of which one is compared with, or held against, the other."""
 
     one: Log
@@ -94,7 +94,7 @@ def stands_alone(arm: PlannedArm) -> bool:
 
 def not_as_far(
     bundles: Bundles, checks: Iterable[Kind], arm: PlannedArm, record: Record
-) -> Pair | None:
+) -> LogPair | None:
     """Return two logs that a run's answer compares, and that end too far apart; None if none do.
 
     Runs of ours do not, nor do those of which the audit says that their lengths differ.
@@ -105,7 +105,7 @@ def not_as_far(
     return next((one for one in apart if not _lengths_differ(bundles, one)), None)
 
 
-def _lengths_differ(bundles: Bundles, pair: Pair) -> bool:
+def _lengths_differ(bundles: Bundles, pair: LogPair) -> bool:
     """Whether the arms' settings differ in one that the audit names as the length of training."""
     arms = (pair.one.arm, pair.other.arm)
     names = frozenset[str]().union(*(bundles.audit.lengths_of(one.experiment) for one in arms))
@@ -115,20 +115,20 @@ def _lengths_differ(bundles: Bundles, pair: Pair) -> bool:
 
 def _pairs(
     bundles: Bundles, checks: Iterable[Kind], arm: PlannedArm, record: Record
-) -> Iterator[Pair]:
+) -> Iterator[LogPair]:
     """Yield the logs of a run and of its references whose ends are compared, two by two."""
     for check in checks:
         logs = [_log(bundles, check, one, arm, record) for one in check.to_the_end]
         known = [one for one in logs if one is not None]
         if not check.common_part:
-            yield from itertools.starmap(Pair, itertools.combinations(known, 2))
+            yield from itertools.starmap(LogPair, itertools.combinations(known, 2))
         if arm.role not in HELD_AGAINST_OWN:
             continue
         for one in (one for one in check.to_the_end if one.arm is None):
             mine = _log(bundles, check, one, arm, record)
             own = _typical(bundles, bundles.arms[OWN], one, record.seed)
             if mine is not None and own is not None:
-                yield Pair(own, mine)
+                yield LogPair(own, mine)
 
 
 def _log(
@@ -175,7 +175,7 @@ def let_pass(
 ) -> tuple[NotAlike, ...]:
     """Return what was not measured alike, of the runs that answer a claim and of their controls.
 
-    Each kind of thing is said once of the arms and the measurement.
+    Each kind of thing is said once of the arms and the measurement, of lengths once of the arms.
     """
     rivals = [bundles.arms[name] for name in _compared(checks) if name != base.name]
     arms = tuple({one.name: one for one in (base, *rivals, *controls)}.values())
@@ -185,7 +185,7 @@ def let_pass(
         *_statistics(bundles, checks, base, controls),
         *_starts(bundles, checks, arms),
     ]
-    once = {(one.how, one.arms, one.measurement): one for one in reversed(found)}
+    once = {(one.how, one.arms, one.measurement * (not one.ends)): one for one in reversed(found)}
     return tuple(reversed(once.values()))
 
 

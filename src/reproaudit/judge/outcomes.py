@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, left_out_readings
+from reproaudit.judge.alike import let_pass
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import ask, missing_runs, with_crashes
 from reproaudit.judge.readings import Panel, out_of_reach, rarer
@@ -71,6 +72,7 @@ def judge_claim(
         base=base,
         cannot_fail=_cannot_fail(claim, base, controls),
         proxy=next((one.proxy for one in records_shown if one.proxy), None),
+        not_alike=let_pass(shown.bundles, claim.headline, shown.base, shown.having(Role.CONTROL)),
         grades=tuple(one for one in map(shown.level, levels) if one.valid),
         support=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.support),
         notes=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.notes),

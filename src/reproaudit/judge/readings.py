@@ -209,12 +209,15 @@ class Panel:
     ) -> list[AlternativeAnswer]:
         """Put the headline to every alternative that has runs, by the rule of a reading."""
         bundles = replace(self.bundles, tier=tier, records=records)
+        audit = bundles.audit
+        arms = [one for one in alternatives_of(audit, bundles.claim) if bundles.recorded(one)]
+        if not arms:
+            return []
         panel = Panel(bundles, bundles.arms[OWN])
         own = panel.reading(panel.base)
-        audit = bundles.audit
         found = []
-        for arm in alternatives_of(audit, bundles.claim):
-            if not bundles.recorded(arm) or arm.varied is None:
+        for arm in arms:
+            if arm.varied is None:
                 continue
             answer = panel.reading(arm)
             if answer.answer is not Answer.RULED_OUT and _too_early(own, answer):

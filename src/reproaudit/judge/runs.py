@@ -11,7 +11,7 @@ from typing import Any
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import PlannedArm, Role, quantities_of
 from reproaudit.cell import canonical_settings
-from reproaudit.checks import Begins, Condition, Kind, Limit, Passes, Run, Side, Void
+from reproaudit.checks import Begins, Condition, Kind, Limit, PassedAt, Run, Side, Void
 from reproaudit.declarations import (
     Coordinate,
     Declaration,
@@ -307,7 +307,7 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
         found = _agreeing(found, settled, Void.END_APART)
     if any(one.passes is not None for one in read):
         least, most = (
-            check.conditions(replace(run, passes=one)) for one in (Passes.LEAST, Passes.MOST)
+            check.conditions(replace(run, passes=one)) for one in (PassedAt.LEAST, PassedAt.MOST)
         )
         found = _as_finely(check, found, least, most)
     if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):

@@ -169,7 +169,7 @@ def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, M
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1)  # runs of one length follow each other, and a long one takes much memory
 def _families(steps: tuple[int, ...], law: Law) -> dict[str, FloatArray]:
     """Courses by family, centred and of length 1; shape (course, step)."""
     t = np.asarray(steps, dtype=np.float64) / steps[-1]
@@ -202,8 +202,9 @@ def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:
 
 
 def _normalised(courses: FloatArray) -> FloatArray:
-    centred = courses - courses.mean(axis=-1, keepdims=True)
-    return np.asarray(centred / np.linalg.norm(centred, axis=-1, keepdims=True))
+    courses -= courses.mean(axis=-1, keepdims=True)
+    courses /= np.linalg.norm(courses, axis=-1, keepdims=True)
+    return courses
 
 
 # --- decays ---------------------------------------------------------------------------------------
