@@ -68,6 +68,10 @@ class PlannedArm:
         """Return every setting that the arm runs with at a tier."""
         return audit.values_of(self.experiment, tier, self.at(tier))
 
+    def changed(self, tier: TierName) -> tuple[tuple[str, SettingValue], ...]:
+        """Return these settings as a batch has them."""
+        return tuple(sorted(self.at(tier).items()))
+
     def at(self, tier: TierName) -> dict[str, SettingValue]:
         """Return the settings that differ from the experiment's own at a tier."""
         return {**self.overrides, **(self.smaller if tier != "paper" else {})}
@@ -139,7 +143,7 @@ class Batch:
 def batch_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> Batch:
     """Return what is run for an arm: with the seeds of the claim's own runs, so that they pair."""
     seeds = seeds_of(audit, tier, claim.experiment, runs_of(audit, claim, arm, tier))
-    return Batch(arm.experiment, tier, tuple(sorted(arm.at(tier).items())), seeds)
+    return Batch(arm.experiment, tier, arm.changed(tier), seeds)
 
 
 def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
-from reproaudit.audit.plan import OWN, PlannedArm, Role
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
-from reproaudit.records import CellStatus, Record, Series
+from reproaudit.records import CellStatus, Measurements, Record, Series
 from reproaudit.stats.courses import ends_at_best, improves_only, is_best_so_far
 from reproaudit.stats.onsets import Start, start_of
 from reproaudit.verdict import NotAlike, Unlike
@@ -25,10 +27,16 @@ from reproaudit.verdict import NotAlike, Unlike
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from reproaudit.judge.runs import Bundles
+    from reproaudit.judge.runs import Bundles, Records
 
 AS_FAR = 0.95
 """The share of the longer log that the shorter one has at least, if both go equally far."""
+
+FACTORS = (20.0, 500.0)
+"""By which factor per cent exceed the shares of another arm, at least and at most."""
+
+PER_CENT = 100.0
+"""The largest number of per cent."""
 
 HELD_AGAINST_OWN = (Role.CONTROL, Role.ABLATION)
 """The arms whose answer is held against that of the claim's own runs."""
@@ -284,3 +292,77 @@ def _starts(
 
 def _not_alike(how: Unlike, log: Log) -> NotAlike:
     return NotAlike(how=how, arms=(log.arm.name,), measurement=log.measurement)
+
+
+# --- in one unit --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnitsApart:
+    """A measurement that one arm seems to have as a share of 1, and another in per cent.
+
+    Attributes:
+        arms: that with shares, and the other.
+        most: the largest number of a typical run in either.
+    """
+
+    measurement: str
+    arms: tuple[PlannedArm, PlannedArm]
+    most: tuple[float, float]
+
+
+def units_apart(audit: Audit, tier: TierName, records: Records) -> Iterator[UnitsApart]:
+    """Yield each measurement that arms of a claim seem to have in different units, once."""
+    seen = set()
+    for claim in audit.claims:
+        own, *others = arms_of(audit, claim)
+        names = dict.fromkeys(one.measurement for one in quantities_of(claim))
+        for name, other in itertools.product(names, others):
+            key = (name, own.key(audit, tier), other.key(audit, tier))
+            if key not in seen and _may_be_share(audit, own, name):
+                sizes = [_sizes(records.get(one, {}).values(), name) for one in key[1:]]
+                yield from _apart(name, (own, other), sizes)
+            seen.add(key)
+
+
+def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
+    """Whether a measurement may be a share, or per cent: a pure number with no open end above."""
+    declared = audit.declaration(arm.experiment, name)
+    if declared is None or declared.unit.lower() not in ("1", "%", "percent", "per cent"):
+        return False
+    return declared.range is None or declared.range[1] is not None
+
+
+def _sizes(records: Iterable[Record], name: str) -> list[tuple[float, float]]:
+    """The least and the largest number of a measurement in each run that has it."""
+    found = []
+    for one in records:
+        values = _numbers(one.measurements, name)
+        if values is not None and values.size and one.status is CellStatus.COMPLETED:
+            found.append((float(values.min()), float(values.max())))
+    return found
+
+
+def _numbers(measured: Measurements, name: str) -> NDArray[np.float64] | None:
+    if name in measured.series:
+        return measured.series[name].values
+    if name in measured.scalars:
+        return np.array([measured.scalars[name]])
+    return measured.arrays.get(name)
+
+
+def _apart(
+    name: str,
+    arms: tuple[PlannedArm, PlannedArm],
+    sizes: Sequence[Sequence[tuple[float, float]]],
+) -> Iterator[UnitsApart]:
+    """Yield two arms of which one has shares, and the other numbers as of per cent."""
+    if not all(sizes) or min(least for each in sizes for least, _ in each) < 0:
+        return
+    pairs = sorted(zip(arms, sizes, strict=True), key=lambda one: max(most for _, most in one[1]))
+    (share, small), (percent, large) = pairs
+    most = (median(one for _, one in small), median(one for _, one in large))
+    within = max(one for _, one in small) <= 1
+    beyond = min(one for _, one in large) > 1 and max(one for _, one in large) <= PER_CENT
+    if within and beyond and FACTORS[0] * most[0] <= most[1] <= FACTORS[1] * most[0]:
+        yield UnitsApart(name, (share, percent), most)
