@@ -247,6 +247,9 @@ class ArmAnswer(StrictModel):
     """Whether all of at least five runs are equal in every number that was read."""
     copies: int = 0
     """Of measurements from elsewhere: how many further runs were copies of others."""
+    stands_alone: bool = False
+    """Of measurements from elsewhere: whether its one run stands for all, since the audit calls it
+    deterministic."""
     left_over: dict[str, int] = Field(default_factory=dict)
     """Of measurements from elsewhere: how many runs of each compared arm have no run with their
     seed here."""

@@ -220,6 +220,8 @@ class Condition:
         about: the measurement of which `void` speaks, where that is not the number's.
         found: what was found in place of the number: the step at which a log begins, or a number
             out of range.
+        settled: where the mean of the runs decides, the number by the median at the end of the
+            course; None where no end is read.
         groups: where two groups are compared, what is compared of this run and of each run of the
             other arm, the smaller the better; NaN where a run has no number.
     """
@@ -234,6 +236,7 @@ class Condition:
     void: Void | None = None
     about: str | None = None
     found: float | None = None
+    settled: float | None = None
     groups: tuple[float, tuple[float, ...]] | None = None
 
     @property

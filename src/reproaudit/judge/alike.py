@@ -223,8 +223,7 @@ def _unlike_lengths(
 def _single_runs(bundles: Bundles, arms: Iterable[PlannedArm]) -> Iterator[NotAlike]:
     """Arms of which one run stands for all, since the audit calls them deterministic."""
     for arm in arms:
-        runs = bundles.recorded(arm).runs
-        if arm.deterministic and len(runs) == 1 and from_elsewhere(runs.values()):
+        if arm.deterministic and bundles.has_one_run(arm):
             yield NotAlike(how=Unlike.ONE_RUN, arms=(arm.name,))
 
 

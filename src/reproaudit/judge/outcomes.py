@@ -255,6 +255,9 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     for varied in found.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
     if base.answer in (Answer.OPEN, Answer.UNFINISHED) and base.by:
+        mostly = (one for one in found.controls if one.name == base.by and 2 * one.void > one.n)
+        for control in mostly:
+            yield from _voids(control)
         yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)

@@ -251,9 +251,12 @@ def _verdict(own: ArmAnswer, control: ArmAnswer) -> Verdict:
 
 
 def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
-    """Tell whether an arm says yes significantly more rarely than another, void runs as yes."""
+    """Tell whether an arm says yes significantly more rarely than another, void runs as yes.
+
+    One run alone does not tell.
+    """
     most = few.yes + few.n - few.valid
-    return bool(few.n and many.n) and fewer_yes(most, few.n, many.yes, many.n) <= RARER
+    return bool(few.n > 1 and many.n) and fewer_yes(most, few.n, many.yes, many.n) <= RARER
 
 
 def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:

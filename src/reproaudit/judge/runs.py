@@ -84,10 +84,14 @@ class Bundles:
         arm is deterministic, or built by hand.
         """
         runs = self.recorded(arm).runs
-        first = next(iter(runs.values()), None)
-        if len(runs) == 1 and first is not None and first.origin and stands_alone(arm):
-            return first
+        if stands_alone(arm) and self.has_one_run(arm):
+            return next(iter(runs.values()))
         return runs.get(seed)
+
+    def has_one_run(self, arm: PlannedArm) -> bool:
+        """Tell whether an arm has one run alone, from elsewhere; its copies do not count."""
+        runs = [*self.recorded(arm).runs.values()]
+        return len(runs) == 1 and runs[0].origin is not None
 
     @cached_property
     def _compared(self) -> tuple[str, ...]:
@@ -296,15 +300,20 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     """What a run meets; void where another way to read the same numbers says otherwise.
 
     These are the median at the end in place of the last observation, the steps between which a
-    course passes a level, and the second observation where the first lies apart from all others. A
-    mean over runs levels single observations by itself, and what reads the whole course does.
+    course passes a level, and the second observation where the first lies apart from all others. Of
+    a mean over runs the number at a settled end is kept, for their mean; what reads the whole
+    course has no other end.
     """
     found = list(check.conditions(run))
     read = check.quantities()
     ends = any(one.step in ("last", "late") and _is_series(one, run) for one in read)
-    if ends and not check.whole_course and not check.by_mean:
+    if ends and not check.whole_course:
         settled = check.conditions(replace(run, settled=True))
-        found = _agreeing(found, settled, Void.END_APART)
+        pairs = zip(found, settled, strict=True)
+        if check.by_mean:
+            found = [replace(one, settled=other.value) for one, other in pairs]
+        else:
+            found = _agreeing(found, settled, Void.END_APART)
     if any(one.passes is not None for one in read):
         least, most = (
             check.conditions(replace(run, passes=one)) for one in (PassedAt.LEAST, PassedAt.MOST)

@@ -468,6 +468,8 @@ def _voids(reason: Reason, context: Context) -> str:
     share = percent(reason.found or 0.0)
     words = {"what": what, "runs": runs, "found": found, "per_cent": per_cent, "share": share}
     said = _VOIDS[reason.void].format(**words)
+    if reason.arm in {one.name for one in context.answer.controls}:
+        said = f"the control ({context.namer.arm(reason.arm)}): {said}"
     could = any(one.may_group and one.group is None for one in context.claim.headline)
     if reason.void is Void.NO_REFERENCE and could:
         return f"{said}; 'paired: false' in the check compares groups with seeds of their own"
