@@ -15,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import OWN, PlannedArm, Role, arms_of, quantities_of
+from reproaudit.audit.plan import PlannedArm, Role, arms_of, quantities_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
@@ -107,10 +107,8 @@ def not_as_far(
 
     Runs of ours do not, nor do those of which the audit says that their lengths differ.
     """
-    if record.origin is None or bundles.claim.unlike_lengths is not None:
-        return None
-    apart = (one for one in _pairs(bundles, checks, arm, record) if not one.is_as_far)
-    return next((one for one in apart if not _lengths_differ(bundles, one)), None)
+    pairs = _pairs(bundles, checks, arm, record)
+    return next((one for one in pairs if _decides(bundles, one)), None)
 
 
 def _lengths_differ(bundles: Bundles, pair: LogPair) -> bool:
@@ -134,9 +132,31 @@ def _pairs(
             continue
         for one in (one for one in check.to_the_end if one.arm is None):
             mine = _log(bundles, check, one, arm, record)
-            own = _typical(bundles, bundles.arms[OWN], one, record.seed)
+            own = _typical(bundles, _own(bundles), one, record.seed)
             if mine is not None and own is not None:
                 yield LogPair(own, mine)
+
+
+def _own(bundles: Bundles) -> PlannedArm:
+    """The claim's own arm, or a reading that ran in its place."""
+    arms = [one for one in bundles.arms.values() if one.role in (Role.OWN, Role.READING)]
+    return next((one for one in arms if bundles.recorded(one)), arms[0])
+
+
+def keeps_up(
+    bundles: Bundles, check: Kind, arm: PlannedArm, there: PlannedArm, record: Record
+) -> bool:
+    """Tell whether a run of the group that an arm is compared with goes as far as that arm's."""
+    own = [_typical(bundles, arm, one) for one in check.to_the_end if one.arm is None]
+    logs = [_log_of(there, record, one) for one in check.to_the_end if one.arm == check.group]
+    pairs = [LogPair(a, b) for a, b in itertools.product(own, logs) if a and b]
+    return not any(_decides(bundles, one) for one in pairs)
+
+
+def _decides(bundles: Bundles, pair: LogPair) -> bool:
+    """Whether two logs from elsewhere end apart, and nobody says that they may."""
+    allowed = pair.is_ours or bundles.claim.unlike_lengths is not None
+    return not (pair.is_as_far or allowed or _lengths_differ(bundles, pair))
 
 
 def _log(
@@ -163,10 +183,11 @@ def _typical(
     bundles: Bundles, arm: PlannedArm, quantity: Quantity, seed: int | None = None
 ) -> Log | None:
     """The series of an arm's run with a seed; without one, of the run that ends in the middle."""
-    logs = _logs(bundles, arm, quantity)
-    paired = next((one for one in logs if one.record.seed == seed), None)
-    in_order = sorted(logs, key=lambda one: one.end)
-    return paired or (in_order[len(in_order) // 2] if in_order else None)
+    same = None if seed is None else bundles.recorded(arm).runs.get(seed)
+    if same is not None and (paired := _log_of(arm, same, quantity)) is not None:
+        return paired
+    in_order = sorted(_logs(bundles, arm, quantity), key=lambda one: one.end)
+    return in_order[len(in_order) // 2] if in_order else None
 
 
 def _logs(bundles: Bundles, arm: PlannedArm, quantity: Quantity) -> list[Log]:

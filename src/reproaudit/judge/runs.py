@@ -19,7 +19,7 @@ from reproaudit.declarations import (
     MeasurementMissingError,
     Quantity,
 )
-from reproaudit.judge.alike import not_as_far, stands_alone
+from reproaudit.judge.alike import keeps_up, not_as_far, stands_alone
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record, Series
 from reproaudit.stats.courses import WHOLE_COURSE
@@ -109,12 +109,18 @@ class Bundles:
         }
         return replace(bare, others={**others, arm.name: bare})
 
-    def group(self, name: str) -> tuple[Run | None, ...]:
-        """Return every run of a compared arm, by seed; None for one that has no numbers."""
-        arm = self.arms[name]
+    def group(self, check: Kind, arm: PlannedArm) -> tuple[Run | None, ...]:
+        """Return every run of the group that an arm is compared with, by seed.
+
+        None stands for one that has no numbers, or does not go as far.
+        """
+        there = self.arms[str(check.group)]
+        runs = self.recorded(there).runs.values()
         return tuple(
-            self._bare(arm, one) if one.status is CellStatus.COMPLETED else None
-            for one in self.recorded(arm).runs.values()
+            self._bare(there, one)
+            if one.status is CellStatus.COMPLETED and keeps_up(self, check, arm, there, one)
+            else None
+            for one in runs
         )
 
     def left_over(self, arm: PlannedArm, checks: Sequence[Kind]) -> dict[str, int]:
@@ -222,7 +228,7 @@ def ask_runs(
     or has no run with its seed.
     """
     compared = paired_with(checks)
-    groups = {one.group: bundles.group(one.group) for one in checks if one.group is not None}
+    groups = {one.group: bundles.group(one, arm) for one in checks if one.group is not None}
     found = []
     for seed, record in bundles.recorded(arm).runs.items():
         fixed = _without_numbers(bundles, arm, record, compared)
