@@ -49,7 +49,8 @@ def rise(steps: Steps, low: float, high: float, at: float, width: float = 0.25) 
 
 def ramp(steps: Steps, low: float, high: float, at: float, width: float) -> Array:
     """Return a rise that is half made at a step, of a width in steps."""
-    return low + (high - low) / (1 + np.exp(-np.clip((steps - at) / width, -50, 50)))
+    place: Array = (steps - at) / width
+    return low + (high - low) / (1 + np.exp(-np.clip(place, -50, 50)))
 
 
 def cosine_rate(steps: Steps, last: int = STEPS) -> Array:

@@ -99,6 +99,12 @@ class World:
         """Return the slug of the audit."""
         return self.name.replace("-", "_")
 
+    @property
+    def compares(self) -> bool:
+        """Return whether arms are compared: with a baseline, or with a control that decides."""
+        several = len(self.draw(0)[0]) > 1
+        return several and self.kind in ("beats", "reaches", "stages", "concentrates")
+
     def draw(self, number: int) -> list[Arms]:
         """Return the measurements of every seed, in one of the draws."""
         key = [zlib.crc32(self.name.encode()), number]
