@@ -175,9 +175,10 @@ class Estimate(StrictModel):
         return tuple(one for one in self.values if one is not None)
 
     def held(self, run: int, limit: Limit) -> bool | None:
-        """Tell whether a run meets another bound; as it said, if it has no number."""
+        """Tell whether a run meets another bound; as it said, if it has no number or is void."""
         value = self.values[run]
-        return self.holds[run] if value is None else limit.held(value, self.side(run))
+        said = self.holds[run]
+        return said if value is None or said is None else limit.held(value, self.side(run))
 
     def side(self, run: int) -> Censored | None:
         """Return on which side of its number a run lies, if that is only a limit."""

@@ -10,11 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bundles import AGAINST_LOW, BEATS, NO, ROWS, YES, one_claim, ours, read_as, records_of, told
+from bundles import (
+    AGAINST_LOW,
+    ALMOST,
+    BEATS,
+    NO,
+    ROWS,
+    YES,
+    one_claim,
+    ours,
+    read_as,
+    records_of,
+    told,
+)
 from factories import answers_of, stated
 from miniatures import control
-from reproaudit.checks import Void, plain
-from reproaudit.judge.decisions import all_of
+from reproaudit.checks import Limit, Void, plain
+from reproaudit.judge.decisions import all_of, moved
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.words import Context, words
 from reproaudit.stats.binomial import Decision
@@ -436,6 +448,28 @@ def test_a_lone_last_observation_decides_nothing(values: list[float], status: St
     found = told(one_claim(), {"own": [course] * 6}).base
     assert {one.status for one in found.runs} == {status}
     assert found.estimates[0].values == (values[-1],) * 6, "a void run keeps its number"
+
+
+def ends_apart(last: float) -> Measurements:
+    """A run that ends at a number, though the median at its end is 0.02."""
+    values = [1.0, 0.5] + [0.02] * 8 + [last]
+    steps = tuple(range(0, 110, 10))
+    return Measurements(series={"distance": Series(steps=steps, values=values)})
+
+
+def test_a_void_run_stays_void_under_another_bound() -> None:
+    found = told(one_claim(), {"own": [NO] * 13 + [ALMOST] * 2 + [ends_apart(NO)] * 5})
+    assert (found.base.void, found.base.yes, found.base.decision) == (5, 0, MISSED)
+    assert (found.outcome, found.base.answer) == (Outcome.UNDECIDED, Answer.NEAR)
+    assert [one.status for one in moved(found.base, Limit.relaxed).runs].count(Status.VOID) == 5
+
+
+def test_a_void_run_has_no_place_among_groups() -> None:
+    audit = one_claim(headline=[UNPAIRED], **BARE)
+    own = [YES] * 4 + [ends_apart(NO)] * 6
+    (one,) = told(audit, {"own": own, "low": APART + [0.1] * 15}).base.estimates
+    assert one.groups is not None
+    assert one.groups[0] == (*[YES] * 4, *[None] * 6)
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
             log=bool(check.log),
         )
         if one.groups is not None:
-            own = tuple(_known(each.groups[0]) if each and each.groups else None for each in found)
+            own = tuple(map(_compared, found))
             others = tuple(map(_known, one.groups[1]))
             compared = {"groups": (own, others), "decision": Decision.OPEN}
             estimate = estimate.model_copy(update=compared)
@@ -160,6 +160,12 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _compared(one: Condition | None) -> float | None:
+    """What is compared of a run with a group; None of a run that is void or has no number."""
+    there = one is not None and one.groups is not None and one.void is None
+    return _known(one.groups[0]) if there else None
 
 
 def _ranked(found: ArmAnswer, hoped: Mapping[int, Status] | None = None) -> ArmAnswer:
