@@ -31,7 +31,7 @@ from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.words import Context, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
-from reproaudit.verdict import Answer, Outcome, Status
+from reproaudit.verdict import Answer, Outcome, Status, Verdict
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}
@@ -521,6 +521,14 @@ def test_a_graded_claim_is_decided_where_it_is_primary(
     assert (found.base.answer, found.outcome) == (answer, outcome)
     assert tuple(one.yes for one in found.grades) == counts
     assert found.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
+
+
+def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast() -> None:
+    check = {**AGAINST_LOW, "lower": "by_size", "upper": {"measurement": "by_size", "arm": "low"}}
+    runs = {"own": [(YES, YES)] * 5, "low": [(NO, NO)] * 5, "stays": [UNMEASURED] * 5}
+    found = told(graded(1, 2, headline=[check]), runs)
+    assert [one.verdict for one in found.controls] == [Verdict.OPEN]
+    assert [one.answer for one in found.grades] == [Answer.YES] * 2
 
 
 def test_what_levels_answer_is_said_where_they_differ() -> None:

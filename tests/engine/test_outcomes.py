@@ -247,17 +247,26 @@ def test_crashes_matter_where_they_could_change_the_outcome(
         # relaxed, the control passes
         ({}, {"stays": [ALMOST] * 5}, "fails", "yes"),
         ({}, {"stays": [ALMOST] * 5, "own": ROWS["near"]}, "fails", "near"),
-        # a contrast, and what is exact, need none
+        # a contrast, and what is exact, need none; one that is given counts
+        ({"headline": [BEATS]}, {"stays": []}, "open", "yes"),
+        ({"headline": [BEATS]}, {"stays": ["failed"] * 5}, "open", "open"),
         ({"headline": [BEATS]}, {"stays": [1.5] * 3 + [0.5] * 2}, "fails", "yes"),
-        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 4}, "open", "yes"),
+        # in pairs of one seed the claim's contrast is larger: 5 of 5; 4 of 5, by number or void
+        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 4}, "fails", "yes"),
+        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 3 + [0.001]}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 3 + ["failed"]}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [0.5] * 4 + ["diverged"]}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [1.5] * 2 + [0.5] * 6 + [0.001] * 2}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [1.5] * 2 + [0.5] * 7 + [0.001]}, "fails", "yes"),
         ({"headline": [BEATS]}, {"stays": [0.5] * 5}, "passes", "blind"),
         ({"headline": [BEATS]}, {"stays": [0.001] * 3 + [1.5] * 2}, "larger", "blind"),
         ({"headline": [BEATS]}, {"stays": [0.001] * 2 + [1.5] * 3}, "fails", "yes"),
-        ({"headline": [BEATS]}, {"stays": [YES] * 4 + [1.5]}, "open", "yes"),  # ties
+        ({"headline": [BEATS]}, {"stays": [YES] * 4 + [1.5]}, "open", "open"),  # ties
         ({"headline": [BEATS]}, {"stays": [1.2] * 5, "own": [1.5] * 15}, "fails", "no"),
         # its larger contrast is none of a run that misses another condition
         ({"headline": [BEATS, reaches(0.01)]}, {"stays": [0.001] * 5}, "fails", "yes"),
         ({"exact": True}, {"own": [YES], "stays": []}, "open", "yes"),
+        ({"exact": True}, {"own": [YES], "stays": ["failed"]}, "open", "open"),
     ],
 )  # fmt: skip
 def test_a_control_fails_passes_or_stands_in_the_way(
