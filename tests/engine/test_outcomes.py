@@ -103,7 +103,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["open"], {1: "yes"}, UNDECIDED, "straddles"),
         (["open", "yes"], {1: "no"}, SUPPORTED, "reading open"),  # the own one is open
         (["open", "no"], {1: "yes"}, UNDECIDED, "reading open"),
-        (["ruled out", "ruled out"], {1: "yes"}, UNDECIDED, "alternative open"),
+        (["ruled out", "ruled out"], {1: "yes"}, UNDECIDED, "all diverged"),  # under a guess
         # one that is unlikely
         (["yes"], {1: "yes", 2: "no"}, SUPPORTED, "guess otherwise"),
         (["no"], {1: "no", 2: "yes"}, NOT_SUPPORTED, "guess otherwise"),
@@ -278,6 +278,57 @@ def test_a_control_fails_passes_or_stands_in_the_way(
     reasons = {"passes": "control passes", "larger": "control larger", "open": "control open"}
     if by:
         assert stated(found.reasons) == [(reasons[verdict], {"arm": "stays"})]
+
+
+# --- all diverged ---------------------------------------------------------------------------------
+
+DIVERGED = ["diverged"] * 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs", "outcome", "reason"),
+    [
+        # every own run, and every run of a control, of what has to succeed or of a reference
+        ({}, {"own": DIVERGED}, NOT_SUPPORTED, None),
+        ({}, {"own": DIVERGED, "stays": DIVERGED}, UNDECIDED, {"runs": 5, "what": "stays"}),
+        ({}, {"own": DIVERGED, "built": DIVERGED}, UNDECIDED, {"runs": 5, "what": "built"}),
+        ({}, {"own": DIVERGED, "stays": [0.8, *DIVERGED[1:]]}, NOT_SUPPORTED, None),
+        ({}, {"own": [NO, *DIVERGED], "stays": DIVERGED}, NOT_SUPPORTED, None),
+        ({}, {"own": [YES] * 15, "stays": DIVERGED}, SUPPORTED, None),
+        ({"headline": [AGAINST_LOW]}, {"own": DIVERGED, "low": DIVERGED}, UNDECIDED,
+         {"runs": 5, "what": "low"}),
+        ({"headline": [AGAINST_LOW]}, {"own": DIVERGED, "low": [YES] * 5}, NOT_SUPPORTED, None),
+        ({"exact": True}, {"own": DIVERGED[:1], "stays": DIVERGED[:1]}, UNDECIDED,
+         {"runs": 1, "what": "stays"}),
+        # more than half of the own runs, under a guess
+        ({"pause": guess(1.0)}, {"own": DIVERGED}, UNDECIDED, {"runs": 5, "settings": ("pause",)}),
+        ({"pause": guess(1.0)}, {"own": DIVERGED, "pause=1": [YES] * 5}, UNDECIDED,
+         {"runs": 5, "settings": ("pause",)}),
+        ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 4]}, UNDECIDED,
+         {"runs": 5, "settings": ("pause",)}),
+        ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 5]}, NOT_SUPPORTED, None),
+        ({"pause": guess(1.0), "settings": {"pause": 0.5}},
+         {"pause=0.5": DIVERGED, "stays/pause=0.5": [0.8] * 5}, NOT_SUPPORTED, None),
+        # every stated reading; one that does not diverge has the word
+        ({"pause": guess(1.0), "steps": read_as(20)}, {"own": DIVERGED, "steps=20": DIVERGED},
+         UNDECIDED, {"runs": 5, "settings": ("pause",)}),
+        ({"steps": read_as(20)}, {"own": DIVERGED, "steps=20": DIVERGED}, NOT_SUPPORTED, None),
+        ({"pause": guess(1.0), "steps": read_as(20)}, {"own": DIVERGED, "steps=20": ROWS["yes"]},
+         SUPPORTED, None),
+        ({"pause": guess(1.0), "steps": read_as(20)}, {"own": DIVERGED, "steps=20": ROWS["no"]},
+         NOT_SUPPORTED, None),
+    ],
+)  # fmt: skip
+def test_runs_that_all_diverge_say_nothing_of_a_claim(
+    changes: Any, runs: Any, outcome: Outcome, reason: Any
+) -> None:
+    found = told(one_claim(**changes), runs)
+    assert found.outcome is outcome
+    of_these = [one for kind, one in stated(found.reasons) if kind == "all diverged"]
+    assert of_these == (
+        [] if reason is None else [{"arm": "own", "settings": (), "what": "", **reason}]
+    )
+    assert (found.level is None) == (outcome in (UNDECIDED, NOT_TESTED))
 
 
 def test_a_reading_has_its_own_controls_where_they_ran() -> None:

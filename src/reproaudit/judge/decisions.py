@@ -164,8 +164,9 @@ def _known(value: float) -> float | None:
 
 def _compared(one: Condition | None) -> float | None:
     """What is compared of a run with a group; None of a run that is void or has no number."""
-    there = one is not None and one.groups is not None and one.void is None
-    return _known(one.groups[0]) if there else None
+    if one is None or one.groups is None or one.void is not None:
+        return None
+    return _known(one.groups[0])
 
 
 def _ranked(found: ArmAnswer, hoped: Mapping[int, Status] | None = None) -> ArmAnswer:

@@ -86,7 +86,7 @@ def judge_claim(
         alternatives=_alternatives(panel, own.answer, records, lower),
     )
     part = _lacks_support(panel, found.stated)
-    outcome = conclude(found, lacks_support=part)
+    outcome = conclude(panel, found, lacks_support=part)
     reasons: tuple[Reason, ...] = ()
     if tier == "smoke":
         outcome = Outcome.NOT_TESTED
@@ -107,11 +107,18 @@ def judge_claim(
 # --- the outcome --------------------------------------------------------------------------------
 
 
-def conclude(found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
-    """Return the outcome that follows from what the readings answer; the first that applies."""
+def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
+    """Return the outcome that follows from what the readings answer; the first that applies.
+
+    That every stated reading is ruled out says nothing against the claim where each of them
+    `diverges` so.
+    """
     credible = {one.answer for one in found.alternatives if one.counts and one.credible}
     stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
-    return outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
+    outcome = outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
+    if set(stated) == {Answer.RULED_OUT} and all(panel.under(one).diverges for one in panel.stated):
+        return Outcome.UNDECIDED
+    return outcome
 
 
 def outcome_of(
@@ -157,7 +164,7 @@ def crashes_matter(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> bool:
         base, *readings = (panel.reading(arm, said.get(place)) for place, arm in arms)
         mended = found.model_copy(update={"base": base, "readings": tuple(readings)})
         part = _lacks_support(panel, mended.stated, said)
-        if conclude(mended, lacks_support=part) is not outcome:
+        if conclude(panel, mended, lacks_support=part) is not outcome:
             return True
     return False
 
@@ -246,6 +253,16 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
 
 def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     base = found.base
+    for arm, one in zip(panel.stated, found.stated, strict=True):
+        there = panel.under(arm)
+        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges:
+            yield Reason(
+                kind=ReasonKind.ALL_DIVERGED,
+                arm=one.name,
+                runs=one.diverged,
+                settings=there.guesses,
+                what=there.diverged_too if one.diverged == one.n else "",
+            )
     for one in found.stated:
         if one.answer is Answer.UNFINISHED:
             missing = missing_runs(one, panel.bundles.claim)

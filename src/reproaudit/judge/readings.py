@@ -19,6 +19,7 @@ from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.decisions import ask, joined, with_crashes
 from reproaudit.judge.runs import Bundles, Records
+from reproaudit.records import CellStatus
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 from reproaudit.verdict import (
     AlternativeAnswer,
@@ -202,9 +203,39 @@ class Panel:
                 least = min(waiting, key=lambda one: one.n)
                 return (Answer.OPEN if least.n else Answer.UNFINISHED), least.name
             return Answer.YES, ""
-        if own.decision is Decision.MISSED:
+        if own.decision is Decision.MISSED and not self.diverges:
             return (Answer.NO if own.relaxed is Decision.MISSED else Answer.NEAR), ""
         return Answer.OPEN, ""
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """The settings of the panel's own reading whose value nobody states."""
+        settings = self.bundles.audit.settings_of(self.bundles.claim.experiment).items()
+        varied = self.base.overrides
+        return tuple(name for name, one in settings if one.guessed and name not in varied)
+
+    @property
+    def diverged_too(self) -> str:
+        """The first control or compared arm of which every run diverged; '' if there is none."""
+        roles = (Role.CONTROL, Role.POSITIVE_CONTROL, Role.COMPARED)
+        others = (one for one in self.bundles.arms.values() if one.role in roles)
+        return next((one.name for one in others if all(self._ends(one) or [False])), "")
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the own runs diverge so that this says nothing against the claim.
+
+        All of them do, and so does all that they are compared with; or more than half of them do
+        under a value that is guessed.
+        """
+        ends = self._ends(self.base)
+        mostly = 2 * sum(ends) > len(ends)
+        return mostly and bool(self.guesses or (all(ends) and self.diverged_too))
+
+    def _ends(self, arm: PlannedArm) -> list[bool]:
+        """Whether each run of an arm diverged."""
+        runs = self.bundles.recorded(arm).runs.values()
+        return [one.status is CellStatus.DIVERGED for one in runs]
 
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer

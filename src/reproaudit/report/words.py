@@ -18,6 +18,7 @@ from reproaudit.report.numbers import (
     of,
     percent,
     setting_value,
+    several,
     stated,
 )
 from reproaudit.stats.binomial import Decision
@@ -462,6 +463,15 @@ def _voids(reason: Reason, context: Context) -> str:
     return said
 
 
+def _all_diverged(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
+    too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
+    guessed = f"; guessed: {several([context.setting(one) for one in reason.settings], 3)}"
+    said = f"{of(reason.runs, arm.n)} diverged{there}{too}"
+    return said + (guessed if reason.settings else "")
+
+
 def _unfinished(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
@@ -540,6 +550,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.CONTROL_LARGER: "the control ({arm}) has the larger difference in most runs",
     ReasonKind.OUT_OF_REACH: _out_of_reach,
     ReasonKind.VOID_RUNS: _voids,
+    ReasonKind.ALL_DIVERGED: _all_diverged,
     ReasonKind.READING_UNFINISHED: _unfinished,
     ReasonKind.READING_LEFT_OUT: "not run with another stated {settings}",
     ReasonKind.NEAR: _near,
