@@ -198,7 +198,7 @@ def bound_of(one: Estimate, what: Number) -> str:
     asked = what.bound
     if limit.side is Side.WITHIN:
         if limit.relative:
-            return f"within {percent(limit.at)} of {stated(limit.target)}"
+            return f"within {_either_way(limit.at)} of {stated(limit.target)}"
         if limit.target == 0:
             return f"{stated(limit.at)} either way"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
@@ -207,6 +207,11 @@ def bound_of(one: Estimate, what: Number) -> str:
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
     at = percent(limit.at) if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
+
+
+def _either_way(margin: float) -> str:
+    """A margin that is a factor either way; below a thousandth a share, which prints the same."""
+    return percent(margin) if margin < 0.001 else f"a factor of {stated(1 + margin)}"
 
 
 def typical_words(
