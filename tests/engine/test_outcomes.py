@@ -387,6 +387,13 @@ def test_a_condition_that_no_null_misses_cannot_fail(
     assert told(one_claim(headline=headline), runs).cannot_fail == places
 
 
+DIFFERENCE = {**BEATS, "difference": True}
+FALLEN = {
+    "kind": "reaches", "value": "distance", "grown_from": "distance@first", "below": 0,
+    "from": "paper",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("headline", "ends", "specificity"),
     [
@@ -397,6 +404,12 @@ def test_a_condition_that_no_null_misses_cannot_fail(
         ([BEATS], [0.2] * 5, Specificity.SMALLER),
         ([BEATS], [0.125] * 5, Specificity.NOT_SPECIFIC),  # half, on a log scale
         ([BEATS], [2.0] * 5, Specificity.SPECIFIC),
+        # a difference by itself: of 1 - 1/64 in the claim's runs
+        ([DIFFERENCE], [1 / 64] * 5, Specificity.NOT_SPECIFIC),
+        ([DIFFERENCE], [0.5] * 5, Specificity.NOT_SPECIFIC),
+        ([DIFFERENCE], [0.52] * 5, Specificity.SMALLER),
+        ([FALLEN], [0.5] * 5, Specificity.NOT_SPECIFIC),
+        ([FALLEN], [0.52] * 5, Specificity.SMALLER),
     ],
 )
 def test_an_ablation_is_smaller_below_half_the_effect(
@@ -500,6 +513,29 @@ def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None
     assert told(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
 
 
+@pytest.mark.parametrize(
+    ("changes", "moves"),
+    [
+        ({"headline": [{**ours(), "distance": "course_by_size[1]"}]}, False),
+        ({"headline": [{**ours(), "distance": "course_by_size", "at": {"size": 1}}]}, False),
+        ({"headline": [ours(measurement="course_by_size")], "grade": {**GRADE, "primary": [1]}},
+         False),
+        ({"headline": [ours(measurement="course_by_size")], "grade": GRADE}, True),
+        ({"headline": [ours(measurement="course_by_size")]}, True),
+    ],
+)  # fmt: skip
+def test_training_goes_on_only_at_coordinates_that_are_read(changes: Any, moves: bool) -> None:
+    """At size 1 it rests at either end of the bound, at size 2 it still moves."""
+
+    def course(end: float) -> Measurements:
+        values = [[1.0, 1.0], [end, end + 0.2 * (1 - end)], [end, end]]
+        return Measurements(series={"course_by_size": Series(steps=(0, 8, 10), values=values)})
+
+    found = told(one_claim(**changes), {"own": [course(YES)] * 8 + [course(0.3)] * 7})
+    assert found.outcome is UNDECIDED
+    assert (found.reasons[0].kind == "not ended") is moves
+
+
 # --- how sure, and why not surer ------------------------------------------------------------------
 
 SMALL = setting(40, quick={"value": 10, "reason": "It runs."})
@@ -563,6 +599,8 @@ LEVELS = [(0.06, YES)] * 3 + [(YES, 0.06)] * 3 + [(YES, YES)] * 9
         ({"steps": read_as(20)}, {"own": ROWS["ruled out"], "steps=20": [YES] * 7}, {},
          ("runs", {"arm": "steps=20", "runs": 0})),
         ({}, {"own": [YES] * 7}, {}, ("runs", {"arm": "own", "runs": 0})),
+        ({"share": 0.9}, {"own": [YES] * 14 + [NO] * 6, "stays": [0.8] * 20}, {},
+         ("runs", {"arm": "own", "runs": 14})),  # the answer is no, and 6 say so
         ({"exact": True}, {"own": [YES]}, {}, None),
         ({"headline": [{**BEATS, "standard": "mean"}]}, {"own": [0.02, 0.03] * 3,
           "stays": [1.5] * 5}, {}, None),

@@ -35,8 +35,7 @@ def ask(
 ) -> ArmAnswer:
     """Return what an arm's runs say of checks that must all be met, at a graded coordinate."""
     claim = bundles.claim
-    place = {claim.grade.axis: at} if claim.grade is not None and at is not None else {}
-    said = ask_runs(checks, bundles, arm, place)
+    said = ask_runs(checks, bundles, arm, bundles.place(at))
     estimates = tuple(_estimates(checks, said))
     runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
     found = ArmAnswer(
