@@ -307,6 +307,11 @@ DIVERGED = ["diverged"] * 5
         ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 4]}, UNDECIDED,
          {"runs": 5, "settings": ("pause",)}),
         ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 5]}, NOT_SUPPORTED, None),
+        # one that says yes makes it no worse
+        ({}, {"own": [*DIVERGED * 3, YES], "stays": DIVERGED}, UNDECIDED,
+         {"runs": 15, "what": "stays"}),
+        ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 4, YES]}, UNDECIDED,
+         {"runs": 5, "settings": ("pause",)}),
         ({"pause": guess(1.0), "settings": {"pause": 0.5}},
          {"pause=0.5": DIVERGED, "stays/pause=0.5": [0.8] * 5}, NOT_SUPPORTED, None),
         # every stated reading; one that does not diverge has the word

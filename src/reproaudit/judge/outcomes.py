@@ -112,15 +112,16 @@ def judge_claim(
 def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies.
 
-    That every stated reading is ruled out says nothing against the claim where each of them
-    `diverges` so.
+    That every stated reading is ruled out leaves it undecided where each of them only `diverges`.
     """
     credible = {one.answer for one in found.alternatives if one.counts and one.credible}
     stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
     outcome = outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
-    if set(stated) == {Answer.RULED_OUT} and all(panel.under(one).diverges for one in panel.stated):
-        return Outcome.UNDECIDED
-    return outcome
+    pairs = zip(panel.stated, found.stated, strict=True)
+    if set(stated) != {Answer.RULED_OUT}:
+        return outcome
+    astray = all(panel.under(arm).diverges(answer) for arm, answer in pairs)
+    return Outcome.UNDECIDED if astray else outcome
 
 
 def outcome_of(
@@ -257,13 +258,13 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     base = found.base
     for arm, one in zip(panel.stated, found.stated, strict=True):
         there = panel.under(arm)
-        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges:
+        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(one):
             yield Reason(
                 kind=ReasonKind.ALL_DIVERGED,
                 arm=one.name,
                 runs=one.diverged,
                 settings=there.guesses,
-                what=there.diverged_too if one.diverged == one.n else "",
+                what=there.diverged_too,
             )
     for one in found.stated:
         if one.answer is Answer.UNFINISHED:

@@ -203,7 +203,7 @@ class Panel:
                 least = min(waiting, key=lambda one: one.n)
                 return (Answer.OPEN if least.n else Answer.UNFINISHED), least.name
             return Answer.YES, ""
-        if own.decision is Decision.MISSED and not self.diverges:
+        if own.decision is Decision.MISSED and not self.diverges(own):
             return (Answer.NO if own.relaxed is Decision.MISSED else Answer.NEAR), ""
         return Answer.OPEN, ""
 
@@ -218,24 +218,21 @@ class Panel:
     def diverged_too(self) -> str:
         """The first control or compared arm of which every run diverged; '' if there is none."""
         roles = (Role.CONTROL, Role.POSITIVE_CONTROL, Role.COMPARED)
-        others = (one for one in self.bundles.arms.values() if one.role in roles)
-        return next((one.name for one in others if all(self._ends(one) or [False])), "")
+        for arm in self.bundles.arms.values():
+            ends = {one.status for one in self.bundles.recorded(arm).runs.values()}
+            if arm.role in roles and ends == {CellStatus.DIVERGED}:
+                return arm.name
+        return ""
 
-    @property
-    def diverges(self) -> bool:
-        """Whether the own runs diverge so that this says nothing against the claim.
+    def diverges(self, own: ArmAnswer) -> bool:
+        """Tell whether the panel's own runs say no since they diverged, not against the claim.
 
-        All of them do, and so does all that they are compared with; or more than half of them do
-        under a value that is guessed.
+        Every run that says no diverged, and so did every run of a control or of an arm that is
+        compared; or more than half of these runs did, under a value that is guessed.
         """
-        ends = self._ends(self.base)
-        mostly = 2 * sum(ends) > len(ends)
-        return mostly and bool(self.guesses or (all(ends) and self.diverged_too))
-
-    def _ends(self, arm: PlannedArm) -> list[bool]:
-        """Whether each run of an arm diverged."""
-        runs = self.bundles.recorded(arm).runs.values()
-        return [one.status is CellStatus.DIVERGED for one in runs]
+        no = [run.diverged for run in own.runs if run.status is Status.NO]
+        mostly = 2 * sum(no) > len(no)
+        return mostly and bool(self.guesses or (all(no) and self.diverged_too))
 
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer
