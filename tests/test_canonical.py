@@ -119,6 +119,13 @@ def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> Non
             assert moved is decides, (claim.id, node, attribute)
 
 
+def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing() -> None:
+    audit = AUDITS["toy"]
+    name = next(iter(audit.experiments))
+    named = audit.model_copy(update={"length": next(iter(audit.settings_of(name)))})
+    assert rule(named, name, "paper") != rule(audit, name, "paper")
+
+
 # --- free of Python's names and of layout -------------------------------------------------------
 
 

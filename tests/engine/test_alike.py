@@ -16,6 +16,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
 from reproaudit.checks import Void
 from reproaudit.records import Measurements, Origin, Record, Series
+from reproaudit.report.words import Context, words
 from reproaudit.verdict import ClaimAnswer, Level, Outcome, ReasonKind, Unlike
 
 ELSEWHERE = Origin(who="they", source="a log", framework="theirs", made=date(2026, 1, 2))
@@ -168,6 +169,29 @@ def test_what_is_read_at_a_step_needs_no_log_beyond_it() -> None:
         audit, {"own": runs(falls(0.05)), "other": runs(falls(0.9), length=LENGTH // 2)}
     )
     assert found.outcome is Outcome.SUPPORTED
+
+
+def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
+    slow = falls(0.05, pace=9_000)
+    other = {**runs(slow), **runs(slow, LENGTH // 2, seeds=range(4))}
+    found = answered(audit_of(GROUPS), {"own": runs(slow), "other": other})
+    (one,) = found.base.estimates
+    assert one.groups is not None
+    assert [number is None for number in one.groups[1]] == [True] * 4 + [False] * 6
+
+
+def test_what_was_not_measured_alike_is_said_in_words() -> None:
+    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
+    audit = audit_of(BELOW)
+    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    assert words(context.answer.reasons[0], context) == (
+        "not measured alike: of two logs of x one ends at 50 % of the other's length in 10 of 10"
+    )
+    audit = audit_of(BELOW, unlike_lengths="Each stops by its own rule.")
+    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    assert words(context.answer.reasons[-1], context) == (
+        "not measured alike: logs end at step 20,000 (the claim's runs) and at 10,000 (other)"
+    )
 
 
 # --- as finely ----------------------------------------------------------------------------------

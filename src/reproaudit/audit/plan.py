@@ -60,6 +60,11 @@ class PlannedArm:
     holds_at_start: tuple[StartBound, ...] = ()
     deterministic: bool = False
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether one run stands beside every seed: deterministic, or built by hand."""
+        return self.deterministic or self.role is Role.POSITIVE_CONTROL
+
     def key(self, audit: Audit, tier: TierName) -> tuple[str, str]:
         """Return the experiment and its canonical settings, by which records are found."""
         return self.experiment, canonical_settings(self.settings(audit, tier))

@@ -18,6 +18,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import PlannedArm, Role, arms_of, quantities_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity
+from reproaudit.judge.bundles import Bundles, Records
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record, Series
 from reproaudit.stats.courses import ends_at_best, improves_only, is_best_so_far
@@ -26,8 +27,6 @@ from reproaudit.verdict import NotAlike, Unlike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from reproaudit.judge.runs import Bundles, Records
 
 AS_FAR = 0.95
 """The share of the longer log that the shorter one has at least, if both go equally far."""
@@ -90,11 +89,6 @@ class LogPair:
     def is_ours(self) -> bool:
         """Whether the runs are ours, of a known schedule."""
         return self.one.record.origin is None
-
-
-def stands_alone(arm: PlannedArm) -> bool:
-    """Tell whether one run of an arm stands beside every seed: deterministic, or built by hand."""
-    return arm.deterministic or arm.role is Role.POSITIVE_CONTROL
 
 
 # --- as far -------------------------------------------------------------------------------------

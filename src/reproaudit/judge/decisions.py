@@ -10,7 +10,8 @@ from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.runs import Bundles, Said, ask_runs, void_run
+from reproaudit.judge.bundles import Bundles
+from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval
 from reproaudit.stats.ranks import decide_ranks

@@ -17,8 +17,8 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
+from reproaudit.judge.bundles import Bundles, Records
 from reproaudit.judge.decisions import ask, joined, with_crashes
-from reproaudit.judge.runs import Bundles, Records
 from reproaudit.records import CellStatus
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 from reproaudit.verdict import (

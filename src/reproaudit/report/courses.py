@@ -11,7 +11,7 @@ from itertools import accumulate
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Drawing, Limit, Run, Side
 from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
-from reproaudit.judge.runs import Bundles
+from reproaudit.judge.bundles import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
 from reproaudit.report.words import number_asked
