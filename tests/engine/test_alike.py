@@ -249,8 +249,10 @@ def test_a_control_of_one_run_decides_if_it_is_deterministic(stated: dict[str, s
     audit = audit_of(LOW, {"other": {**control(0.8), **stated}}, nulls=["other"])
     many = range(40)
     arms = {"own": runs(falls(0.05), seeds=many), "other": runs(falls(0.9), seeds=[0])}
-    expected = Outcome.SUPPORTED if stated else Outcome.UNDECIDED
-    assert answered(audit, arms).outcome is expected
+    found = answered(audit, arms)
+    assert found.outcome is (Outcome.SUPPORTED if stated else Outcome.UNDECIDED)
+    why = {(one.arm, one.void) for one in found.reasons if one.kind is ReasonKind.VOID_RUNS}
+    assert why == (set() if stated else {("other", Void.NOT_AS_MANY)})
 
 
 # --- the same statistic -------------------------------------------------------------------------

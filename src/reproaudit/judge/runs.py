@@ -80,7 +80,7 @@ def _without_numbers(
     for name in compared:
         there = bundles.arms[name]
         other = record if name == arm.name else bundles.partner(there, seed)
-        if other is None and seed in bundles.recorded(there):
+        if other is None and (seed in bundles.recorded(there) or bundles.has_one_run(there)):
             return void_run(seed, Void.NOT_AS_MANY, name)
         if other is None or other.status is CellStatus.FAILED:
             return void_run(seed, Void.NO_REFERENCE, name)

@@ -457,8 +457,7 @@ _VOIDS: Mapping[Void, str] = {
     "length in {runs}",
     Void.NOT_AS_FINELY: "not measured alike: {what} was observed too rarely to tell when it passed "
     "its level in {runs}",
-    Void.NOT_AS_MANY: "not measured alike: {what} has one and the same run under several seeds in "
-    "{runs}",
+    Void.NOT_AS_MANY: "not measured alike: {what} has one run for several seeds",
 }
 
 
