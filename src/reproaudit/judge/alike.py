@@ -220,19 +220,19 @@ def _compared(checks: Iterable[Kind]) -> dict[str, None]:
 def _unlike_lengths(
     bundles: Bundles, checks: Sequence[Kind], arms: Iterable[PlannedArm]
 ) -> Iterator[NotAlike]:
-    """Logs that end apart, as the settings state it or the claim says why."""
-    for arm in arms:
-        for record in bundles.recorded(arm).runs.values():
-            for pair in _pairs(bundles, checks, arm, record):
-                stated = pair.is_ours or _lengths_differ(bundles, pair)
-                if not pair.is_as_far and (stated or bundles.claim.unlike_lengths is not None):
-                    yield NotAlike(
-                        how=Unlike.LENGTHS,
-                        arms=(pair.one.arm.name, pair.other.arm.name),
-                        measurement=pair.one.measurement,
-                        ends=(pair.one.end, pair.other.end),
-                        lowers=not stated,
-                    )
+    """Logs that end apart, as the settings state it or the claim says why; of ours none built."""
+    runs = ((arm, one) for arm in arms for one in bundles.recorded(arm).runs.values())
+    for pair in (pair for arm, one in runs for pair in _pairs(bundles, checks, arm, one)):
+        arms_of_pair = (pair.one.arm, pair.other.arm)
+        built = pair.is_ours and any(one.role is Role.POSITIVE_CONTROL for one in arms_of_pair)
+        if not (pair.is_as_far or built or _decides(bundles, pair)):
+            yield NotAlike(
+                how=Unlike.LENGTHS,
+                arms=tuple(one.name for one in arms_of_pair),
+                measurement=pair.one.measurement,
+                ends=(pair.one.end, pair.other.end),
+                lowers=not (pair.is_ours or _lengths_differ(bundles, pair)),
+            )
 
 
 def _single_runs(bundles: Bundles, arms: Iterable[PlannedArm]) -> Iterator[NotAlike]:
