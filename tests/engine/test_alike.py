@@ -217,6 +217,14 @@ def test_a_passage_before_a_step_is_known_no_better_than_it_was_logged(
     assert (Void.NOT_AS_FINELY in voids(found)) is (outcome is None)
 
 
+def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
+    check = {"kind": "equals", "value": PASSES, "to": 6_900, "within": 300, **PAPER}
+    audit = audit_of(check, no_control="It is a number.")
+    coarse = answered(audit, {"own": runs(rises(5_000), every=4_000)})
+    assert (coarse.level, voids(coarse)) == (None, {Void.NOT_AS_FINELY})
+    assert answered(audit, {"own": runs(rises(5_000))}).outcome is Outcome.SUPPORTED
+
+
 def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
     audit = audit_of(SOONER)
     own = runs(rises(5_000))

@@ -130,12 +130,7 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     read = check.quantities()
     ends = any(one.step in ("last", "late") and is_series(one, run) for one in read)
     if ends and not check.whole_course:
-        settled = check.conditions(replace(run, settled=True))
-        pairs = zip(found, settled, strict=True)
-        if check.by_mean:
-            found = [replace(one, settled=other.value) for one, other in pairs]
-        else:
-            found = _agreeing(found, settled, Void.END_APART)
+        found = _settled(check, found, check.conditions(replace(run, settled=True)))
     if any(one.passes is not None for one in read):
         least, most = (
             check.conditions(replace(run, passes=one)) for one in (PassedAt.LEAST, PassedAt.MOST)
@@ -143,18 +138,32 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
         found = _as_finely(check, found, least, most)
     if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):
         alike = check.conditions(replace(run, begins=Begins.ALIKE))
-        found = _agreeing(found, alike, Void.START_APART)
+        found = _agreeing(check, found, alike, Void.START_APART)
     return found
 
 
+def _settled(
+    check: Kind, found: Sequence[Condition], settled: Sequence[Condition]
+) -> list[Condition]:
+    """The conditions beside those of a settled end: with its number for a mean, else void."""
+    if not check.by_mean:
+        return _agreeing(check, found, settled, Void.END_APART)
+    return [replace(one, settled=other.value) for one, other in zip(found, settled, strict=True)]
+
+
 def _agreeing(
-    found: Sequence[Condition], others: Sequence[Condition], void: Void
+    check: Kind, found: Sequence[Condition], others: Sequence[Condition], void: Void
 ) -> list[Condition]:
     """The conditions, void where those of another reading disagree."""
     return [
-        replace(one, void=void) if {one.met, other.met} == {True, False} else one
+        _void(check, one, void) if {one.met, other.met} == {True, False} else one
         for one, other in zip(found, others, strict=True)
     ]
+
+
+def _void(check: Kind, one: Condition, why: Void) -> Condition:
+    """A condition of which the run says nothing; its number is no part of a mean."""
+    return replace(one, void=why, value=None if check.by_mean else one.value)
 
 
 def _as_finely(
@@ -168,7 +177,7 @@ def _as_finely(
     Of a mean over runs only where the whole margin lies between them.
     """
     return [
-        replace(one, void=Void.NOT_AS_FINELY)
+        _void(check, one, Void.NOT_AS_FINELY)
         if _covers(one.limit, low, high)
         or (not check.by_mean and {one.met, low.met, high.met} >= {True, False})
         else one
