@@ -220,15 +220,19 @@ def _compared(checks: Iterable[Kind]) -> dict[str, None]:
 def _unlike_lengths(
     bundles: Bundles, checks: Sequence[Kind], arms: Iterable[PlannedArm]
 ) -> Iterator[NotAlike]:
-    """Logs that end apart, as the settings state it or the claim says why; of ours none built."""
+    """Logs that end apart, as the settings state it or the claim says why.
+
+    One of the two is of the claim's runs; and of ours the other is not built by hand.
+    """
     runs = ((arm, one) for arm in arms for one in bundles.recorded(arm).runs.values())
     for pair in (pair for arm, one in runs for pair in _pairs(bundles, checks, arm, one)):
-        arms_of_pair = (pair.one.arm, pair.other.arm)
-        built = pair.is_ours and any(one.role is Role.POSITIVE_CONTROL for one in arms_of_pair)
-        if not (pair.is_as_far or built or _decides(bundles, pair)):
+        roles = {pair.one.arm.role, pair.other.arm.role}
+        own = roles & {Role.OWN, Role.READING}
+        built = pair.is_ours and Role.POSITIVE_CONTROL in roles
+        if own and not (pair.is_as_far or built or _decides(bundles, pair)):
             yield NotAlike(
                 how=Unlike.LENGTHS,
-                arms=tuple(one.name for one in arms_of_pair),
+                arms=(pair.one.arm.name, pair.other.arm.name),
                 measurement=pair.one.measurement,
                 ends=(pair.one.end, pair.other.end),
                 lowers=not (pair.is_ours or _lengths_differ(bundles, pair)),
