@@ -157,7 +157,7 @@ def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:
     assert summary == Summary(completed=2)
     assert [one.cell.seed for one in events if isinstance(one, CellFinished)] == [0, 1]
     assert kinds(events)["CellStarted"] == 1
-    assert not list(store.root.rglob("*.lock"))
+    assert not list(store.root.rglob("[!.]*.lock"))
 
 
 def test_divergence_is_a_status_and_no_nan_is_written(store: Store) -> None:

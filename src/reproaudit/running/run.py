@@ -17,7 +17,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.files import git, set_aside
+from reproaudit.files import PATIENCE_SECONDS, awaited, git, set_aside
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
@@ -284,19 +284,24 @@ class _Run:
     _held: dict[int, tuple[Job, CellLock]] = field(default_factory=dict)
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
+    _awaited: set[Path] = field(default_factory=set)
 
     def all(self, jobs: Sequence[Job], executor: Executor) -> None:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
 
         Between the rounds no lock is held, and within one none is waited for, so that two runs
-        never wait for each other.
+        never wait for each other. What is waited for longer is said, once for each lock.
         """
+        naps = 0
         while jobs:
             busy: list[Job] = []
             for outcome in executor.run(self._taken(jobs, busy), self.on_event):
                 self._settle(outcome)
-            if len(busy) == len(jobs):
+            naps = naps + 1 if len(busy) == len(jobs) else 0
+            if naps:
                 time.sleep(POLL_SECONDS)
+            if naps * POLL_SECONDS >= PATIENCE_SECONDS:
+                self._say_awaited(busy[0])
             jobs = [*busy, *self._again]
             self._again.clear()
 
@@ -304,6 +309,12 @@ class _Run:
         for _, lock in self._held.values():
             lock.give_back(finished=False)
         self._held.clear()
+
+    def _say_awaited(self, job: Job) -> None:
+        file = self.store.lock_file(job.cell, job.fingerprint)
+        if file not in self._awaited:
+            self._awaited.add(file)
+            self.on_event(events.CellNote(job.cell, awaited(file)))
 
     # --- taking cells
 

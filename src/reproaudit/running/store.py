@@ -3,6 +3,7 @@
 Layout under the store's root::
 
     manifest.log                                             every finished record ever written
+    .reproaudit.lock                                         held by who adds to it, for so long
     coordinates.<paper>.json                                 of records that hold none, the axes
     <paper>/<tier>/<experiment>/<fingerprint>.json           a completed or diverged cell
     <paper>/<tier>/<experiment>/<fingerprint>.failed.json    a cell to be tried again
@@ -22,7 +23,6 @@ here imports torch.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -42,11 +42,13 @@ from reproaudit.cell import Cell
 from reproaudit.declarations import first_refusal
 from reproaudit.errors import StoreError
 from reproaudit.files import (
+    LOCK_NAME,
     UnfitFileError,
     decode_json,
     explained,
     free_name,
     listing,
+    locked,
     open_regular,
     read_regular,
     set_aside,
@@ -117,6 +119,10 @@ class Store:
     def partial(self, cell: Cell, fingerprint: str) -> Partial:
         """The checkpoints of a cell."""
         return Partial(self.path(cell, fingerprint).with_suffix(".partial"))
+
+    def lock_file(self, cell: Cell, fingerprint: str) -> Path:
+        """The file whose lock is held by the run that computes a cell."""
+        return self.path(cell, fingerprint).with_suffix(".lock")
 
     def files(self, paper: str, tier: str, ending: str = ".json") -> Iterator[Path]:
         """Every file in the place of a record of a paper's tier, or of a note, sorted by path."""
@@ -278,10 +284,10 @@ class Store:
         Raises:
             StoreError, TechnicalError: if the store cannot be written to.
         """
-        path = self.path(cell, fingerprint).with_suffix(".lock")
-        with explained("write", path):
+        path = self.lock_file(cell, fingerprint)
+        with explained("lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            lock = CellLock(path)
+            lock = CellLock(path, fallback_to_soft=False)
             try:
                 lock.acquire(timeout=0)
             except Timeout:
@@ -401,11 +407,9 @@ class RecordManifest:
         Raises:
             StoreError, TechnicalError: as of `Store.write`, and if a line of the list is damaged.
         """
-        with explained("write", self.file):
-            self.file.parent.mkdir(parents=True, exist_ok=True)
+        with locked(self.file.with_name(LOCK_NAME)), explained("write", self.file):
             descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
                 self._read(descriptor)
                 if self._digests.get(path, [""])[-1] == digest:
                     return
