@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reproaudit.errors import StoreError
 from reproaudit.files import explained, file_lock, listing, set_aside
+from reproaudit.records import CellStatus
 from reproaudit.running.store import DamagedError, Partial, Store
 
 _LEFT = {
@@ -70,16 +71,15 @@ def _moved(path: Path, what: str, then: str, can_move: bool) -> StoreFault:
 
 def _inspect_record(store: Store, path: Path, repair: bool, can_move: bool) -> Iterator[StoreFault]:
     try:
-        store.read(path)
-        is_listed = store.listed_as(path) in store.manifest.digests()
+        kept = store.kept(path)
     except DamagedError as error:
         yield _moved(path, error.reason, "run the paper again", can_move)
         return
     except StoreError:
         return  # a fault of the manifest itself, which is named already
-    if not is_listed and not path.name.endswith(".failed.json"):
+    if kept and not kept.is_listed and kept.record.status is not CellStatus.FAILED:
         if repair:
-            store.enlist(path)
+            store.enlist(kept)
         what = "a sound record that the manifest does not list: a run was killed, or it was copied"
         yield StoreFault(path, what, "it is listed now" if repair else "")
 

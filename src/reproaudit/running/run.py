@@ -262,13 +262,13 @@ def _present(
     """The finished record of a cell, which is listed; files that are none are passed over."""
     for name in fingerprints_of(job):
         try:
-            record = store.find(job.cell, name)
+            kept = store.kept(store.path(job.cell, name))
         except DamagedError as error:
             on_damage(error)
             continue
-        if record is not None:
-            store.enlist(store.path(job.cell, name))
-            return record
+        if kept is not None:
+            store.enlist(kept)
+            return kept.record
     return None
 
 

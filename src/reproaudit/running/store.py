@@ -15,7 +15,12 @@ Layout under the store's root::
 
 A record's file is ``{"sha256": …, "record": …}``. It is read only if the digest fits, if its
 fingerprint follows from what the record says of itself, if it stands in its place, and if the
-manifest lists this digest as the last one written there.
+manifest lists no other record as written there after it: an earlier one that was put back.
+
+A record and its line in the manifest are two writings, the record's first. Between them, and where
+a kill came between them, the record is one that was never listed. It counts: it was written after
+all that is listed, and the next run lists it. A reader reads the manifest before the record, so
+that what it finds is the last one listed, or a later one.
 
 Several runs may work on one store at once: a cell's lock lets one of them compute it. Nothing in
 here imports torch.
@@ -92,6 +97,16 @@ class DamagedError(StoreError):
             "moved aside. A file that stays is of other code or settings: 'reproaudit verify "
             "--repair' moves it."
         )
+
+
+@dataclass(frozen=True)
+class KeptRecord:
+    """A sound record in its place, its SHA-256, and whether the manifest lists it."""
+
+    path: Path
+    record: Record
+    digest: str
+    is_listed: bool
 
 
 class Store:
@@ -192,6 +207,12 @@ class Store:
             DamagedError: if it is not the record that belongs in this place.
             StoreError, TechnicalError: if the file or the manifest cannot be read.
         """
+        kept = self.kept(path)
+        return None if kept is None else kept.record
+
+    def kept(self, path: Path) -> KeptRecord | None:
+        """`read`, with what the manifest says of the record; errors as of `read`."""
+        listed = self.manifest.digests().get(self.listed_as(path), [])  # before the file is read
         data = _read_file(path, MOST_RECORD_BYTES)
         if data is None:
             return None
@@ -202,12 +223,10 @@ class Store:
         if path != self.file_of(record):
             of = f"{record.paper}, {record.tier}, {record.experiment}, seed {record.seed}"
             raise DamagedError(path, f"the record of another cell ({of}) under this name")
-        written = self.manifest.digests().get(self.listed_as(path))
-        if written and written[-1] != digest:
-            earlier = "an earlier record, put back" if digest in written else "another record"
-            reason = f"{earlier}; the manifest lists one with SHA-256 {written[-1]}"
-            raise DamagedError(path, reason)
-        return record
+        if digest in listed and digest != listed[-1]:
+            then = f"the manifest lists one after it, with SHA-256 {listed[-1]}"
+            raise DamagedError(path, f"an earlier record, put back; {then}")
+        return KeptRecord(path, record, digest, digest in listed)
 
     def file_of(self, record: Record) -> Path:
         """The file in which a record belongs."""
@@ -271,10 +290,10 @@ class Store:
             path.with_suffix(".failed.json").unlink()
         return path
 
-    def enlist(self, path: Path) -> None:
-        """Lists a sound record that the manifest lacks: a kill came between the two writings."""
-        if self.listed_as(path) not in self.manifest.digests():
-            self.manifest.add(self.listed_as(path), open_record(path, path.read_bytes())[1])
+    def enlist(self, kept: KeptRecord) -> None:
+        """Lists a record that never was: a kill came between the two writings."""
+        if not kept.is_listed:
+            self.manifest.add(self.listed_as(kept.path), kept.digest, once=True)
 
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
         """Takes the cell for this run, or returns None at once if another run has it.
@@ -401,8 +420,8 @@ class RecordManifest:
         self.digests()
         return self._root
 
-    def add(self, path: str, digest: str) -> None:
-        """Adds a line, unless it would repeat the path's last digest.
+    def add(self, path: str, digest: str, *, once: bool = False) -> None:
+        """Adds a line, unless it would repeat the path's last digest or, with ``once``, any.
 
         Raises:
             StoreError, TechnicalError: as of `Store.write`, and if a line of the list is damaged.
@@ -411,7 +430,8 @@ class RecordManifest:
             descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)
             try:
                 self._read(descriptor)
-                if self._digests.get(path, [""])[-1] == digest:
+                known = self._digests.get(path, [])
+                if digest in (known if once else known[-1:]):
                     return
                 line = f"{_chain(self._root, digest, path)} {digest} {path}\n".encode()
                 os.ftruncate(descriptor, self._read_to)  # a line cut off by a kill or a full disk
