@@ -173,6 +173,19 @@ def test_divergence_is_a_status_and_no_nan_is_written(store: Store) -> None:
     assert run(store, *wild)[0] == Summary(present=2)
 
 
+def test_a_run_that_diverges_has_diverged_whatever_range_is_declared(store: Store) -> None:
+    """Beyond its range are infinite numbers, and finite ones on the way there."""
+    known = declare("loss", "final", "sizes")
+    held = {name: one.model_copy(update={"range": (0.0, 10.0)}) for name, one in known.items()}
+    declared = {"toy2020": {"descent": held}}
+    wild = cell(rate=1e18)
+    assert run(store, wild, declared=declared)[0] == Summary(diverged=1)
+    record = records(store)["descent", 0]
+    assert record.measurements.series["loss"].values.max() > 10.0
+    assert run(store, wild, declared=declared)[0] == Summary(present=1)
+    assert run(store, cell(rate=3.0, steps=10), declared=declared)[0] == Summary(failed=1)
+
+
 def test_a_failed_cell_stops_no_other_and_is_tried_again(store: Store) -> None:
     cells = [cell("broken", 5), cell(seed=1)]
     assert run(store, *cells)[0] == Summary(completed=1, failed=1)

@@ -184,9 +184,14 @@ def _record(
 
 
 def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
-    """The status of what was measured, and why it is not completed."""
+    """The status of what was measured, and why it is not completed.
+
+    Whatever ranges are declared, the numbers of a run that diverged may lie beyond them.
+    """
     divergence = _divergence(measured)
     declared = job.declared
+    if declared is not None and divergence is not None:
+        declared = {name: one.model_copy(update={"range": None}) for name, one in declared.items()}
     if declared is not None:
         missing = sorted(declared.keys() - measured.names) if divergence is None else []
         unknown = sorted(measured.names - declared.keys())
