@@ -36,6 +36,7 @@ from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
 from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.devices import processor, use_threads
 from reproaudit.running.events import CellActivity, OnEvent, Progress
+from reproaudit.running.generators import restored, seed_generators, with_states
 from reproaudit.running.modules import find_siblings, load_experiments, one_line
 from reproaudit.running.store import Clock, Partial
 
@@ -227,6 +228,7 @@ def _divergence(measured: Measurements) -> str | None:
 
 def _measure(job: Job, session: JobSession) -> Measurements:
     use_threads(CELL_THREADS)  # libraries look when they are imported
+    seed_generators(job.cell.paper)  # for what a module draws when it is imported
     experiment = _loaded(job.module, job.code)[job.cell.experiment]
     here = versions(job.device, job.versions.keys() - NOT_PACKAGES, job.form)
     other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
@@ -235,6 +237,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     find_siblings(job.module)
     settings = build_settings(experiment.settings, job.cell.settings)
     use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone
+    seed_generators(job.cell.paper, job.cell.experiment, job.cell.seed)
     session.begin()
     with reported_compilation(session.report_compiling):
         result: object = experiment.measure(settings, session)
@@ -346,12 +349,13 @@ class JobSession:
         return sum(self._steps.values())
 
     def load(self, phase: str) -> bytes | None:
-        """The last checkpoint of a phase."""
-        return self._partial.load(phase)
+        """The last checkpoint of a phase; the process's generators are then as they were there."""
+        data = self._partial.load(phase)
+        return None if data is None else restored(data)
 
     def save(self, phase: str, checkpoint: bytes) -> None:
         """Keeps a checkpoint in place of the phase's last one."""
-        self._partial.save(phase, checkpoint, self.clock)
+        self._partial.save(phase, with_states(checkpoint), self.clock)
 
     def keep_output(self, name: str, text: bytes) -> str:
         """Keeps what a program printed, beside the cell's record; returns the file's path."""
