@@ -26,11 +26,13 @@ from reproaudit.running.events import (
     CellNote,
     CellStarted,
     Event,
+    OnEvent,
     PhaseStarted,
     PlanReady,
     Progress,
     Summary,
 )
+from reproaudit.running.executors import Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
@@ -186,14 +188,89 @@ def test_a_run_that_diverges_has_diverged_whatever_range_is_declared(store: Stor
     assert run(store, cell(rate=3.0, steps=10), declared=declared)[0] == Summary(failed=1)
 
 
-def test_a_failed_cell_stops_no_other_and_is_tried_again(store: Store) -> None:
+def test_a_failed_cell_stops_no_other_and_is_not_tried_for_ever(store: Store) -> None:
     cells = [cell("broken", 5), cell(seed=1)]
     assert run(store, *cells)[0] == Summary(completed=1, failed=1)
     record = records(store)["broken", 5]
     assert record.status is CellStatus.FAILED
     assert record.error is not None
     assert record.error.startswith("RuntimeError: no good for seed 5 (toy2020.py:")
-    assert run(store, *cells)[0] == Summary(present=1, failed=1)
+    summary, events = run(store, *cells)
+    assert summary == Summary(present=1, failed=1)
+    assert kinds(events) == {"CellNote": 1, "CellFinished": 1}
+    (note,) = [one for one in events if isinstance(one, CellNote)]
+    file = store.file_of(record)
+    assert note.text == (
+        f"not run again with this code, which failed before. Remove {file} to try it anew"
+    )
+    file.unlink()
+    assert kinds(run(store, cells[0], executor=InProcess())[1])["CellStarted"] == 2
+
+
+def test_all_runs_together_try_a_cell_that_crashes_twice(store: Store) -> None:
+    """Also where the first of them ended between the two tries."""
+    started = 0
+
+    class Ended(BaseException):
+        pass
+
+    def end(event: Event) -> None:
+        nonlocal started
+        started += isinstance(event, CellStarted)
+        if isinstance(event, CellNote) and event.text.startswith("run again: "):
+            raise Ended
+
+    def any_run(on_event: OnEvent) -> Summary:
+        wanted = [cell("broken")]
+        return run_cells(wanted, locate, store, on_event=on_event, executor=InProcess())
+
+    with pytest.raises(Ended):
+        any_run(end)
+    for _ in range(3):
+        assert any_run(end) == Summary(failed=1)
+    assert started == 2
+
+
+HELD = {"toy2020": {"descent": declare("loss", "accuracy")}}
+
+
+@pytest.mark.parametrize(
+    ("then", "starts"),
+    [
+        ({}, 0),
+        ({"declared": {"toy2020": {"descent": declare("loss")}}}, 1),
+        ({"limits": Limits(seconds=99.0)}, 1),
+        ({"fresh": True}, 1),
+    ],
+    ids=["the same", "other declarations", "other limits", "--fresh"],
+)
+def test_a_cell_that_failed_is_tried_anew_where_that_may_help(
+    store: Store, then: dict[str, Any], starts: int
+) -> None:
+    run(store, cell(), declared=HELD, executor=InProcess())
+    how = {"declared": HELD, "executor": InProcess(), **then}
+    assert kinds(run(store, cell(), **how)[1])["CellStarted"] == starts
+
+
+def test_a_cell_that_failed_is_tried_anew_with_other_code(store: Store, tmp_path: Path) -> None:
+    place = tmp_path / "toy"
+    shutil.copytree(locate("").file.parent, place)
+    module = Module("toy2020", place / "toy2020.py", importable=False)
+    started: list[int] = []
+    for more in ("", "", "EXTRA = 1\n"):
+        module.file.write_text(module.file.read_text() + more)
+        events: list[Event] = []
+        how: dict[str, Any] = {"on_event": events.append, "executor": InProcess()}
+        run_cells([cell("broken")], lambda _paper: module, store, **how)
+        started.append(kinds(events)["CellStarted"])
+    assert started == [2, 0, 2]
+
+
+def test_what_never_began_is_tried_by_each_run(store: Store) -> None:
+    for _ in range(2):
+        summary, events = run(store, cell("no_data"), executor=InProcess())
+        assert summary == Summary(failed=1)
+        assert kinds(events)["CellStarted"] == 1
 
 
 def test_a_crashed_run_is_run_again_once(store: Store) -> None:
@@ -206,6 +283,7 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     assert again.keys() == {"fails_once", "broken"}
     assert again["fails_once"].startswith("run again: RuntimeError: once")
     assert records(store)["fails_once", 0].error is None
+    assert len(list(store.root.rglob("*.failures"))) == 1
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ def seed_generators(*parts: str | int) -> None:
     """Starts every generator from what identifies a cell, or what else is given."""
     digest = hashlib.sha256(json.dumps(parts).encode()).digest()
     random.seed(int.from_bytes(digest, "little"))
-    np.random.set_bit_generator(np.random.MT19937(np.frombuffer(digest, dtype="<u4").tolist()))
+    twister = np.random.MT19937(np.frombuffer(digest, dtype="<u4").tolist())
+    np.random.set_bit_generator(twister)  # type: ignore[attr-defined]
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.manual_seed(int.from_bytes(digest[:8], "little"))  # of every card, too

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.files import PATIENCE_SECONDS, awaited, git, set_aside
+from reproaudit.files import PATIENCE_SECONDS, awaited, git, set_aside, sha256
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
@@ -27,7 +28,14 @@ from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.modules import load_experiments, one_line
-from reproaudit.running.store import CellLock, DamagedError, Partial, Store
+from reproaudit.running.store import (
+    MOST_FAILURES,
+    CellLock,
+    DamagedError,
+    Failures,
+    Partial,
+    Store,
+)
 from reproaudit.running.worker import Job, JobOutcome
 
 POLL_SECONDS = 0.2
@@ -86,7 +94,7 @@ def run_cells(
     on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
     if not missing:
         return summary
-    run = _Run(store, fresh, on_event, may_start, summary)
+    run = _Run(store, fresh, limits, on_event, may_start, summary)
     try:
         with executor or LocalProcesses(min(jobs, len(missing)), limits) as here:
             run.all(missing, here)
@@ -278,6 +286,7 @@ class _Run:
 
     store: Store
     fresh: bool
+    limits: Limits
     on_event: events.OnEvent
     may_start: events.MayStart
     summary: events.Summary
@@ -328,14 +337,39 @@ class _Run:
                 busy.append(job)
                 continue
             self._held[job.number] = (job, lock)
-            record = None if self.fresh else self._made(job)
-            if record is not None:  # another run has written it since this one planned
+            record = self._settled(job)
+            if record is not None:
                 self._finish(job, record)
                 continue
-            if self.fresh and job.number not in self._tried:
-                Partial(job.partial).clear()
             self.on_event(events.CellStarted(job.cell))
             yield job
+
+    def _settled(self, job: Job) -> Record | None:
+        """The record of a cell that is not run: another run made it since this one planned, or it
+        failed too often.
+        """
+        if self.fresh and job.number not in self._tried:
+            Partial(job.partial).clear()
+            self.store.forget_failures(job.cell, job.fingerprint)
+        if self.fresh:
+            return None
+        return self._made(job) or self._given_up(job)
+
+    def _given_up(self, job: Job) -> Record | None:
+        """The failed record of a cell that all runs together have tried often enough."""
+        known = self.store.failures(job.cell, job.fingerprint)
+        if known is None or known[0] != self._failures(job, MOST_FAILURES):
+            return None
+        file = self.store.file_of(known[1])
+        text = f"not run again with this code, which failed before. Remove {file} to try it anew"
+        self.on_event(events.CellNote(job.cell, text))
+        return known[1]
+
+    def _failures(self, job: Job, count: int) -> Failures:
+        declared = job.declared or {}
+        held_to = {name: one.model_dump(mode="json") for name, one in sorted(declared.items())}
+        demand = sha256(json.dumps([held_to, astuple(self.limits)]).encode())
+        return Failures(code=job.code, demand=demand, count=count)
 
     def _made(self, job: Job) -> Record | None:
         """The cell's finished record; a file that is none is moved aside."""
@@ -357,7 +391,7 @@ class _Run:
         made = outcome.record.environment.model_copy(update={"revision": self._revision})
         record = outcome.record.model_copy(update={"environment": made})
         has_failed = record.status is CellStatus.FAILED
-        if has_failed and not outcome.is_final and job.number not in self._tried:
+        if has_failed and self._mark_failure(job, outcome, record):
             self._tried.add(job.number)
             self._again.append(job)
             del self._held[job.number]
@@ -369,10 +403,23 @@ class _Run:
         if earlier is not None and (differences := differing(earlier, record)):
             lines = "other numbers than before, whose record is kept", *differences
             self.on_event(events.CellNote(job.cell, "\n  ".join(lines)))
-        self.store.write(record)
         if not has_failed:
+            self.store.write(record)
             Partial(job.partial).clear()
         self._finish(job, record)
+
+    def _mark_failure(self, job: Job, outcome: JobOutcome, record: Record) -> bool:
+        """Marks a failure in the store, and returns whether this run tries the cell again.
+
+        All runs together try it `MOST_FAILURES` times. What never began counts for this run alone.
+        """
+        known = self.store.failures(job.cell, job.fingerprint)
+        before = known[0].count if known and known[0] == self._failures(job, known[0].count) else 0
+        count = MOST_FAILURES if outcome.is_final else before + 1
+        self.store.write(record)
+        if outcome.has_begun:
+            self.store.note_failures(job.cell, job.fingerprint, self._failures(job, count))
+        return count < MOST_FAILURES and job.number not in self._tried
 
     def _finish(self, job: Job, record: Record) -> None:
         """Counts a cell that has its record, and gives it back."""

@@ -6,7 +6,8 @@ Layout under the store's root::
     .reproaudit.lock                                         held by who adds to it, for so long
     coordinates.<paper>.json                                 of records that hold none, the axes
     <paper>/<tier>/<experiment>/<fingerprint>.json           a completed or diverged cell
-    <paper>/<tier>/<experiment>/<fingerprint>.failed.json    a cell to be tried again
+    <paper>/<tier>/<experiment>/<fingerprint>.failed.json    how a cell without a record failed
+    <paper>/<tier>/<experiment>/<fingerprint>.failures       how often, and with which code
     <paper>/<tier>/<experiment>/<fingerprint>.partial/       checkpoints of unfinished work
     <paper>/<tier>/<experiment>/<fingerprint>.lock           held by the run that computes the cell
     <paper>/<tier>/<experiment>/<fingerprint>.json.bad       a damaged record, moved aside
@@ -41,7 +42,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from reproaudit.cell import Cell
 from reproaudit.declarations import first_refusal
@@ -81,9 +82,25 @@ EMPTY_ROOT = "0" * 64
 DATA_ENDING = ".data"
 """Of the name of a note on data."""
 
+MOST_FAILURES = 2
+"""The times that a cell may fail before no run tries it again, unless it is asked to."""
+
+FAILURES_ENDING = ".failures"
+"""Of the name of a note on failures."""
+
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 _DATA = TypeAdapter(dict[str, str])
 _log = logging.getLogger(__name__)
+
+
+class Failures(BaseModel, frozen=True):
+    """How often a cell failed; another code, or another demand, is tried anew."""
+
+    code: str
+    """The digest of the code that failed."""
+    demand: str
+    """The digest of what the cell was held to: declarations and limits."""
+    count: int
 
 
 class DamagedError(StoreError):
@@ -266,6 +283,30 @@ class Store:
         name = fingerprint(replace(cell, seed=0), code, versions, {})
         return self.path(cell, name).with_suffix(DATA_ENDING)
 
+    # --- failures
+
+    def failures(self, cell: Cell, fingerprint: str) -> tuple[Failures, Record] | None:
+        """How often a cell failed, with its last record of that; None if it has no sound one."""
+        path = self.path(cell, fingerprint)
+        try:
+            note = _read_file(_failures_note(path), MOST_NOTE_BYTES)
+            noted = None if note is None else Failures.model_validate_json(note)
+            record = None if noted is None else self.read(_failed(path))
+        except (DamagedError, ValidationError):
+            return None
+        return None if noted is None or record is None else (noted, record)
+
+    def note_failures(self, cell: Cell, fingerprint: str, failures: Failures) -> None:
+        """Notes how often a cell has failed, beside its failed record; errors as of `write`."""
+        note = _failures_note(self.path(cell, fingerprint))
+        write_whole(note, failures.model_dump_json(), durable=True)
+
+    def forget_failures(self, cell: Cell, fingerprint: str) -> None:
+        """Lets a cell be tried as if it had never failed; its failed record stays."""
+        note = _failures_note(self.path(cell, fingerprint))
+        with explained("remove", note):
+            note.unlink(missing_ok=True)
+
     # --- writing
 
     def write(self, record: Record) -> Path:
@@ -286,8 +327,9 @@ class Store:
             write_whole(free_name(path, "replaced"), path.read_bytes(), durable=True)
         write_whole(path, data, durable=True)
         self.manifest.add(self.listed_as(path), sha256(body))
-        with suppress(OSError):
-            path.with_suffix(".failed.json").unlink()
+        for left in (_failed(path), _failures_note(path)):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
         return path
 
     def enlist(self, kept: KeptRecord) -> None:
@@ -312,6 +354,15 @@ class Store:
             except Timeout:
                 return None
         return lock
+
+
+def _failed(path: Path) -> Path:
+    """The file of the failed record of a cell, by that of its finished one."""
+    return path.with_suffix(".failed.json")
+
+
+def _failures_note(path: Path) -> Path:
+    return path.with_suffix(FAILURES_ENDING)
 
 
 def _noted_data(file: Path) -> Mapping[str, str] | None:

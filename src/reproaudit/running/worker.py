@@ -93,12 +93,14 @@ class JobOutcome:
         record: what it measured, or why it failed; the git revision is the caller's to add.
         fault: the store could not be written to; nothing else can go on.
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
+        has_begun: whether it was measured at all; what kept a job from that may be gone next time.
     """
 
     number: int
     record: Record
     fault: AuditError | None = None
     is_final: bool = False
+    has_begun: bool = True
 
 
 def compute(
@@ -137,7 +139,7 @@ def compute(
     finally:
         os.chdir(folder)
     record = _record(job, session.clock, status, error, trace, session.steps, kept)
-    return JobOutcome(job.number, record, fault, is_final)
+    return JobOutcome(job.number, record, fault, is_final, session.has_begun)
 
 
 def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> JobOutcome:
@@ -325,12 +327,14 @@ class JobSession:
         self._partial = Partial(job.partial)
         self._earlier = self._partial.clock()
         self._began = time.monotonic()
+        self.has_begun = False
         self._reported: dict[str, float] = {}
         self._steps: dict[str, int] = {}
 
     def begin(self) -> None:
         """Starts the clock: what came before was importing, not measuring."""
         self._began = time.monotonic()
+        self.has_begun = True
         self.report_compiling(False)
 
     def report_compiling(self, yes: bool) -> None:
