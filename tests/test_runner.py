@@ -459,6 +459,24 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     assert parallel["dies_once", 7].status is CellStatus.COMPLETED
 
 
+def test_papers_of_one_run_may_have_devices_of_their_own(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that imports torch has the card, and one that does not has all cores."""
+    planned: list[str] = []
+    versions = run_module.versions
+
+    def noted(device: str, *arguments: Any) -> dict[str, str]:
+        planned.append(device)
+        return versions(device, *arguments)
+
+    monkeypatch.setattr(run_module, "versions", noted)
+    cells = [Cell(paper, "quick", "descent", cell().settings, 0) for paper in ("a2020", "b2020")]
+    device = {"a2020": "cpu", "b2020": "cuda"}
+    run_module.plan_jobs(cells, locate, store, device)
+    assert planned == ["cpu", "cuda"]
+
+
 def test_jobs_are_at_least_one(store: Store) -> None:
     with pytest.raises(UsageError, match="cannot run 0 jobs"):
         run(store, cell(), jobs=0)

@@ -51,7 +51,7 @@ def run_cells(
     locate: Callable[[str], Module],
     store: Store,
     *,
-    device: str = "cpu",
+    device: str | Mapping[str, str] = "cpu",
     form: RunForm = "fast",
     jobs: int = 1,
     limits: Limits = NO_LIMITS,
@@ -68,7 +68,8 @@ def run_cells(
     Args:
         cells: what is wanted, in the order in which it is started, each once.
         locate: from a paper's slug to its module.
-        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
+        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it, or by
+            paper.
         limits: what a cell may take before it counts as failed.
         fresh: measure again what has a record, which stays until the new one is there.
         on_event: is called with what happens, in this thread.
@@ -107,7 +108,7 @@ def plan_jobs(
     cells: Iterable[Cell],
     locate: Callable[[str], Module],
     store: Store,
-    device: str,
+    device: str | Mapping[str, str],
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
@@ -123,7 +124,8 @@ def plan_jobs(
         for slug in dict.fromkeys(cell.paper for cell in wanted):
             on_event(events.PhaseStarted("planning", slug))
             try:
-                papers[slug] = _Paper(locate(slug), device, form)
+                on = device if isinstance(device, str) else device[slug]
+                papers[slug] = _Paper(locate(slug), on, form)
             except SpecError as error:
                 faults[f"{slug}: {error}"] = None
         for cell in wanted:
