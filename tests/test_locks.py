@@ -79,7 +79,18 @@ def test_who_waits_for_a_lock_is_told_for_which_once(
     waiting.join()
     assert entered.is_set()
     (message,) = caplog.messages
-    assert message.startswith(f"waiting for the lock {file}, which another program holds.")
+    assert message.startswith(f"waiting for the lock {file}, which another program holds ")
+
+
+def test_who_is_refused_a_lock_is_told_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems answer that permission is denied; it may come."""
+    monkeypatch.setattr(files, "PATIENCE_SECONDS", 0.02)
+    refused(monkeypatch, errno.EACCES)
+    monkeypatch.setattr(files._log, "warning", lambda *_: monkeypatch.undo())
+    with locked(tmp_path / "a.lock"):
+        assert files.PATIENCE_SECONDS > 1.0, "it came after the word"
 
 
 def test_a_run_that_waits_for_a_cell_says_for_which_lock_once(

@@ -210,8 +210,9 @@ def file_lock(file: Path) -> FileLock:
 def awaited(file: Path) -> str:
     """A line for who waits for a lock: which one, and what to do if nobody works there."""
     return (
-        f"waiting for the lock {file}, which another program holds. If none is at work there, "
-        "remove that file: its holder may have died on another machine."
+        f"waiting for the lock {file}, which another program holds or the file system refuses. If "
+        "none is at work there, remove that file, whose holder may have died on another machine, "
+        "or choose another place."
     )
 
 
