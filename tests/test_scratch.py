@@ -34,12 +34,12 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path) -> None:
-    for name in ("reproaudit-0123456", "scratch", "reproaudit-scratch-file"):
+    for name in ("reproaudit-0123456", "scratch", "reproaudit-held-file"):
         (temporary / name).touch()
     others = temporary.parent / "others"
     others.mkdir()
     (others / "kept").touch()
-    (temporary / "reproaudit-scratch-link").symlink_to(others)
+    (temporary / "reproaudit-held-link").symlink_to(others)
     before = set(temporary.iterdir())
     process = subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE, text=True)
     try:

@@ -241,7 +241,9 @@ def sha256(data: bytes) -> str:
 # --- folders, and git --------------------------------------------------------------------------
 
 
-_SCRATCH = "reproaudit-scratch-"
+_SCRATCH = "reproaudit-held-"
+"""Begins the names of folders whose lock is a file within: an earlier version locked folders, and
+removes those of its own name that it can lock."""
 
 
 def report_folder(given: Path | None, store: Path) -> Path:
