@@ -296,6 +296,7 @@ class _Run:
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
     _awaited: set[Path] = field(default_factory=set)
+    _has_given_up: bool = False
 
     def all(self, jobs: Sequence[Job], executor: Executor) -> None:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
@@ -362,10 +363,19 @@ class _Run:
         known = self.store.failures(job.cell, job.fingerprint)
         if known is None or known[0] != self._failures(job, MOST_FAILURES):
             return None
-        file = self.store.file_of(known[1])
-        text = f"not run again with this code, which failed before. Remove {file} to try it anew"
-        self.on_event(events.CellNote(job.cell, text))
+        self._say_given_up(job, known[1])
         return known[1]
+
+    def _say_given_up(self, job: Job, record: Record) -> None:
+        """Names the remedy, once a run."""
+        if self._has_given_up:
+            return
+        self._has_given_up = True
+        text = (
+            "failed before with this code, and is not run again, nor are other such cells. Remove "
+            f"{self.store.file_of(record)} to try this one anew, or use --fresh for all."
+        )
+        self.on_event(events.CellNote(job.cell, text))
 
     def _failures(self, job: Job, count: int) -> Failures:
         declared = job.declared or {}
