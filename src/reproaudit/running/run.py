@@ -348,9 +348,7 @@ class _Run:
             yield job
 
     def _settled(self, job: Job) -> Record | None:
-        """The record of a cell that is not run: another run made it since this one planned, or it
-        failed too often.
-        """
+        """The record of a cell that is not run: another run made it, or it failed too often."""
         if self.fresh and job.number not in self._tried:
             Partial(job.partial).clear()
             self.store.forget_failures(job.cell, job.fingerprint)
@@ -427,7 +425,7 @@ class _Run:
         """
         known = self.store.failures(job.cell, job.fingerprint)
         before = known[0].count if known and known[0] == self._failures(job, known[0].count) else 0
-        count = MOST_FAILURES if outcome.is_final else before + 1
+        count = MOST_FAILURES if outcome.is_final else min(before + 1, MOST_FAILURES)
         self.store.write(record)
         if outcome.has_begun:
             self.store.note_failures(job.cell, job.fingerprint, self._failures(job, count))
