@@ -629,6 +629,40 @@ def test_a_claimed_exponent_is_that_of_a_power(values: Any, says: bool) -> None:
     assert met(check(text, exponent={"below": 0, **PAPER}), of) == [True]  # a trend is no form
 
 
+@pytest.mark.parametrize(
+    ("sizes", "values", "says"),
+    [
+        # the smallest size alone, the largest alone, and a trend through all
+        (SEVEN, (0.35, *[0.1] * 6), False),
+        (SEVEN, (*[0.35] * 6, 0.1), False),
+        (SEVEN, (0.35, 0.1, 0.09, 0.08, 0.07, 0.06, 0.05), True),
+        (SEVEN, (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.35), False),
+        (FOUR, (4, 3, 3, 2), True),
+        (FOUR, (4, 2, 3, 3), False),
+        # three: what is left has one sign
+        (SIZES, (4, 2, 1), True),
+        (SIZES, (4, 1, 2), False),
+        (SIZES[::-1], (2, 1, 4), False),
+        (SIZES, (4, 1, 1), False),
+    ],
+)
+@pytest.mark.parametrize("standard", ["typical", "mean"])
+def test_a_trend_is_no_single_size(sizes: Any, values: Any, says: bool, standard: str) -> None:
+    of = run(sizes=sizes, x=values)
+    text = f"scales_like value=x axis=size standard={standard}"
+    assert met(check(text, exponent={"below": 0, **PAPER}), of) == [says]
+
+
+def test_a_trend_of_three_sizes_may_bend_and_of_more_not_past_its_bound() -> None:
+    text = "scales_like value=x axis=size standard=typical"
+    steep = check(text, exponent={"at_most": -0.5, **OURS})
+    assert values(steep, run(x=(8.0, 2.0, 1.9))) == [pytest.approx(-1.0370, abs=1e-4)]
+    (found,) = steep.conditions(run(sizes=FOUR, x=(8.0, 2.0, 1.9, 1.8)))
+    assert (found.met, found.value) == (False, pytest.approx(-0.0760, abs=1e-4))
+    flat = check(text, exponent={"at_most": 0.1, **OURS})
+    assert met(flat, run(x=(1.0, 0.99, 1.0))) == [True]
+
+
 def test_an_exponent_that_noise_hides_is_void_unless_the_mean_decides() -> None:
     noisy = run(
         sizes=FOUR, x=tuple(s**-0.7 * e for s, e in zip(FOUR, (1.3, 0.7, 1.4, 0.8), strict=True))
@@ -805,6 +839,10 @@ def test_a_separation_has_a_start(steps: Any, course: list[float], said: list[An
         (SPARSE, {"a": [2.3, 1.0, 0.1], "b": 1.0, "c": 1.0}, Void.EXCHANGED),
         (SPARSE, {"a": 0.1, "b": 1.0, "c": 1.0}, Void.EXCHANGED),
         (SPARSE, {"a": 0.1, "b": 2.0, "c": 0.0}, 0.95),
+        # beyond a ceiling that is worse: nobody knows on which side the better lies
+        (SPARSE, {"a": -0.2, "b": 2.0, "c": 0.0}, 1.1),
+        (SPARSE, {"a": -0.3, "b": 2.0, "c": 0.0}, Void.EXCHANGED),
+        (SPARSE, {"a": 2.9, "b": 2.3, "c": 2.6}, Void.EXCHANGED),
         # a log that begins where the place is passed already
         (LATE, {"a": [0.1, 0.1, 0.1], "b": 2.0, "c": 0.0}, BEGINS),
         (LATE, {"a": [-0.1, 0.1, 0.1], "b": 2.0, "c": 0.0}, BEGINS),
@@ -825,6 +863,8 @@ def test_what_is_built_is_there_before_training() -> None:
     for text in (f"{DISTANCE} at_most=0.1", f"{PLACE} at_least=0.75"):
         of = replace(run(LATE, a=[0.01] * 3, b=1.0, c=0.0), built=True)
         assert met(check(text), of) == [True]
+    beyond = replace(run(a=-0.5, b=1.0, c=0.0), built=True)
+    assert met(check(f"{PLACE} at_least=0.75"), beyond) == [True]
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, -2.0), (-1.0, -2.0), (1.0, 0.0), (0.0, 0.0)])
