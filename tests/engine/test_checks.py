@@ -738,6 +738,22 @@ def test_a_run_that_does_not_tell_two_stages_is_void(every: int, b: Any, void: V
     assert {(one.met, one.void) for one in found if not one.met} == {(None, void)}
 
 
+def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
+    """What is said to wait comes in a control that lacks the change before it."""
+    one = check("stages", **STAGES, **WAIT)
+    for a, b, void in (
+        (0 * FIRST, LATER, Void.UNPROMPTED),
+        (0 * FIRST, AFTER / 100, Void.UNPROMPTED),
+        (0 * FIRST, 0 * LATER, None),
+        (FIRST, 0 * LATER, None),
+    ):
+        own = run(HUNDRED, a=a, b=b)
+        assert met(one, own) == [False, False]
+        found = one.conditions(replace(own, control=True))
+        assert {(c.met, c.void) for c in found} == {(None if void else False, void)}
+    assert met(one, replace(run(HUNDRED, a=FIRST, b=LATER), control=True)) == [True, True]
+
+
 def test_a_change_that_goes_on_is_named() -> None:
     slow = AFTER / 100
     for a, b, name in ((slow, LATER, "a"), (FIRST, slow, "b"), (slow, slow, "a")):

@@ -225,6 +225,8 @@ def test_crashes_matter_where_they_could_change_the_outcome(
 
 # --- controls -------------------------------------------------------------------------------------
 
+UNMEASURED = Measurements(scalars={"final": 1.0})
+
 
 @pytest.mark.parametrize(
     ("changes", "runs", "verdict", "answer"),
@@ -244,6 +246,12 @@ def test_crashes_matter_where_they_could_change_the_outcome(
         ({}, {"stays": ["failed"] * 5}, "open", "open"),
         ({}, {"stays": [0.8] * 3 + ["failed"] * 2}, "fails", "yes"),
         ({}, {"stays": [0.8] + ["failed"] * 4}, "open", "open"),
+        # one that says no in any run cannot pass by its void ones
+        ({}, {"stays": [0.8] + [UNMEASURED] * 4}, "fails", "yes"),
+        ({}, {"stays": [UNMEASURED] * 5}, "open", "open"),
+        ({}, {"stays": [0.8] + [UNMEASURED] * 3}, "open", "open"),  # too few to tell
+        ({}, {"stays": [0.8, YES] + [UNMEASURED] * 3}, "open", "open"),
+        ({}, {"stays": [0.8] * 3 + [UNMEASURED] * 12, "own": ROWS["no"]}, "open", "no"),
         # relaxed, the control passes
         ({}, {"stays": [ALMOST] * 5}, "fails", "yes"),
         ({}, {"stays": [ALMOST] * 5, "own": ROWS["near"]}, "fails", "near"),

@@ -57,6 +57,7 @@ class Void(StrEnum):
     NOT_ENDED = "not ended"
     HIDDEN = "hidden"
     END_APART = "end apart"
+    UNPROMPTED = "unprompted"
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,11 @@ def stands_in_the_way(found: ArmAnswer, share: float, exact: bool) -> bool:
     return any(decide(one, share, exact) is not Decision.OPEN for one in hoped)
 
 
+def may_be_met(found: ArmAnswer, claim: Claim) -> bool:
+    """Tell whether an arm would be met if every void or crashed run said yes."""
+    return decide(_as(found, Status.YES), claim.share, claim.exact) is Decision.MET
+
+
 def with_crashes(found: ArmAnswer, status: Status | None, claim: Claim) -> ArmAnswer:
     """Return an answer in which every crashed run says yes, or no; with None, as it is."""
     if status is None or not found.crashed:

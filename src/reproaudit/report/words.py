@@ -442,6 +442,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
     Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
     Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
+    Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
     Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
 }
 
