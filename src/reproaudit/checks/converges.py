@@ -17,6 +17,7 @@ from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
+from reproaudit.stats.rest import change_at_rest, swing_of, without_spikes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,9 +30,6 @@ WINDOW = 0.05
 AS_LONG_AGAIN = math.log(2) / math.log(0.975 / 0.775)
 """What a logarithm changes in as long again, over its change between the windows: no decay that
 slows down changes more, whatever fits the time before."""
-
-FEWEST_OF_SWINGS = 8
-"""The fewest observations in the last fifth that tell swings from noise."""
 
 SLOWEST = 0.1
 """The least exponent of a power that goes to zero: a slower one is not told from a level."""
@@ -176,8 +174,8 @@ def _in_window(steps: _Array, end: float) -> NDArray[np.bool_]:
 
 
 def _enough(steps: _Array) -> bool:
-    """Whether enough observations lie in the last half to fit a decay to them."""
-    return bool(_late(steps).sum() >= FEWEST_LATE)
+    """Whether enough observations lie in the last nine tenths to tell rest."""
+    return bool(_late(steps, NEARLY_ALL).sum() >= FEWEST_LATE)
 
 
 def _late(steps: _Array, since: float = 0.5) -> NDArray[np.bool_]:
@@ -194,6 +192,17 @@ def _fall(_: _Array, loss: _Array, __: Limit) -> float:
 
 def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
+    if loss.min() > 0:
+        loss = np.exp(without_spikes(np.log(loss)))
+    found = _of_decays(steps, loss, limit)
+    if limit.met_by(found) or loss.min() == 0:
+        return found
+    at_rest = change_at_rest(steps, np.log(loss), limit.at)
+    return found if math.isnan(at_rest) else at_rest
+
+
+def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
+    """The change at the end by the decay that fits the last half; NaN where noise hides it."""
     before, last = _windows(steps)
     if not loss[last].any():
         return 0.0
@@ -201,7 +210,7 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
     change = abs(float(np.log(loss[last]).mean() - np.log(loss[before]).mean()))
-    swing = _swing(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
+    swing = swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
     if not limit.met_by(swing):
         return max(change, swing)
     found = []
@@ -217,17 +226,6 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     by_noise = not met and limit.met_by(number - CERTAIN * error)
     disagree = met != limit.met_by(other) and not better.surely_below(worse)
     return np.nan if error > limit.at or by_noise or disagree else number
-
-
-def _swing(logs: _Array) -> float:
-    """How far a course swings about its mean: 0 where neighbours do not swing alike."""
-    if len(logs) < FEWEST_OF_SWINGS:
-        return 0.0
-    apart = logs - logs.mean()
-    squares = float(apart @ apart)
-    alike = abs(float(apart[1:] @ apart[:-1]))
-    told = alike > 2 * squares / np.sqrt(len(logs))
-    return float(np.sqrt(2 * squares / len(logs))) if told else 0.0
 
 
 def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
