@@ -855,10 +855,6 @@ def test_a_separation_has_a_start(steps: Any, course: list[float], said: list[An
         (SPARSE, {"a": [2.3, 1.0, 0.1], "b": 1.0, "c": 1.0}, Void.EXCHANGED),
         (SPARSE, {"a": 0.1, "b": 1.0, "c": 1.0}, Void.EXCHANGED),
         (SPARSE, {"a": 0.1, "b": 2.0, "c": 0.0}, 0.95),
-        # beyond a ceiling that is worse: nobody knows on which side the better lies
-        (SPARSE, {"a": -0.2, "b": 2.0, "c": 0.0}, 1.1),
-        (SPARSE, {"a": -0.3, "b": 2.0, "c": 0.0}, Void.EXCHANGED),
-        (SPARSE, {"a": 2.9, "b": 2.3, "c": 2.6}, Void.EXCHANGED),
         # a log that begins where the place is passed already
         (LATE, {"a": [0.1, 0.1, 0.1], "b": 2.0, "c": 0.0}, BEGINS),
         (LATE, {"a": [-0.1, 0.1, 0.1], "b": 2.0, "c": 0.0}, BEGINS),
@@ -870,6 +866,22 @@ def test_a_ceiling_lies_beyond_the_null(steps: Any, found: Any, said: Any) -> No
     assert (one.void or one.value) == (said if isinstance(said, Void) else pytest.approx(said))
 
 
+@pytest.mark.parametrize(
+    ("a", "ceiling", "void"),
+    [(-0.19, 0.0, None), (-0.21, 0.0, Void.EXCHANGED), (2.9, 2.3, Void.EXCHANGED)],
+)
+def test_a_number_far_beyond_another_arms_ceiling_has_none(
+    a: float, ceiling: float, void: Void | None
+) -> None:
+    own = run(a=a, b=2.0, c=ceiling)
+    of = replace(own, others={"best": run(c=ceiling)})
+    by_arm = {"between": ["b", {"measurement": "c", "arm": "best"}], "at_least": 0.75}
+    (found,) = check("reaches value=a", **by_arm).conditions(of)
+    assert (found.void, found.met) == (void, None if void else True)
+    assert met(check("reaches value=a", **by_arm), replace(of, built=True)) == [True]
+    assert met(check(f"{PLACE} at_least=0.75"), own) == [True]  # a yardstick of its own
+
+
 def test_what_stays_at_the_null_may_start_there() -> None:
     stays = check(f"{PLACE} at_most=0.25")
     assert met(stays, run(SPARSE, a=[2.0, 1.9, 1.9], b=2.0, c=0.0)) == [True]
@@ -879,8 +891,6 @@ def test_what_is_built_is_there_before_training() -> None:
     for text in (f"{DISTANCE} at_most=0.1", f"{PLACE} at_least=0.75"):
         of = replace(run(LATE, a=[0.01] * 3, b=1.0, c=0.0), built=True)
         assert met(check(text), of) == [True]
-    beyond = replace(run(a=-0.5, b=1.0, c=0.0), built=True)
-    assert met(check(f"{PLACE} at_least=0.75"), beyond) == [True]
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, -2.0), (-1.0, -2.0), (1.0, 0.0), (0.0, 0.0)])

@@ -193,12 +193,19 @@ def _fall(_: _Array, loss: _Array, __: Limit) -> float:
 def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
     if loss.min() > 0:
-        loss = np.exp(without_spikes(np.log(loss)))
+        loss = _without_spikes(loss)
     found = _of_decays(steps, loss, limit)
     if limit.met_by(found) or loss.min() == 0:
         return found
     at_rest = change_at_rest(steps, np.log(loss), limit.at)
     return found if math.isnan(at_rest) else at_rest
+
+
+def _without_spikes(loss: _Array) -> _Array:
+    """The same losses, bit by bit, but for spikes."""
+    logs = np.log(loss)
+    smooth = without_spikes(logs)
+    return np.where(smooth == logs, loss, np.exp(smooth))
 
 
 def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:

@@ -217,6 +217,8 @@ class Condition:
         about: the measurement of which `void` speaks, where that is not the number's.
         found: what was found in place of the number: the step at which a log begins, or a number
             out of range.
+        refuted: whether the run says no although its number meets the bound, as of a trend that a
+            single size makes.
         groups: where two groups are compared, what is compared of this run and of each run of the
             other arm, the smaller the better; NaN where a run has no number.
     """
@@ -231,6 +233,7 @@ class Condition:
     void: Void | None = None
     about: str | None = None
     found: float | None = None
+    refuted: bool = False
     groups: tuple[float, tuple[float, ...]] | None = None
 
     @property
@@ -238,6 +241,8 @@ class Condition:
         """Whether the run meets the bound; None where nobody can tell."""
         if self.void is not None:
             return None
+        if self.refuted:
+            return False
         return self.says if self.value is None else self.limit.held(self.value, self.censored)
 
     @property

@@ -41,8 +41,8 @@ class Reaches(OneBound):
     with `grown_from` a difference. With `between` it is the place s = (x − null) / (ceiling −
     null), 0 where the null ends and 1 at the ceiling. A run is void if null and ceiling are equal,
     or exchanged: then the course starts at the ceiling or beyond it, and a number without a course
-    lies beyond it by more than a tenth of the gap. It is void, too, if the place that is asked for
-    was reached before training, or at the first point of a log that begins late.
+    lies beyond that of another arm by more than a tenth of the gap. It is void, too, if the place
+    that is asked for was reached before training, or at the first point of a log that begins late.
     """
 
     made = (_END, _KEPT, _RATIO, _GROWN, _PLACE)
@@ -143,21 +143,24 @@ class Reaches(OneBound):
             found = self._learned(run, self.value, number, limit, place)
         else:
             found = self._condition(place(self.value), limit, self.value, number)
-        if (gap == 0).any() or self._beyond(run, place):
+        if (gap == 0).any() or self._beyond(run, place, high.arm is not None):
             return replace(found, value=None, says=None, void=Void.EXCHANGED, found=None)
         return found
 
-    def _beyond(self, run: Run, place: Callable[[Quantity], NDArray[np.float64]]) -> bool:
+    def _beyond(
+        self, run: Run, place: Callable[[Quantity], NDArray[np.float64]], of_arm: bool
+    ) -> bool:
         """Whether the quantity lies beyond its ceiling, so that this is none.
 
-        A course does where it starts; a number without one, where it ends. What is built may lie
-        anywhere.
+        A course does where it starts; a number without one, where it ends, if the ceiling is that
+        of another arm: what a run measures of itself is a yardstick, which may be passed. What is
+        built may lie anywhere.
         """
         if run.built:
             return False
         first = run.first(self.value)
         if first is None:
-            return bool((place(self.value) > BEYOND + ROUNDING).any())
+            return of_arm and bool((place(self.value) > BEYOND + ROUNDING).any())
         late = run.begins_late(first) is not None
         return not late and bool((place(first) >= 1 - ROUNDING).any())
 

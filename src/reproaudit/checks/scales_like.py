@@ -46,7 +46,7 @@ FEWEST_BENT = 4
 _EXPONENT = Number(
     "exponent",
     noun="exponent",
-    never="{noun} is no power of the size, or a single size makes it",
+    never="{noun} is no power of the size",
 )
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
 
@@ -202,8 +202,7 @@ class ScalesLike(Kind):
     ) -> Condition:
         """The condition on an exponent with a bound, a no where a single size makes it.
 
-        Its number is then that without the size; where a mean decides, which would hide the size
-        behind the others, there is none.
+        Its number is then that without the size; where a mean decides, it stays that of all sizes.
         """
         if found.value is None or not isinstance(self.exponent, Bound) or self.offset:
             return found
@@ -213,8 +212,9 @@ class ScalesLike(Kind):
         missed = [one for one in parts if not found.limit.met_by(one)]
         if not missed:
             return found
-        worst = None if self.by_mean else found.limit.worst(missed)
-        return replace(found, value=worst, says=False)
+        if self.by_mean:
+            return replace(found, refuted=True)
+        return replace(found, value=found.limit.worst(missed))
 
     def _margin(self, exponent: float) -> Limit:
         """The margin around a claimed exponent."""

@@ -213,9 +213,24 @@ def _with_mean(one: Estimate) -> Estimate:
         return one.model_copy(update={"decision": Decision.OPEN})
     mean = mean_interval(values, one.log)
     decision = decide_mean(mean[1:], one.limit.accepted) if len(values) >= fewest else Decision.OPEN
-    if decision is Decision.MET and sum(map(bool, one.holds)) < INSIDE * len(values):
+    inside = sum(map(bool, one.holds))
+    few = inside < INSIDE * len(values)
+    if decision is Decision.MET and (few or (_refuted(one) and not _most(inside, len(values)))):
         decision = Decision.OPEN
     return one.model_copy(update={"mean": mean, "decision": decision})
+
+
+def _refuted(one: Estimate) -> bool:
+    """Whether a run says no although its number meets the bound."""
+    return any(
+        holds is False and value is not None and one.limit.met_by(value)
+        for value, holds in zip(one.values, one.holds, strict=True)
+    )
+
+
+def _most(count: int, runs: int) -> bool:
+    """Whether more than half of all runs would say yes, by a count of those that were made."""
+    return decide_count(count, runs) is Decision.MET
 
 
 def _fewest_of(one: Estimate) -> int:
