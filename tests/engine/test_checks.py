@@ -25,6 +25,7 @@ from reproaudit.declarations import (
     Quantity,
 )
 from reproaudit.records import Measurements, Series
+from reproaudit.stats.growth import thinned
 
 PAPER, OURS = {"from": "paper"}, {"from": "ours", "why": "It is enough."}
 SIZES = (8, 16, 32)
@@ -481,6 +482,51 @@ def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool) -> N
     noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
     one = check("grows_like series=a law=logarithm", **GROWTH)
     assert met(one, run(HUNDRED[1:], a=course + noise))[1] is says
+
+
+SIXTY_THOUSAND = np.unique([0, *np.geomspace(1, 60000, 100).round()])
+IN_LOGS = {
+    "a logarithm": (np.log(1 + SIXTY_THOUSAND), "law=logarithm", True),
+    "log(1 + t/30)": (np.log1p(SIXTY_THOUSAND / 30), "law=logarithm", True),
+    "a power of a fifth": (SIXTY_THOUSAND**0.2, "law=logarithm", False),
+    "a logarithm that stops": (np.log(1 + np.minimum(SIXTY_THOUSAND, 2e4)), "law=logarithm", False),
+    "a burst, and a line": (
+        4 * (SIXTY_THOUSAND > 1e3) + SIXTY_THOUSAND / 3e4,
+        "law=logarithm",
+        False,
+    ),
+    "a root": (SIXTY_THOUSAND**0.5 / 25, "law=power exponent=0.5", True),
+    "a logarithm for a root": (np.log(1 + SIXTY_THOUSAND), "law=power exponent=0.5", False),
+    "a neighbouring power": (SIXTY_THOUSAND**0.35 / 5, "law=power exponent=0.5", False),
+}
+
+
+@pytest.mark.parametrize("name", IN_LOGS)
+def test_a_law_is_read_of_the_whole_course_after_its_start(name: str) -> None:
+    """Noise of a twentieth of what a logarithm grows late hides it there, and not in all."""
+    course, law, true = IN_LOGS[name]
+    steps = SIXTY_THOUSAND.astype(int).tolist()
+    draws = [np.random.default_rng(seed).normal(size=len(steps)) for seed in range(9)]
+    runs = [run(steps, a=course + 0.07 * noise) for noise in draws]
+    whole, late = (
+        [met(check(f"grows_like series=a {law}{since}", **GROWTH), of)[1] for of in runs].count(
+            True
+        )
+        for since in ("", " since=0.25")
+    )
+    assert whole >= 7 if true else whole <= 1
+    assert not true or late < whole
+
+
+def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:
+    at, means = thinned(np.arange(1027.0), np.arange(1027.0) ** 0)
+    assert (len(at), at[:2], at[-1], set(means)) == (342, (2, 5), 1025, {1.0})
+    few = np.arange(512.0)
+    assert thinned(few, 2 * few)[0] == tuple(few)
+    steps = np.arange(1, 3001)
+    course = np.log(steps) + 0.1 * np.random.default_rng(0).normal(size=3000)
+    one = check("grows_like series=a law=logarithm", **GROWTH)
+    assert met(one, run(steps.tolist(), a=course)) == [True, True]
 
 
 def test_noise_makes_a_run_void_and_no_no() -> None:
