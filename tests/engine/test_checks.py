@@ -322,6 +322,10 @@ GROWTH = {"growth": {"at_least": 1, **OURS}}
         ("follows series=a at_most=1 curve=[[0,1]]", {}),
         ("follows series=a at_most=1 curve=[[0,1],[0,2]]", {}),
         ("follows series=a at_most=1 curve=[[0,1],[1,2]] reference=b", {}),
+        (
+            "follows series=a at_most=1 reference=b share=0.9",
+            {"quantile": {"share": 0.8, "at_most": 1, **PAPER}},
+        ),
         ("grows_like series=a law=power", GROWTH),
         ("grows_like series=a law=logarithm exponent=1", GROWTH),
         ("reaches value=a at_most=1 relative_to=b grown_from=b", {}),
@@ -573,6 +577,19 @@ def test_a_quantile_of_the_distance_has_a_bound_of_its_own() -> None:
     assert values(one, run(HUNDRED, a=course + apart, b=course)) == [4, 0, 1]
     apart = 4.0 * (course < 12)
     assert met(one, run(HUNDRED, a=course + apart, b=course)) == [True, False, True]
+
+
+def test_a_quantile_may_be_the_distance() -> None:
+    """Lone observations far away take little of the time; a fifth of training in a row does not."""
+    course = np.arange(101.0)
+    one = check("follows series=a reference=b at_most=1 share=0.85")
+    largest = check("follows series=a reference=b at_most=1")
+    spikes = 9.0 * (course % 20 == 5)
+    assert met(largest, run(HUNDRED, a=course + spikes, b=course)) == [False, True]
+    assert met(one, run(HUNDRED, a=course + spikes, b=course)) == [True, True]
+    away = 9.0 * (course > 80)
+    assert met(one, run(HUNDRED, a=course + away, b=course)) == [False, True]
+    assert one.conditions(run(HUNDRED, a=course, b=course))[0].limit.origin is Provenance.PAPER
 
 
 @pytest.mark.parametrize(
