@@ -466,9 +466,69 @@ def test_what_is_systematic_is_no_noise() -> None:
         at = HUNDRED[1::every]
         t = np.array(at) / 100
         drop = 0.05 + 0.2 / (1 + np.exp((t - 0.92) / 0.015))
-        for loss in (drop, 0.1 + 0.15 * (t > 0.92)):
+        for loss, void in ((drop, Void.CUT), (0.1 + 0.15 * (t > 0.92), None)):
             noise = np.exp(0.01 * np.random.default_rng(0).normal(size=len(t)))
-            assert met(check("converges loss=loss", **FLAT), run(at, loss=loss * noise)) == [False]
+            (found,) = check("converges loss=loss", **FLAT).conditions(run(at, loss=loss * noise))
+            assert (found.met, found.void) == (None if void else False, void)
+
+
+TRAINED = 1.0 * np.array(HUNDRED) / 100
+CUT_AT_80 = np.where(TRAINED < 0.8, 1.0, 0.1)
+FELL = (0.1 + 2 * np.exp(-12 * TRAINED)) * np.where(TRAINED < 0.8, 1.0, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rate", "says"),
+    [
+        (FELL, CUT_AT_80, True),
+        (FELL, np.where(TRAINED < 0.5, 1.0, CUT_AT_80), True),
+        (FELL * np.where(TRAINED < 0.8, 1, 1.8 - TRAINED), CUT_AT_80, False),  # falls on after it
+        (FELL, 0 * TRAINED + 1, False),  # the rate was not cut
+        (FELL, np.cos(np.pi / 2 * TRAINED) ** 2, False),
+        (0.1 + 2 * np.exp(-12 * TRAINED), CUT_AT_80, True),
+        (FELL, np.where(TRAINED < 0.98, 1.0, 0.1), None),  # too little is left after it
+    ],
+)
+def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss: Any, rate: Any, says: Any) -> None:
+    noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(loss)))
+    of = run(HUNDRED, loss=loss * noise, rate=rate)
+    assert met(check("converges loss=loss rate=rate", **FLAT), of) == [says]
+
+
+@pytest.mark.parametrize(
+    ("cut", "says"), [(80, True), ((50, 80), True), ((80, 200), True), (0, False)]
+)
+def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
+    noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(FELL)))
+    of = replace(run(HUNDRED, loss=FELL * noise), settings={"milestones": cut})
+    assert met(check("converges loss=loss cut_at=milestones", **FLAT), of) == [says]
+    (alone,) = check("converges loss=loss", **FLAT).conditions(of)
+    assert alone.void is Void.CUT
+
+
+def test_a_loss_at_rest_has_spikes_and_noise() -> None:
+    """Seven per cent in which neighbours err alike, spikes, and 60 steps spaced as logarithms."""
+    one = check("converges loss=loss", **FLAT)
+    logarithmic = np.unique([0, *(20000 / 1.183 ** np.arange(60)).round()])
+    for steps, size, spikes in (
+        (200.0 * np.arange(101), 0.07, 0),
+        (200.0 * np.arange(101), 0.02, 5),
+        (logarithmic, 0.01, 0),
+    ):
+        t = steps / steps[-1]
+        said = []
+        for seed in range(9):
+            rng = np.random.default_rng(seed)
+            noise = rng.normal(size=len(t))
+            noise[1:] = 0.917 * noise[1:] + 0.4 * noise[:-1]
+            high = np.zeros(len(t))
+            high[rng.choice(np.arange(20, 95), spikes, replace=False)] = 1.0
+            at = steps.astype(int).tolist()
+            for loss in (0.035 + np.exp(-24 * t), (t + 0.001) ** -0.3, 0.1 + np.exp(-4 * t)):
+                said.append(met(one, run(at, loss=loss * np.exp(size * noise + high)))[0])
+        assert said[::3].count(True) >= 8
+        assert said[1::3].count(True) <= 1
+        assert said[2::3].count(True) <= 1
 
 
 @pytest.mark.parametrize(

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
-from reproaudit.declarations import MeasurementMissingError, Quantity
+from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
-from reproaudit.stats.rest import change_at_rest, swing_of, without_spikes
+from reproaudit.stats.rest import change_at_rest, cuts_of, drop_of, swing_of, without_spikes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     _Array: TypeAlias = NDArray[np.float64]
+    _Courses: TypeAlias = tuple[_Array, list[_Array]]
 
 WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
@@ -89,6 +90,11 @@ class Converges(Kind):
     """The bound on the last loss."""
     to_zero: bool = Field(default=False)
     """Whether the loss goes to zero, rather than to rest."""
+    rate: Quantity | None = None
+    """The series of the learning rate, if it was logged: rest, or going to zero, is read from its
+    last cut on."""
+    cut_at: Name | None = None
+    """A setting that says at which step the rate was cut, or at which steps."""
 
     canonical = KIND | CanonicalForm(
         {
@@ -97,8 +103,21 @@ class Converges(Kind):
             "flattens": Part("flattens", BOUND, unless=None),
             "ends": Part("ends", BOUND, unless=None),
             "to_zero": Part("to_zero", unless=False),
+            "rate": Part("rate", QUANTITY, unless=None),
+            "cut_at": Part("cut_at", unless=None),
         }
     )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.rate is not None and self.cut_at is not None:
+            raise ValueError("state either 'rate', which is logged, or 'cut_at', a setting")
+        return self
+
+    @property
+    def settings_read(self) -> Mapping[str, str]:
+        """The setting that says when the rate was cut."""
+        return {} if self.cut_at is None else {"cut_at": self.cut_at}
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -117,22 +136,58 @@ class Converges(Kind):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return what the audit asks for, each number against its bound."""
-        steps, values = run.series(self.loss)
-        grid = np.asarray(steps, dtype=np.float64)
-        if self.flattens is not None and not (_in_window(grid, 0.8).any() or _enough(grid)):
+        at, values = run.series(self.loss)
+        steps = np.asarray(at, dtype=np.float64)
+        losses = list(values.T) if values.min() >= 0 else []
+        cut = self._last_cut(run, steps)
+        if cut is None:
+            self._refuse_few(steps)
+        later = steps >= (steps[0] if cut is None else cut)
+        since = steps[later] - (cut or 0.0), [one[later] for one in losses]
+        return tuple(
+            self._condition_on(number, limit, (steps, losses), since)
+            for number, limit in self._asked()
+        )
+
+    def _condition_on(
+        self, number: Number, limit: Limit, whole: _Courses, since: _Courses
+    ) -> Condition:
+        """The condition on a number of the whole courses, or of those since the rate was cut."""
+        steps, losses = since if number in (_FLATTENS, _SLOPE) else whole
+        found = self._of_courses(
+            number, limit, [_OF_COURSE[number](steps, one, limit) for one in losses]
+        )
+        open_end = number is _FLATTENS and not found.met
+        if open_end and self._may_be_cut(steps, losses, limit):
+            return replace(found, value=None, void=Void.CUT)
+        return found
+
+    def _refuse_few(self, steps: _Array) -> None:
+        """Refuse a run whose rest nobody can read."""
+        told = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
+        if self.flattens is not None and not told:
             name = self.loss.measurement
             raise MeasurementMissingError(
                 f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
-                f"fifth, and fewer than {FEWEST_LATE} in the last half",
+                f"fifth, and fewer than {FEWEST_LATE} in the last {1 - NEARLY_ALL:.0%}",
                 name,
             )
-        losses = list(values.T) if values.min() >= 0 else []
-        return tuple(
-            self._of_courses(
-                number, limit, [_OF_COURSE[number](grid, one, limit) for one in losses]
-            )
-            for number, limit in self._asked()
-        )
+
+    def _last_cut(self, run: Run, steps: _Array) -> float | None:
+        """The step at which the rate was last cut before the end; None where nobody says so."""
+        cuts: _Array = np.array([])
+        if self.rate is not None:
+            at, values = run.series(self.rate)
+            cuts = cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
+        elif self.cut_at is not None:
+            cuts = np.atleast_1d(np.asarray(run.settings[self.cut_at], dtype=np.float64))
+        before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
+        return float(before.max()) if before.size else None
+
+    def _may_be_cut(self, steps: _Array, losses: Sequence[_Array], limit: Limit) -> bool:
+        """Whether a loss drops all at once, where nobody says when the rate was cut."""
+        known = self.rate is not None or self.cut_at is not None
+        return not known and any(one.min() > 0 and _drops(steps, one, limit.at) for one in losses)
 
     def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
         """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
@@ -173,11 +228,6 @@ def _in_window(steps: _Array, end: float) -> NDArray[np.bool_]:
     )
 
 
-def _enough(steps: _Array) -> bool:
-    """Whether enough observations lie in the last nine tenths to tell rest."""
-    return bool(_late(steps, NEARLY_ALL).sum() >= FEWEST_LATE)
-
-
 def _late(steps: _Array, since: float = 0.5) -> NDArray[np.bool_]:
     """The observations in the last half, or from another share of training on."""
     return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
@@ -199,6 +249,14 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
         return found
     at_rest = change_at_rest(steps, np.log(loss), limit.at)
     return found if math.isnan(at_rest) else at_rest
+
+
+def _drops(steps: _Array, loss: _Array, least: float) -> bool:
+    """Whether a late drop fits surely better than any decay, by more than a bound."""
+    late = _late(steps)
+    drop = drop_of(steps[late], np.log(loss[late]), least)
+    decays = (best_decay(tuple(steps[late]), loss[late], one) for one in (_exponential, _power))
+    return drop is not None and all(one and drop.surely_below(one.misfit) for one in decays)
 
 
 def _without_spikes(loss: _Array) -> _Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -58,6 +58,7 @@ class Void(StrEnum):
     HIDDEN = "hidden"
     END_APART = "end apart"
     UNPROMPTED = "unprompted"
+    CUT = "cut"
 
 
 @dataclass(frozen=True)
@@ -450,6 +451,11 @@ class Kind(StrictModel):
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None
+
+    @property
+    def settings_read(self) -> Mapping[str, str]:
+        """The settings whose values it reads, by the field that names each."""
+        return {}
 
     @property
     def fewest(self) -> int:

@@ -443,6 +443,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
     Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
     Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
+    Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
     Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
 }
 

@@ -33,6 +33,12 @@ TWICE = 2.0
 FEWEST_BEFORE = 3
 """The fewest observations before a last part whose trend it is held against."""
 
+CUT = 2 / 3
+"""What is left of a learning rate that was cut, at most."""
+
+STAYS = 0.8
+"""What is left of it at the next observation, at least, where it stays there."""
+
 SPIKE = 0.1
 """The least height of a spike, in logarithms."""
 
@@ -181,3 +187,36 @@ def swing_of(logs: FloatArray) -> float:
     alike = abs(float(apart[1:] @ apart[:-1]))
     told = alike > 2 * squares / np.sqrt(len(logs))
     return float(np.sqrt(2 * squares / len(logs))) if told else 0.0
+
+
+def cuts_of(steps: FloatArray, rates: FloatArray) -> FloatArray:
+    """Return the steps at which a learning rate was cut; both have shape (step,).
+
+    It falls by a third or more between two observations, and the next one is hardly lower: a rate
+    that goes on falling, as along a cosine, is not cut.
+    """
+    before, now, after = rates[:-2], rates[1:-1], rates[2:]
+    return steps[1:-1][(now <= CUT * before) & (after >= STAYS * now)]
+
+
+def drop_of(steps: FloatArray, logs: FloatArray, least: float) -> Misfit | None:
+    """Return the misfit of a line that drops once, where it drops by more than a number.
+
+    Both have shape (step,). None where the course has too few observations on either side of the
+    largest drop, rises there, or surely goes on to change after it.
+    """
+    count = len(logs)
+    if count < 2 * FEWEST_LATE:
+        return None
+    reach = max(FEWEST_BEFORE, count // 8)
+    means = np.convolve(logs, np.ones(reach) / reach, mode="valid")
+    place = int((means[:-reach] - means[reach:]).argmax()) + reach
+    after = (np.arange(count) >= place).astype(np.float64)
+    span = (steps - steps[0]) / (steps[-1] - steps[0])
+    shape = np.stack([np.ones(count), span, after], axis=1)
+    fitted, *_ = np.linalg.lstsq(shape, logs, rcond=None)
+    later = _Trend.of(span[place:], logs[place:])
+    goes_on = abs(later.slope) - later.error > least / RECENT[0]
+    if -fitted[2] <= least or goes_on:
+        return None
+    return misfit_of(logs - shape @ fitted, RESOLVED)
