@@ -202,8 +202,8 @@ def cuts_of(steps: FloatArray, rates: FloatArray) -> FloatArray:
 def drop_of(steps: FloatArray, logs: FloatArray, least: float) -> Misfit | None:
     """Return the misfit of a line that drops once, where it drops by more than a number.
 
-    Both have shape (step,). None where the course has too few observations on either side of the
-    largest drop, rises there, or surely goes on to change after it.
+    Both have shape (step,). None where the course has too few observations, where it surely rises
+    before the largest drop, as one that swings does, or surely goes on to change after it.
     """
     count = len(logs)
     if count < 2 * FEWEST_LATE:
@@ -215,8 +215,8 @@ def drop_of(steps: FloatArray, logs: FloatArray, least: float) -> Misfit | None:
     span = (steps - steps[0]) / (steps[-1] - steps[0])
     shape = np.stack([np.ones(count), span, after], axis=1)
     fitted, *_ = np.linalg.lstsq(shape, logs, rcond=None)
-    later = _Trend.of(span[place:], logs[place:])
+    before, later = _Trend.of(span[:place], logs[:place]), _Trend.of(span[place:], logs[place:])
     goes_on = abs(later.slope) - later.error > least / RECENT[0]
-    if -fitted[2] <= least or goes_on:
+    if -fitted[2] <= least or before.slope > before.error or goes_on:
         return None
     return misfit_of(logs - shape @ fitted, RESOLVED)
