@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
@@ -11,7 +12,7 @@ from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.runs import Bundles, Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
-from reproaudit.stats.means import decide_mean, mean_interval
+from reproaudit.stats.means import decide_mean, mean_interval, without_farthest
 from reproaudit.stats.ranks import decide_ranks
 from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
@@ -20,6 +21,10 @@ FEWEST_OF_PAPER = 3
 
 INSIDE = 0.25
 """The share of runs that lie inside a margin, at least, where their mean does."""
+
+
+APART = 1 / 15
+"""The share of runs, at most, without which a mean may decide as the count does."""
 
 
 def all_of(decisions: Iterable[Decision]) -> Decision:
@@ -214,10 +219,23 @@ def _with_mean(one: Estimate) -> Estimate:
     mean = mean_interval(values, one.log)
     decision = decide_mean(mean[1:], one.limit.accepted) if len(values) >= fewest else Decision.OPEN
     inside = sum(map(bool, one.holds))
+    counted = decide_count(inside, len(values))
     few = inside < INSIDE * len(values)
-    if decision is Decision.MET and (few or (_refuted(one) and not _most(inside, len(values)))):
+    if decision is Decision.MET and (few or (_refuted(one) and counted is not Decision.MET)):
         decision = Decision.OPEN
-    return one.model_copy(update={"mean": mean, "decision": decision})
+    changes = {"mean": mean, "decision": decision}
+    if decision is Decision.OPEN and counted is not Decision.OPEN:
+        changes |= _without_a_few(one, counted)
+    return one.model_copy(update=changes)
+
+
+def _without_a_few(one: Estimate, counted: Decision) -> dict[str, Any]:
+    """The mean without the runs that lie apart, if it decides as the count of all of them does."""
+    kept = without_farthest(one.numbers, int(APART * len(one.numbers)))
+    mean = mean_interval(kept, one.log)
+    if decide_mean(mean[1:], one.limit.accepted) is not counted:
+        return {}
+    return {"mean": mean, "decision": counted, "apart": len(one.numbers) - len(kept)}
 
 
 def _refuted(one: Estimate) -> bool:
@@ -226,11 +244,6 @@ def _refuted(one: Estimate) -> bool:
         holds is False and value is not None and one.limit.met_by(value)
         for value, holds in zip(one.values, one.holds, strict=True)
     )
-
-
-def _most(count: int, runs: int) -> bool:
-    """Whether more than half of all runs would say yes, by a count of those that were made."""
-    return decide_count(count, runs) is Decision.MET
 
 
 def _fewest_of(one: Estimate) -> int:

@@ -219,7 +219,8 @@ def typical_words(
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
         interval = f" [{low}, {high}]" if with_worst else ""
-        return f"{called} {mean} on average{interval}"
+        some = of(len(one.values) - one.apart, len(one.values)) if one.apart else ""
+        return f"{called} {mean} on average{some and f' of {some}'}{interval}"
     if one.median is None or one.worst is None:
         return what.never.format(noun=noun)
     template = what.says
