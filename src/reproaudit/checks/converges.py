@@ -17,7 +17,14 @@ from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
-from reproaudit.stats.rest import change_at_rest, cuts_of, drop_of, swing_of, without_spikes
+from reproaudit.stats.rest import (
+    BACK_TO,
+    change_at_rest,
+    cuts_of,
+    drop_of,
+    swing_of,
+    without_spikes,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +72,11 @@ class Converges(Kind):
     The change at the end is the largest of three: of log-means between windows, over the last
     fifth; of swings in the last fifth that neighbours share; and of the decay that fits the last
     half best, in as long again: an exponential decay competes with powers of t down to the
-    logarithm, so that a slow decay is no rest. A decayed rate flattens anything.
+    logarithm, so that a slow decay is no rest. Where this does not show rest, as under noise or
+    with few observations, the change is that of one trend over the last half or more of training
+    (`reproaudit.stats.rest.change_at_rest`), if that surely does. Spikes are left out of it. A
+    decayed rate flattens anything: from its last cut on the course is read where `rate` or `cut_at`
+    says when that was, and where neither does, a late drop without rest makes the run void.
 
     Noise is what the better decay leaves over of the last half, or, where that is systematic, what
     neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void where its
@@ -294,12 +305,20 @@ def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
 
 
 def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
-    """The slope of log loss on log time over the last half; infinite where it is no decay to 0."""
-    late = _late(steps)
+    """The slope of log loss on log time over the last half; infinite where it is no decay to 0.
+
+    Where six observations lie in more than that alone, it is over as much as that.
+    """
+    late = next(
+        (one for since in BACK_TO if (one := _late(steps, since)).sum() >= FEWEST_LATE),
+        _late(steps),
+    )
     if loss[-1] == 0:
         return -np.inf
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
+    if loss.min() > 0:
+        loss = _without_spikes(loss)
     slope = float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
     if slope >= 0:
         return slope

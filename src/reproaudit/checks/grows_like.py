@@ -53,7 +53,7 @@ LATER = 4.0
 
 
 class GrowsLike(Kind, Sourced):
-    """A quantity grows by a law late in training: like log t, or like a power of t.
+    """A quantity grows by a law: like log t, or like a power of t.
 
     Two conditions: it grows by at least a bound; and the law competes, run by run, with rivals that
     are fitted to the same observations (`reproaudit.stats.growth`: powers with another exponent,
@@ -61,6 +61,11 @@ class GrowsLike(Kind, Sourced):
     misfit over the law's, above 1, a contrast. A quantity that no longer grows has none: a constant
     fits as well, or it surely grows less, late in training, than the law would if its growth since
     the first step were the bound.
+
+    The law is fitted to the last three quarters of training, or from `since` on. Where no `since`
+    is stated and a rival does not refute it there, it is fitted to the longest part up to the end,
+    of those that begin at the first step, four times as late, and so on, on which it leaves over
+    noise alone, late growth is as fast as all of it, and no rival surely fits better.
 
     Noise is what the better one leaves over, or, where that is systematic, what neighbours do not
     share of it. A run in which a rival fits better, and not surely so

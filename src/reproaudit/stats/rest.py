@@ -6,6 +6,7 @@ All courses are logarithms of a positive series, so that a difference of 0.05 is
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -47,7 +48,8 @@ _ROUGH = 5.0
 _FEW = 0.1
 _UNLIKELY = 0.01
 _SURE = 0.99
-_FEWEST_OF_PERIODS = 12
+_FEWEST_OF_PERIODS = 8
+_EVEN = 0.1
 _SCALE = 1.4826
 
 
@@ -132,7 +134,9 @@ class _Trend:
 
     def is_all(self, most: float) -> bool:
         """Whether what the line leaves over is noise, but for swings within a bound."""
-        swings = math.sqrt(2) * self.misfit.size > most and is_periodic(self.left_over)
+        swings = math.sqrt(2) * self.misfit.size > most and is_periodic(
+            np.exp(self.times), self.left_over
+        )
         return not swings and not self.misfit.systematic
 
     def misses(self, times: FloatArray, logs: FloatArray) -> tuple[float, float]:
@@ -158,21 +162,41 @@ def _goes_on_so(steps: FloatArray, logs: FloatArray, most: float) -> bool:
     return True
 
 
-def is_periodic(values: FloatArray) -> bool:
-    """Tell whether a course, of shape (step,), swings: by Fisher's test of a hidden period, 1 %.
+def is_periodic(steps: FloatArray, values: FloatArray) -> bool:
+    """Tell whether a course swings; both have shape (step,).
 
-    What an autoregression of first order explains is taken away first, so that noise in which
-    neighbours err alike has no period. Fewer than twelve observations tell none.
+    Of observations that are evenly spaced it is Fisher's test of a hidden period, 1 %. What an
+    autoregression of first order explains is taken away first, so that noise in which neighbours
+    err alike has no period. Of others, it is the same for the sine that fits best (Lomb and
+    Scargle), of up to half as many periods as observations. Fewer than eight tell none.
     """
-    if len(values) < _FEWEST_OF_PERIODS:
+    count = len(values)
+    if count < _FEWEST_OF_PERIODS:
         return False
-    squares = float(values[:-1] @ values[:-1])
-    alike = float(values[1:] @ values[:-1]) / squares if squares else 0.0
-    apart = values[1:] - alike * values[:-1]
-    power = np.abs(np.fft.rfft(apart - apart.mean())[1:]) ** 2
-    count = len(power)
-    by_chance = (_UNLIKELY / count) ** (1 / (count - 1))
-    return bool(power.max() > (1 - by_chance) * power.sum())
+    gaps = np.diff(steps)
+    if np.ptp(gaps) <= _EVEN * gaps.mean():
+        squares = float(values[:-1] @ values[:-1])
+        alike = float(values[1:] @ values[:-1]) / squares if squares else 0.0
+        apart = values[1:] - alike * values[:-1]
+        power = np.abs(np.fft.rfft(apart - apart.mean())[1:]) ** 2
+        by_chance = (_UNLIKELY / len(power)) ** (1 / (len(power) - 1))
+        return bool(power.max() > (1 - by_chance) * power.sum())
+    left = min(map(_without_a_sine, _phases(steps), [values - values.mean()] * count))
+    return bool(left ** ((count - 3) / 2) * count < _UNLIKELY)
+
+
+def _phases(steps: FloatArray) -> Iterator[FloatArray]:
+    """The phases of sines with a quarter of a period more each."""
+    span = (steps - steps[0]) / (steps[-1] - steps[0])
+    for quarters in range(2, 2 * len(steps) + 1):
+        yield np.pi / 2 * quarters * span
+
+
+def _without_a_sine(phases: FloatArray, values: FloatArray) -> float:
+    """The share of the squares that a sine and a level leave over."""
+    shape = np.stack([np.ones(len(phases)), np.sin(phases), np.cos(phases)], axis=1)
+    left_over = values - shape @ np.linalg.lstsq(shape, values, rcond=None)[0]
+    return float(left_over @ left_over / (values @ values))
 
 
 def swing_of(logs: FloatArray) -> float:
