@@ -613,11 +613,11 @@ PLANTED_TRUE: tuple[Planted, ...] = (
     Planted("scales_like", "the exponent above a constant",
             _over_sizes(lambda s: 1 + s**-0.5, 1e-4), OFFSET),
     Planted("converges", "a fast decay to a level under noise",
-            _loss(lambda t: 0.035 + falling(t, 24), 0.03)),
+            _loss(lambda t: 0.035 + falling(t, 24), 0.02)),
     Planted("grows_like", "a logarithm under noise",
             _grown(lambda t: np.log(steps_of(t)), 0.01)),
     Planted("grows_like", "a root under noise",
-            _grown(lambda t: 0.1 * steps_of(t) ** 0.5, 0.02), ROOT),
+            _grown(lambda t: 0.1 * steps_of(t) ** 0.5, 0.01), ROOT),
     Planted("follows", "the course itself with lone observations far away", _strays, MOSTLY),
     Planted("scales_like", "a weak trend", _over_sizes(lambda s: s**-0.15, 0.02), TREND),
     Planted("beats", "a level passed sooner", _two(
