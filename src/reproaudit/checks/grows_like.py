@@ -144,7 +144,10 @@ class GrowsLike(Kind, Sourced):
             )
         at = np.asarray(steps, dtype=np.float64)
         part = at >= late[0]
-        found = misfits(tuple(late), course[part], self._law)
+        if self.since is None:
+            found = misfits(*thinned(at[part], course[part]), self._law)
+        else:
+            found = misfits(tuple(late), course[part], self._law)
         grows = found["law"].size < found["constant"].size
         goes_on = self._goes_on(at, course, part, found["law"])
         if goes_on and self.since is None and not self._is_refuted(found, MOST_LIKELY):

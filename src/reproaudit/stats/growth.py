@@ -39,7 +39,7 @@ CERTAIN = 1.645
 _MOST_EXPONENT = 4.0
 _LEAST_EXPONENT = 0.02
 _MOST_RATE = 60.0
-_MOST_OBSERVATIONS = 512
+_MOST_OBSERVATIONS = 256
 
 
 LIKELY = 5.99
@@ -170,7 +170,8 @@ def misfits(steps: tuple[float, ...], values: FloatArray, law: Law) -> dict[str,
     centred = values - values.mean()
     least = RESOLVED * float(np.sqrt(np.mean(centred**2))) or math.ulp(0.0)
     found = {"constant": misfit_of(centred, least)}
-    for name, courses in _families(steps, law).items():
+    few = len(steps) <= _MOST_OBSERVATIONS
+    for name, courses in (_families_of_few if few else _families)(steps, law).items():
         growth = np.maximum(courses @ centred, 0.0)
         best = int(growth.argmax())
         found[name] = misfit_of(centred - growth[best] * courses[best], least)
@@ -188,7 +189,7 @@ def thinned(steps: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], F
     return tuple(means[0].tolist()), means[1]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1)  # runs of one length follow each other, and a long one takes much memory
 def _families(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
     """Courses by family, centred and of length 1; shape (course, step)."""
     t = np.asarray(steps, dtype=np.float64) / steps[-1]
@@ -211,6 +212,11 @@ def _families(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
     if "logarithm" in law.rivals:
         families["logarithm"] = _power(t[None], 0.0)
     return {name: _normalised(courses) for name, courses in families.items()}
+
+
+@lru_cache(maxsize=16)  # the parts of one course
+def _families_of_few(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
+    return _families.__wrapped__(steps, law)
 
 
 def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:

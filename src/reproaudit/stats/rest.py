@@ -6,12 +6,11 @@ All courses are logarithms of a positive series, so that a difference of 0.05 is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from reproaudit.lazy import np
-from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, Misfit, misfit_of
+from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, Misfit, misfit_of, thinned
 from reproaudit.stats.means import quantile_t
 
 if TYPE_CHECKING:
@@ -181,22 +180,25 @@ def is_periodic(steps: FloatArray, values: FloatArray) -> bool:
         power = np.abs(np.fft.rfft(apart - apart.mean())[1:]) ** 2
         by_chance = (_UNLIKELY / len(power)) ** (1 / (len(power) - 1))
         return bool(power.max() > (1 - by_chance) * power.sum())
-    left = min(map(_without_a_sine, _phases(steps), [values - values.mean()] * count))
+    left = _without_a_sine(*(np.asarray(one) for one in thinned(steps, values)))
     return bool(left ** ((count - 3) / 2) * count < _UNLIKELY)
 
 
-def _phases(steps: FloatArray) -> Iterator[FloatArray]:
-    """The phases of sines with a quarter of a period more each."""
+def _without_a_sine(steps: FloatArray, values: FloatArray) -> float:
+    """The least share of the squares that a level and a sine leave over; both of shape (step,).
+
+    Sines have half a period and more over the course, by quarters of one, up to half as many as
+    there are observations.
+    """
     span = (steps - steps[0]) / (steps[-1] - steps[0])
-    for quarters in range(2, 2 * len(steps) + 1):
-        yield np.pi / 2 * quarters * span
-
-
-def _without_a_sine(phases: FloatArray, values: FloatArray) -> float:
-    """The share of the squares that a sine and a level leave over."""
-    shape = np.stack([np.ones(len(phases)), np.sin(phases), np.cos(phases)], axis=1)
-    left_over = values - shape @ np.linalg.lstsq(shape, values, rcond=None)[0]
-    return float(left_over @ left_over / (values @ values))
+    phases = np.pi / 2 * np.arange(2, 2 * len(steps) + 1)[:, None] * span
+    shapes = np.stack([np.sin(phases), np.cos(phases)], axis=1)
+    shapes -= shapes.mean(axis=-1, keepdims=True)
+    apart = values - values.mean()
+    both = shapes @ shapes.transpose(0, 2, 1) + RESOLVED * len(steps) * np.eye(2)
+    along = shapes @ apart
+    explained = (along * np.linalg.solve(both, along[..., None])[..., 0]).sum(axis=-1)
+    return max(1 - float(explained.max() / (apart @ apart)), 0.0)
 
 
 def swing_of(logs: FloatArray) -> float:
