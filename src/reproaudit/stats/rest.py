@@ -7,16 +7,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 from reproaudit.lazy import np
-from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, Misfit, misfit_of, thinned
+from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, FloatArray, Misfit, misfit_of, thinned
 from reproaudit.stats.means import quantile_t
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-FloatArray: TypeAlias = "NDArray[np.float64]"
 
 FEWEST_OF_SWINGS = 8
 """The fewest observations that tell swings from noise."""
