@@ -496,7 +496,7 @@ def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss: Any, rate: Any, say
 
 
 @pytest.mark.parametrize(
-    ("cut", "says"), [(80, True), ((50, 80), True), ((80, 200), True), (0, False)]
+    ("cut", "says"), [(80, True), ((50, 80), True), ((80, 200), True), (0, False), ("never", False)]
 )
 def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
     noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(FELL)))

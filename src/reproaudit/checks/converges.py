@@ -191,7 +191,11 @@ class Converges(Kind):
             at, values = run.series(self.rate)
             cuts = cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
         elif self.cut_at is not None:
-            cuts = np.atleast_1d(np.asarray(run.settings[self.cut_at], dtype=np.float64))
+            stated = run.settings.get(self.cut_at, ())
+            every = stated if isinstance(stated, tuple) else (stated,)
+            cuts = np.array(
+                [one for one in every if isinstance(one, int | float)], dtype=np.float64
+            )
         before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
         return float(before.max()) if before.size else None
 

@@ -60,8 +60,8 @@ def without_spikes(logs: FloatArray) -> FloatArray:
     above = logs - middle
     rough = _SCALE * float(np.median(np.abs(above)))
     spikes = above > max(SPIKE, _ROUGH * rough)
-    inside = np.logical_and.accumulate(spikes) | np.logical_and.accumulate(spikes[::-1])[::-1]
-    spikes &= ~inside
+    first, last = (np.logical_and.accumulate(one) for one in (spikes, spikes[::-1]))
+    spikes &= ~(first | last[::-1])
     return logs if spikes.mean() > _FEW else np.where(spikes, middle, logs)
 
 
