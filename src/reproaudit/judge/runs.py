@@ -118,7 +118,7 @@ class Bundles:
         if record.origin is not None and record.coordinates:
             measured = _at_all_coordinates(record, record.coordinates, declared)
             run = replace(run, measurements=measured, is_partial=True)
-        return replace(run, built=built)
+        return replace(run, built=built, control=arm.role is Role.CONTROL)
 
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
