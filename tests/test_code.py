@@ -16,7 +16,7 @@ import reproaudit
 from reproaudit.audit.catalog import Module
 from reproaudit.errors import SpecError
 from reproaudit.running import code
-from reproaudit.running.code import CodeClosure, closure_of
+from reproaudit.running.code import CodeClosure, closure_of, imports_torch
 from reproaudit.running.syntax import computing_text
 
 PACKAGE = Path(reproaudit.__file__).parent
@@ -271,3 +271,27 @@ def test_a_module_that_cannot_be_read_is_one_line(tmp_path: Path, text: str, say
         users(tmp_path, **{"near.py": text})
     with pytest.raises(SpecError, match="no such module"):
         closure_of(Module("absent", tmp_path / "absent.py", importable=False))
+
+
+@pytest.mark.parametrize(
+    ("source", "helper", "wanted"),
+    [
+        ("import numpy as np", "", False),
+        ("from reproaudit.lab import Experiment, train", "", False),
+        ("import torch", "", True),
+        ("def measure():\n    from torch import nn", "", True),
+        ("from .near import x", "import torchvision", True),
+        ("from reproaudit.lab import torch_generator", "", True),
+    ],
+)
+def test_a_card_is_for_a_module_that_imports_torch(
+    tmp_path: Path, source: str, helper: str, wanted: bool
+) -> None:
+    (tmp_path / "mine.py").write_text(f"{source}\n")
+    (tmp_path / "near.py").write_text(f"{helper}\n")
+    assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_each_shipped_paper_may_use_a_card(paper: str) -> None:
+    assert imports_torch(Module(f"reproaudit.papers.{paper}", PACKAGE / "papers" / paper))

@@ -26,11 +26,13 @@ from reproaudit.running.events import (
     CellNote,
     CellStarted,
     Event,
+    OnEvent,
     PhaseStarted,
     PlanReady,
     Progress,
     Summary,
 )
+from reproaudit.running.executors import Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
 
@@ -157,7 +159,7 @@ def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:
     assert summary == Summary(completed=2)
     assert [one.cell.seed for one in events if isinstance(one, CellFinished)] == [0, 1]
     assert kinds(events)["CellStarted"] == 1
-    assert not list(store.root.rglob("*.lock"))
+    assert not list(store.root.rglob("[!.]*.lock"))
 
 
 def test_divergence_is_a_status_and_no_nan_is_written(store: Store) -> None:
@@ -173,14 +175,101 @@ def test_divergence_is_a_status_and_no_nan_is_written(store: Store) -> None:
     assert run(store, *wild)[0] == Summary(present=2)
 
 
-def test_a_failed_cell_stops_no_other_and_is_tried_again(store: Store) -> None:
-    cells = [cell("broken", 5), cell(seed=1)]
-    assert run(store, *cells)[0] == Summary(completed=1, failed=1)
+def test_a_run_that_diverges_has_diverged_whatever_range_is_declared(store: Store) -> None:
+    """Beyond its range are infinite numbers, and finite ones on the way there."""
+    known = declare("loss", "final", "sizes")
+    held = {name: one.model_copy(update={"range": (0.0, 10.0)}) for name, one in known.items()}
+    declared = {"toy2020": {"descent": held}}
+    wild = cell(rate=1e18)
+    assert run(store, wild, declared=declared)[0] == Summary(diverged=1)
+    record = records(store)["descent", 0]
+    assert record.measurements.series["loss"].values.max() > 10.0
+    assert run(store, wild, declared=declared)[0] == Summary(present=1)
+    assert run(store, cell(rate=3.0, steps=10), declared=declared)[0] == Summary(failed=1)
+
+
+def test_a_failed_cell_stops_no_other_and_is_not_tried_for_ever(store: Store) -> None:
+    cells = [cell("broken", 5), cell(seed=1), cell("broken", 6)]
+    assert run(store, *cells)[0] == Summary(completed=1, failed=2)
     record = records(store)["broken", 5]
     assert record.status is CellStatus.FAILED
     assert record.error is not None
     assert record.error.startswith("RuntimeError: no good for seed 5 (toy2020.py:")
-    assert run(store, *cells)[0] == Summary(present=1, failed=1)
+    summary, events = run(store, *cells)
+    assert summary == Summary(present=1, failed=2)
+    assert kinds(events) == {"CellNote": 1, "CellFinished": 2}
+    (note,) = [one for one in events if isinstance(one, CellNote)]
+    file = store.file_of(record)
+    assert note.text.startswith("failed before with this code, and is not run again, nor are ")
+    assert f"Remove {file} to try this one anew" in note.text
+    file.unlink()
+    assert kinds(run(store, cells[0], executor=InProcess())[1])["CellStarted"] == 2
+
+
+def test_all_runs_together_try_a_cell_that_crashes_twice(store: Store) -> None:
+    """Also where the first of them ended between the two tries."""
+    started = 0
+
+    class Ended(BaseException):
+        pass
+
+    def end(event: Event) -> None:
+        nonlocal started
+        started += isinstance(event, CellStarted)
+        if isinstance(event, CellNote) and event.text.startswith("run again: "):
+            raise Ended
+
+    def any_run(on_event: OnEvent) -> Summary:
+        wanted = [cell("broken")]
+        return run_cells(wanted, locate, store, on_event=on_event, executor=InProcess())
+
+    with pytest.raises(Ended):
+        any_run(end)
+    for _ in range(3):
+        assert any_run(end) == Summary(failed=1)
+    assert started == 2
+
+
+HELD = {"toy2020": {"descent": declare("loss", "accuracy")}}
+
+
+@pytest.mark.parametrize(
+    ("then", "starts"),
+    [
+        ({}, 0),
+        ({"declared": {"toy2020": {"descent": declare("loss")}}}, 1),
+        ({"limits": Limits(seconds=99.0)}, 1),
+        ({"fresh": True}, 1),
+    ],
+    ids=["the same", "other declarations", "other limits", "--fresh"],
+)
+def test_a_cell_that_failed_is_tried_anew_where_that_may_help(
+    store: Store, then: dict[str, Any], starts: int
+) -> None:
+    run(store, cell(), declared=HELD, executor=InProcess())
+    how = {"declared": HELD, "executor": InProcess(), **then}
+    assert kinds(run(store, cell(), **how)[1])["CellStarted"] == starts
+
+
+def test_a_cell_that_failed_is_tried_anew_with_other_code(store: Store, tmp_path: Path) -> None:
+    place = tmp_path / "toy"
+    shutil.copytree(locate("").file.parent, place)
+    module = Module("toy2020", place / "toy2020.py", importable=False)
+    started: list[int] = []
+    for more in ("", "", "EXTRA = 1\n"):
+        module.file.write_text(module.file.read_text() + more)
+        events: list[Event] = []
+        how: dict[str, Any] = {"on_event": events.append, "executor": InProcess()}
+        run_cells([cell("broken")], lambda _paper: module, store, **how)
+        started.append(kinds(events)["CellStarted"])
+    assert started == [2, 0, 2]
+
+
+def test_what_never_began_is_tried_by_each_run(store: Store) -> None:
+    for _ in range(2):
+        summary, events = run(store, cell("no_data"), executor=InProcess())
+        assert summary == Summary(failed=1)
+        assert kinds(events)["CellStarted"] == 1
 
 
 def test_a_crashed_run_is_run_again_once(store: Store) -> None:
@@ -193,6 +282,7 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     assert again.keys() == {"fails_once", "broken"}
     assert again["fails_once"].startswith("run again: RuntimeError: once")
     assert records(store)["fails_once", 0].error is None
+    assert len(list(store.root.rglob("*.failures"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -366,6 +456,24 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     )
     assert parallel["dies", 8].steps == 0
     assert parallel["dies_once", 7].status is CellStatus.COMPLETED
+
+
+def test_papers_of_one_run_may_have_devices_of_their_own(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that imports torch has the card, and one that does not has all cores."""
+    planned: list[str] = []
+    versions = run_module.versions
+
+    def noted(device: str, *arguments: Any) -> dict[str, str]:
+        planned.append(device)
+        return versions(device, *arguments)
+
+    monkeypatch.setattr(run_module, "versions", noted)
+    cells = [Cell(paper, "quick", "descent", cell().settings, 0) for paper in ("a2020", "b2020")]
+    device = {"a2020": "cpu", "b2020": "cuda"}
+    run_module.plan_jobs(cells, locate, store, device)
+    assert planned == ["cpu", "cuda"]
 
 
 def test_jobs_are_at_least_one(store: Store) -> None:

@@ -34,18 +34,18 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path) -> None:
-    for name in ("reproaudit-0123456", "scratch", "reproaudit-scratch-file"):
+    for name in ("reproaudit-0123456", "scratch", "reproaudit-held-file"):
         (temporary / name).touch()
     others = temporary.parent / "others"
     others.mkdir()
     (others / "kept").touch()
-    (temporary / "reproaudit-scratch-link").symlink_to(others)
+    (temporary / "reproaudit-held-link").symlink_to(others)
     before = set(temporary.iterdir())
     process = subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         theirs = Path(process.stdout.readline().strip())
-        assert theirs.parent == temporary
+        assert theirs.parent.parent == temporary
         with scratch_folder() as ours, scratch_folder():
             assert (theirs / "log").exists(), "it is in use"
             assert ours.exists()
@@ -55,7 +55,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path)
     assert theirs.exists()
     with scratch_folder() as ours:
         assert not theirs.exists()
-        assert set(temporary.iterdir()) == {ours, *before}
+        assert set(temporary.iterdir()) == {ours.parent, *before}
     assert set(temporary.iterdir()) == before
     assert (others / "kept").exists()
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from reproaudit.cell import Cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.files import set_aside, sha256
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
+from reproaudit.running import store as store_module
 from reproaudit.running.code import fingerprint_of
 from reproaudit.running.store import Clock, Store, open_record
 
@@ -379,3 +381,91 @@ def test_a_locks_file_goes_only_with_a_finished_cell_and_under_the_lock(
     again = store.try_lock(CELL, NAME)
     assert again is not None
     again.give_back(finished=False)
+
+
+# --- a record and its line are two writings -----------------------------------------------------
+
+
+class KilledError(BaseException):
+    pass
+
+
+def killed_before_its_line(store: Store, one: Record) -> None:
+    """Writes a record as a run that is killed before it lists it."""
+
+    def die(*_arguments: Any) -> None:
+        raise KilledError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store.manifest, "add", die)
+        with pytest.raises(KilledError):
+            store.write(one)
+
+
+@pytest.mark.parametrize("has_listed", [True, False])
+def test_a_kill_between_the_two_writings_condemns_no_record(
+    tmp_path: Path, has_listed: bool
+) -> None:
+    """Nor the one that a record replaces, nor one that is measured again after a removal."""
+    writer = Store(tmp_path)
+    writer.write(record())
+    place(writer).unlink() if has_listed else shutil.rmtree(tmp_path)
+    killed_before_its_line(writer, record(seconds=2.0))
+    store = Store(tmp_path)
+    kept = store.kept(place(store))
+    assert kept is not None
+    assert (kept.record.seconds, kept.is_listed) == (2.0, False)
+    store.enlist(kept)
+    again = store.kept(place(store))
+    assert again is not None
+    assert again.is_listed
+
+
+def test_an_earlier_record_that_is_put_back_is_found_once_the_later_is_listed(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path)
+    store.write(record())
+    earlier = place(store).read_bytes()
+    killed_before_its_line(store, record(seconds=2.0))
+    kept = store.kept(place(store))
+    assert kept is not None
+    store.enlist(kept)
+    place(store).write_bytes(earlier)
+    with pytest.raises(StoreError, match="an earlier record, put back; the manifest lists one"):
+        store.find(CELL, NAME)
+
+
+def test_a_late_enlisting_does_not_hide_a_later_record(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    killed_before_its_line(store, record())
+    kept = store.kept(place(store))
+    assert kept is not None
+    store.manifest.add(store.listed_as(place(store)), kept.digest)  # by whoever wrote it
+    store.write(record(seconds=2.0))
+    store.enlist(kept)
+    found = store.find(CELL, NAME)
+    assert found is not None
+    assert found.seconds == 2.0
+
+
+@pytest.mark.parametrize("before", ["open_regular", "read_regular", "open_record"])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_reading_refuses_nothing_that_is_written_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, is_whole: bool
+) -> None:
+    """Whatever step of the reading it comes before, and whether its line is written yet."""
+    reader, writer = Store(tmp_path), Store(tmp_path)
+    writer.write(record())
+    step = getattr(store_module, before)
+
+    def meanwhile(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        later = record(seconds=2.0)
+        writer.write(later) if is_whole else killed_before_its_line(writer, later)
+        return step(*arguments)
+
+    monkeypatch.setattr(store_module, before, meanwhile)
+    found = reader.find(CELL, NAME)
+    assert found is not None
+    assert found.seconds == (1.5 if before == "open_record" else 2.0)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miniatures import write_paper
+from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import THREAD_VARIABLES
+from reproaudit.commands import run as run_command
 from reproaudit.errors import UsageError
 from reproaudit.lab import training
 from reproaudit.lab.seeds import generator, torch_generator
 from reproaudit.lab.training import train
 from reproaudit.records import Series
+from reproaudit.running import devices
 from reproaudit.running.devices import pick_device
+from reproaudit.running.store import Store
 from sessions import Killed, MemorySession
 
 
@@ -279,9 +285,40 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pick_device("auto") == ("cuda" if torch.cuda.is_available() else "cpu")
     with pytest.raises(UsageError, match="Use auto, cpu or cuda"):
         pick_device("tpu")
+    monkeypatch.setattr(devices, "has_driver", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert pick_device("auto", lambda: False) == "cpu"
+    assert pick_device("auto", lambda: True) == pick_device("cuda", lambda: False) == "cuda"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(UsageError, match="finds no CUDA card"):
         pick_device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("more", "wish", "wanted"),
+    [
+        ("", "auto", ("cpu", 7)),
+        ("import torch", "auto", ("cuda", 1)),
+        ("", "cuda", ("cuda", 1)),
+        ("import torch", "cpu", ("cpu", 7)),
+    ],
+)
+def test_by_default_a_card_is_taken_for_torch_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, wish: str, wanted: tuple[str, int]
+) -> None:
+    """Other modules have all cores, and the records that they had before there was a card."""
+    write_paper(tmp_path)
+    module = tmp_path / "mini.py"
+    module.write_text(f"{module.read_text()}{more}\n")
+    entry = Catalog(tmp_path)["mini"]
+    how: dict[str, Any] = {}
+    monkeypatch.setattr(devices, "has_driver", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(run_command, "available_cores", lambda: 7)
+    monkeypatch.setattr(run_command, "run_cells", lambda *_, **given: how.update(given))
+    papers = [(entry, entry.audit())]
+    run_command.How(Store(tmp_path / "runs"), wish).run([], papers, lambda _event: None)
+    assert (how["device"]["mini"], how["jobs"]) == wanted
 
 
 def test_threads_reach_torch_numba_and_new_processes() -> None:

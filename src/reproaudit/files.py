@@ -7,10 +7,11 @@ nesting. What writes gives one line for the user where it cannot, and imports no
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
+import logging
 import os
+import secrets
 import shutil
 import stat
 import subprocess
@@ -18,9 +19,24 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from reproaudit.errors import AuditError, StoreError, TechnicalError, UsageError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+
+LOCK_NAME = ".reproaudit.lock"
+"""The file in a folder whose lock keeps others from writing what the folder holds."""
+
+PATIENCE_SECONDS = 5.0
+"""The seconds for which a lock is waited for without a word."""
+
+_POLL_SECONDS = 0.01
+"""The seconds between two attempts to take a lock."""
+
+_log = logging.getLogger(__name__)
 
 
 class UnfitFileError(OSError):
@@ -96,6 +112,11 @@ def _explanation(error: OSError) -> tuple[type[AuditError], str]:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         reason = os.strerror(error.errno).lower()
         return StoreError, f"{reason}. Make it accessible, {_OR_ELSEWHERE}"
+    if error.errno in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):
+        reason = (
+            "this file system knows no locks (flock), by which runs keep out of each other's way"
+        )
+        return StoreError, f"{reason}. Mount it with locks, {_OR_ELSEWHERE}"
     if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
         reason = "a file stands where a folder is needed, or the reverse"
         return StoreError, f"{reason}. Move it away, {_OR_ELSEWHERE}"
@@ -112,15 +133,16 @@ def listing(folder: Path) -> list[Path]:
 def write_whole(path: Path, content: bytes | str, *, durable: bool = False) -> Path:
     """Writes a file so that it is seen whole or not at all, whenever the process is killed.
 
-    Its folder is made if it is missing. What is ``durable`` survives a power cut, too, which takes
-    some milliseconds.
+    Its folder is made if it is missing. Until it is whole it has a name that no other writer has,
+    on whatever machine or in whatever container. What is ``durable`` survives a power cut, too,
+    which takes some milliseconds.
 
     Raises:
         StoreError: if the place cannot be written to.
         TechnicalError: if the disk is full or failing.
     """
     data = content.encode() if isinstance(content, str) else content
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     with explained("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -152,23 +174,46 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keeps other programs, and other threads of this one, from writing what a folder holds.
+def locked(file: Path) -> Iterator[None]:
+    """Keeps other programs, and other threads of this one, out while they ask for the same lock.
 
-    The lock leaves no file behind; the folder is made if it is missing.
+    The file stays where it is, empty: one that is removed could be held twice. Who waits longer
+    than `PATIENCE_SECONDS` is told for what, once.
+
+    Args:
+        file: the lock's file; it and its folder are made if they are missing.
 
     Raises:
-        StoreError, TechnicalError: if the folder cannot be opened or locked.
+        StoreError, TechnicalError: if it cannot be made, or its file system knows no locks.
     """
-    with explained("write", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY)
+    lock = file_lock(file)
+    with explained("lock", file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=PATIENCE_SECONDS)
+        except TimeoutError:
+            _log.warning("%s", awaited(file))
+            lock.acquire()
     try:
-        with explained("lock", folder):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(descriptor)
+        lock.release()
+
+
+def file_lock(file: Path) -> FileLock:
+    """A lock that a process loses with its end; never one that merely counts as a lock."""
+    from filelock import FileLock  # here, since it loads slowly
+
+    return FileLock(file, fallback_to_soft=False, poll_interval=_POLL_SECONDS)
+
+
+def awaited(file: Path) -> str:
+    """A line for who waits for a lock: which one, and what to do if nobody works there."""
+    return (
+        f"waiting for the lock {file}, which another program holds or the file system refuses. If "
+        "none is at work there, remove that file, whose holder may have died on another machine, "
+        "or choose another place."
+    )
 
 
 def free_name(path: Path, word: str) -> Path:
@@ -196,7 +241,9 @@ def sha256(data: bytes) -> str:
 # --- folders, and git --------------------------------------------------------------------------
 
 
-_SCRATCH = "reproaudit-scratch-"
+_SCRATCH = "reproaudit-held-"
+"""Begins the names of folders whose lock is a file within: an earlier version locked folders, and
+removes those of its own name that it can lock."""
 
 
 def report_folder(given: Path | None, store: Path) -> Path:
@@ -246,23 +293,34 @@ def new_folder(folder: Path, remedy: str, replaces: str | None = None) -> Iterat
 def scratch_folder() -> Iterator[Path]:
     """Gives an empty folder among the system's temporary files, and removes it in the end.
 
-    It is locked for so long, and the system ends a lock with its process. So those that are free
-    were left by processes that were killed; they are removed here, if they are this user's.
+    A lock beside it is held for so long, and the system ends a lock with its process. So those that
+    are free were left by processes that were killed; they are removed here, if they are this
+    user's.
     """
-    for one in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
-        with suppress(OSError), _opened(one) as descriptor:
-            if os.fstat(descriptor).st_uid == os.getuid():
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(one, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix="reproaudit-"))
+    for left in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        with suppress(OSError):
+            _remove_left(left)
+    outer = Path(tempfile.mkdtemp(prefix="reproaudit-"))
+    lock = file_lock(outer / "lock")
     try:
-        with _opened(folder) as descriptor:
-            with suppress(OSError):  # without locks it keeps a name that nobody removes
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                folder = folder.rename(folder.with_name(_SCRATCH + folder.name[-8:]))
-            yield folder
+        with suppress(OSError):  # without locks it keeps a name that nobody removes
+            lock.acquire(timeout=0)
+            outer = outer.rename(outer.with_name(_SCRATCH + outer.name[-8:]))
+        folder = outer / "files"
+        folder.mkdir()
+        yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(outer, ignore_errors=True)
+        lock.release()
+
+
+def _remove_left(outer: Path) -> None:
+    """Removes the folder around a scratch folder if it is this user's and its lock is free."""
+    status = outer.lstat()  # of a link, the link's own
+    lock = outer / "lock"
+    if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and lock.is_file():
+        with file_lock(lock).acquire(timeout=0):
+            shutil.rmtree(outer, ignore_errors=True)
 
 
 def git(file: Path, *arguments: str) -> str | None:
@@ -273,12 +331,3 @@ def git(file: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
-
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

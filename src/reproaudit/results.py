@@ -21,7 +21,7 @@ from reproaudit.audit.seeds import digest, rule
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
-from reproaudit.files import git, locked, sha256, write_whole
+from reproaudit.files import LOCK_NAME, git, locked, sha256, write_whole
 from reproaudit.running.journal import Journal, add_line, contents
 
 if TYPE_CHECKING:  # `check` starts without NumPy
@@ -171,7 +171,7 @@ def begin(entry: Entry, audit: Audit, store: Path) -> None:
         SpecError: if a log is damaged: it is told before hours of computing.
     """
     logged_results(entry, store)
-    with locked(store):
+    with locked(store / LOCK_NAME):
         begun = _begun(entry, store)
         if _key(audit) not in begun:
             begun[_key(audit)] = is_committed(entry.audit_file)

@@ -174,6 +174,9 @@ class Estimate(StrictModel):
     mean: tuple[float, float, float] | None = None
     """The mean, and the ends of its 90 % interval; null where there is none, as where a run
     diverged, so that the runs decide."""
+    apart: int = 0
+    """How many runs the mean leaves out: at most a fifteenth, those farthest from the typical one,
+    where the mean of all is open and the count decides as the mean of the others does."""
     decision: Decision | None = None
     """Of a condition that its mean decides, or a comparison of groups: the decision."""
     groups: tuple[tuple[float | None, ...], tuple[float | None, ...]] | None = None

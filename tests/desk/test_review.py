@@ -29,6 +29,7 @@ from reproaudit.cli import run_command
 from reproaudit.desk import edits
 from reproaudit.desk.session import read_version, review_audit, save, written
 from reproaudit.errors import UsageError
+from reproaudit.files import LOCK_NAME
 from reproaudit.verdict import Outcome, Scorecard
 
 DAY = date(2026, 11, 26)
@@ -180,7 +181,7 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
     assert review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: so"], False)
     assert link.is_symlink()
     assert "reason: so" in target.read_text(encoding="utf-8")
-    assert [one.name for one in target.parent.iterdir()] == ["file.yaml"]
+    assert {one.name for one in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
 
 
 def test_the_command_writes_the_review_file_alone(

@@ -283,6 +283,31 @@ def test_the_mean_of_all_runs_decides(headline: Any, rows: Any, answer: str, yes
 
 
 @pytest.mark.parametrize(
+    ("rows", "answer", "mean"),
+    [
+        ([*RISING * 3], "yes", 1.2),
+        ([*RISING * 2, *RISING[:4], 9.0], "yes", 16.6 / 14),  # one of fifteen
+        ([*RISING * 2, *RISING[:3], 9.0], "open", None),  # one of fourteen
+        ([*RISING * 2, *RISING[:3], 9.0, 9.0], "open", None),
+        ([*RISING * 5, *RISING[:3], 9.0, 9.0], "yes", 33.3 / 28),  # two of thirty
+        ([*[2.0] * 14, -30.0], "no", 2.0),
+        ([*[1.0] * 9, *[2.0] * 6], "open", None),  # the count is open, too
+    ],
+)
+def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
+    rows: list[float], answer: str, mean: float | None
+) -> None:
+    check = mean_of(at_most=1.5)
+    found = told(one_claim(headline=[check], **BARE), {"own": rows})
+    (estimate,) = found.base.estimates
+    assert found.base.answer == answer
+    assert estimate.mean is not None
+    if mean is not None:
+        assert estimate.mean[0] == pytest.approx(mean)
+    assert estimate.apart == (len(rows) // 15 if max(map(abs, rows)) > 2 and mean else 0)
+
+
+@pytest.mark.parametrize(
     ("headline", "rows", "reason"),
     [
         ([mean_of(**AROUND)], [1.5, -1.5] * 10, ("mean alone", {"place": 0})),

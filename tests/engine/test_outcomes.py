@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bundles import (
@@ -225,6 +226,8 @@ def test_crashes_matter_where_they_could_change_the_outcome(
 
 # --- controls -------------------------------------------------------------------------------------
 
+UNMEASURED = Measurements(scalars={"final": 1.0})
+
 
 @pytest.mark.parametrize(
     ("changes", "runs", "verdict", "answer"),
@@ -244,6 +247,12 @@ def test_crashes_matter_where_they_could_change_the_outcome(
         ({}, {"stays": ["failed"] * 5}, "open", "open"),
         ({}, {"stays": [0.8] * 3 + ["failed"] * 2}, "fails", "yes"),
         ({}, {"stays": [0.8] + ["failed"] * 4}, "open", "open"),
+        # one that says no in any run cannot pass by its void ones
+        ({}, {"stays": [0.8] + [UNMEASURED] * 4}, "fails", "yes"),
+        ({}, {"stays": [UNMEASURED] * 5}, "open", "open"),
+        ({}, {"stays": [0.8] + [UNMEASURED] * 3}, "open", "open"),  # too few to tell
+        ({}, {"stays": [0.8, YES] + [UNMEASURED] * 3}, "open", "open"),
+        ({}, {"stays": [0.8] * 3 + [UNMEASURED] * 12, "own": ROWS["no"]}, "open", "no"),
         # relaxed, the control passes
         ({}, {"stays": [ALMOST] * 5}, "fails", "yes"),
         ({}, {"stays": [ALMOST] * 5, "own": ROWS["near"]}, "fails", "near"),
@@ -334,6 +343,43 @@ def test_runs_that_all_diverge_say_nothing_of_a_claim(
         [] if reason is None else [{"arm": "own", "settings": (), "what": "", **reason}]
     )
     assert (found.level is None) == (outcome in (UNDECIDED, NOT_TESTED))
+
+
+@pytest.mark.parametrize(
+    ("later", "verdict", "outcome"),
+    [
+        (True, "open", Outcome.UNDECIDED),  # the second change comes without the first
+        (False, "fails", Outcome.SUPPORTED),  # it waits for what never comes
+    ],
+)
+def test_a_second_change_that_comes_alone_leaves_its_control_open(
+    later: bool, verdict: str, outcome: Outcome
+) -> None:
+    steps = tuple(range(101))
+    at = np.array(steps, dtype=float)
+    first, second = np.minimum(at / 20, 1), np.clip((at - 30) / 40, 0, 1)
+
+    def measured(earlier: Any, then: Any, seed: int) -> Measurements:
+        noise = 0.005 * np.random.default_rng(seed).normal(size=(2, len(at)))
+        return Measurements(
+            series={
+                "loss": Series(steps=steps, values=earlier + noise[0]),
+                "distance": Series(steps=steps, values=then + noise[1]),
+            }
+        )
+
+    waits = {
+        "kind": "stages",
+        "earlier": {"series": "loss"},
+        "later": {"series": "distance"},
+        "order": {"above": 1.0, "from": "paper"},
+        "wait": {"below": "one_clock", "from": "derived"},
+    }
+    own = [measured(first, second, seed) for seed in range(5)]
+    control = [measured(0 * at, second if later else 0 * at, seed) for seed in range(5)]
+    audit = one_claim(headline=[waits], constructed=None)
+    found = told(audit, {"own": own, "stays": control, "built": []})
+    assert ([one.verdict for one in found.controls], found.outcome) == ([verdict], outcome)
 
 
 def test_a_reading_has_its_own_controls_where_they_ran() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
 from collections.abc import Mapping
@@ -114,6 +115,44 @@ def _parallel_sum() -> Any:
     return total
 
 
+AT_IMPORT = np.random.rand(), random.random()
+
+
+def chance(settings: Settings, session: Session) -> Measurements:
+    """Draws from generators that it does not seed: at first, in two phases, and between them."""
+    import torch
+
+    def drawn() -> np.ndarray[Any, Any]:
+        numbers = random.gauss(0, 1), np.random.normal(), float(torch.randn(()))
+        return np.array([*numbers, *AT_IMPORT])
+
+    w = drawn()
+
+    def advance(start: int, stop: int) -> None:
+        for _ in range(start, stop):
+            time.sleep(settings.pause)
+            w[:] += drawn()
+
+    def trained(phase: str) -> dict[str, Series]:
+        return train(
+            session,
+            phase,
+            steps=settings.steps,
+            state={"w": w},
+            advance=advance,
+            observe=lambda _step: {phase: w},
+            observe_at=range(0, settings.steps + 1, max(1, settings.steps // 10)),
+            chunk=7,
+        )
+
+    series = trained("first")
+    w += drawn()
+    series |= trained("second")
+    words = {f"word {number}" for number in range(9)}
+    order = [float(word[-1]) for word in words]
+    return Measurements(series=series, arrays={"last": w, "drawn": drawn(), "order": order})
+
+
 def broken(settings: Settings, session: Session) -> Measurements:
     raise RuntimeError(f"no good\nfor seed {session.seed}")
 
@@ -159,6 +198,7 @@ EXPERIMENTS = {
     ),
     "sums": Experiment(Settings, sums),
     "parallel_sums": Experiment(Settings, parallel_sums),
+    "chance": Experiment(Settings, chance, data=lambda _s: {"dice": "sha256:0"}),
     "place": Experiment(Settings, place),
     "broken": Experiment(Settings, broken),
     "fails_once": Experiment(Settings, fails_once),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -61,6 +61,8 @@ class Void(StrEnum):
     NOT_AS_FAR = "not as far"
     NOT_AS_FINELY = "not as finely"
     NOT_AS_MANY = "not as many"
+    UNPROMPTED = "unprompted"
+    CUT = "cut"
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,8 @@ class Condition:
             out of range.
         settled: where the mean of the runs decides, the number by the median at the end of the
             course; None where no end is read.
+        refuted: whether the run says no although its number meets the bound, as of a trend that a
+            single size makes.
         groups: where two groups are compared, what is compared of this run and of each run of the
             other arm, the smaller the better; NaN where a run has no number.
     """
@@ -237,6 +241,7 @@ class Condition:
     about: str | None = None
     found: float | None = None
     settled: float | None = None
+    refuted: bool = False
     groups: tuple[float, tuple[float, ...]] | None = None
 
     @property
@@ -244,6 +249,8 @@ class Condition:
         """Whether the run meets the bound; None where nobody can tell."""
         if self.void is not None:
             return None
+        if self.refuted:
+            return False
         return self.says if self.value is None else self.limit.held(self.value, self.censored)
 
     @property
@@ -461,6 +468,11 @@ class Kind(StrictModel):
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None
+
+    @property
+    def settings_read(self) -> Mapping[str, str]:
+        """The settings whose values it reads, by the field that names each."""
+        return {}
 
     @property
     def fewest(self) -> int:

@@ -95,6 +95,7 @@ class Run:
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
         built: whether its solution was built by hand, and is there before training.
+        control: whether it lacks what the claim says is needed, and has to fail.
         settled: whether the median over the end of a course is read in place of its last value, or
             of the mean of its late part.
         begins: which observation is read as the start of a course, in all arms.
@@ -112,6 +113,7 @@ class Run:
     at: Mapping[str, Coordinate] = field(default_factory=dict)
     others: Mapping[str, Run] = field(default_factory=dict)
     built: bool = False
+    control: bool = False
     settled: bool = False
     begins: Begins = Begins.AS_LOGGED
     passes: PassedAt = PassedAt.STRAIGHT

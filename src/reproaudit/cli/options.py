@@ -144,7 +144,10 @@ Seeds = Annotated[
     Sequence[int] | None,
     parsed("--seeds", parse_seeds, "SEEDS", "Other seeds, such as 0-4 or 7,9 (custom)."),
 ]
-Device = Annotated[Literal["auto", "cpu", "cuda"], Option(help="Where to compute.")]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"],
+    Option(help="Where to compute; auto takes a card for what imports torch."),
+]
 FormName = Annotated[RunForm, Option("--form", help="plain: straight from the paper's equations.")]
 Jobs = Annotated[
     int | None, Option(min=1, max=1024, help="Cells at once; one for each core if not given.")

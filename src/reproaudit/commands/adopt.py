@@ -156,7 +156,7 @@ def adopt_code(
     if old is None or old == code.digest:
         return CodeComparison(entry.slug, None, code.digest)
     mine = [one for one in others if old in _alike(adoptions, one)]
-    here = versions(how.chosen_device(), code.packages)
+    here = versions(how.device_for(entry), code.packages)
     fitting = [one for one in mine if versions_of(one.environment) == here]
     if not fitting:
         raise UsageError(_other_versions(entry, mine, here))

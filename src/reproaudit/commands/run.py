@@ -25,6 +25,7 @@ from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
 from reproaudit.running.adoptions import read_adoptions
+from reproaudit.running.code import imports_torch
 from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.events import MayStart, OnEvent, PhaseStarted, Summary
 from reproaudit.running.executors import Limits
@@ -39,8 +40,8 @@ Papers = Sequence[tuple[Entry, Audit]]
 class How:
     """The place and manner in which cells are run, as the options of ``reproaudit run``.
 
-    Without `jobs` there is one on each core, and one at a time on a card; without `seconds`,
-    `memory` and `data` nothing is limited, and data are downloaded.
+    Without `jobs` there is one on each core, or one at a time where a card is used; without
+    `seconds`, `memory` and `data` nothing is limited, and data are downloaded.
     """
 
     store: Store
@@ -53,13 +54,18 @@ class How:
     fresh: bool = False
     form: RunForm = "fast"
 
-    def chosen_device(self) -> str:
-        """Return cpu or cuda, or raise a UsageError if there is no such device."""
+    def device_for(self, entry: Entry) -> str:
+        """Return cpu or cuda for a paper's cells; ``auto`` is a card only where torch is imported.
+
+        Raises:
+            UsageError: if there is no such device.
+            SpecError: if the paper has no module, or one that is not valid Python.
+        """
         if self.form == "plain":
             if self.device == "cuda":
                 raise UsageError(f"--device {self.device}: the plain form runs on the cpu.")
             return "cpu"
-        return pick_device(self.device)
+        return pick_device(self.device, lambda: imports_torch(entry.module))
 
     def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[OnEvent]:
         """Show the progress of what is done for some papers; gives what takes the events."""
@@ -80,8 +86,8 @@ class How:
         """
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
-        device = self.chosen_device()
-        cores = available_cores() if device == "cpu" else 1
+        devices = {entry.slug: self.device_for(entry) for entry, _ in papers}
+        cores = 1 if "cuda" in devices.values() else available_cores()
         declared = {
             audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
             for _, audit in papers
@@ -90,7 +96,7 @@ class How:
             cells,
             {entry.slug: entry.module for entry, _ in papers}.__getitem__,
             self.store,
-            device=device,
+            device=devices,
             form=self.form,
             jobs=cores if self.jobs is None else self.jobs,
             limits=Limits(self.seconds, None if self.memory is None else int(self.memory)),
@@ -120,7 +126,8 @@ def run_and_judge(
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
-    how.chosen_device()  # a device that is not there is an error before a log of results begins
+    for entry, _ in papers:
+        how.device_for(entry)  # one that is not there is an error before a log of results begins
     if tier == "paper":
         for entry, audit in papers:
             results.begin(entry, audit, how.store.root)

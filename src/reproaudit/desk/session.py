@@ -28,7 +28,7 @@ from reproaudit.audit.model import Audit, Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.desk.edits import NOTE, audited, carry_out, said, sign_off, with_note
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.files import locked, write_whole
+from reproaudit.files import LOCK_NAME, locked, write_whole
 from reproaudit.verdict import Scorecard
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
@@ -79,7 +79,7 @@ def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Version, Versi
         StoreError, TechnicalError: if it cannot be written.
     """
     file = Path(os.path.realpath(path))
-    with locked(file.parent):
+    with locked(file.parent / LOCK_NAME):
         before = read_version(file)
         reviews = edit(before.reviews)
         if reviews == before.reviews:

@@ -120,14 +120,21 @@ class Bundles:
     def bare(self, arm: PlannedArm, record: Record) -> Run:
         """Return a record as checks read it, with no other beside it."""
         declared = self.audit.measurements_of(arm.experiment)
-        built = arm.role is Role.POSITIVE_CONTROL
-        run = Run(record.seed, record.measurements, declared, record.settings, arm.reads)
+        run = Run(
+            record.seed,
+            record.measurements,
+            declared,
+            record.settings,
+            arm.reads,
+            built=arm.role is Role.POSITIVE_CONTROL,
+            control=arm.role is Role.CONTROL,
+        )
         if record.origin is None:
-            return replace(run, built=built)
+            return run
         if record.coordinates:
             measured = _at_all_coordinates(record, record.coordinates, declared)
             run = replace(run, measurements=measured, is_partial=True)
-        return replace(run, built=built, begins=Begins.WITHOUT_ARTEFACT)
+        return replace(run, begins=Begins.WITHOUT_ARTEFACT)
 
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""

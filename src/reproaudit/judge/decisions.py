@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
@@ -13,7 +14,7 @@ from reproaudit.declarations import Coordinate
 from reproaudit.judge.bundles import Bundles
 from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
-from reproaudit.stats.means import decide_mean, mean_interval
+from reproaudit.stats.means import decide_mean, mean_interval, without_farthest
 from reproaudit.stats.ranks import decide_ranks
 from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
@@ -22,6 +23,10 @@ FEWEST_OF_PAPER = 3
 
 INSIDE = 0.25
 """The share of runs that lie inside a margin, at least, where their mean does."""
+
+
+APART = 1 / 15
+"""The share of runs, at most, without which a mean may decide as the count does."""
 
 
 def all_of(decisions: Iterable[Decision]) -> Decision:
@@ -113,6 +118,12 @@ def stands_in_the_way(found: ArmAnswer, share: float, exact: bool) -> bool:
         return False
     hoped = (_as(found, status) for status in (Status.YES, Status.NO))
     return any(decide(one, share, exact) is not Decision.OPEN for one in hoped)
+
+
+def may_be_met(found: ArmAnswer, claim: Claim) -> bool:
+    """Tell whether an arm would be met if every void or crashed run said yes."""
+    exact = claim.exact or found.stands_alone
+    return decide(_as(found, Status.YES), claim.share, exact) is Decision.MET
 
 
 def with_crashes(found: ArmAnswer, status: Status | None, claim: Claim) -> ArmAnswer:
@@ -259,9 +270,32 @@ def _with_mean(one: Estimate) -> Estimate:
         return one.model_copy(update={"decision": Decision.OPEN})
     mean = mean_interval(values, one.log)
     decision = decide_mean(mean[1:], one.limit.accepted) if len(values) >= fewest else Decision.OPEN
-    if decision is Decision.MET and sum(map(bool, one.holds)) < INSIDE * len(values):
+    inside = sum(map(bool, one.holds))
+    counted = decide_count(inside, len(values))
+    few = inside < INSIDE * len(values)
+    if decision is Decision.MET and (few or (_refuted(one) and counted is not Decision.MET)):
         decision = Decision.OPEN
-    return one.model_copy(update={"mean": mean, "decision": decision})
+    changes = {"mean": mean, "decision": decision}
+    if decision is Decision.OPEN and counted is not Decision.OPEN:
+        changes |= _without_a_few(one, counted)
+    return one.model_copy(update=changes)
+
+
+def _without_a_few(one: Estimate, counted: Decision) -> dict[str, Any]:
+    """The mean without the runs that lie apart, if it decides as the count of all of them does."""
+    kept = without_farthest(one.numbers, int(APART * len(one.numbers)))
+    mean = mean_interval(kept, one.log)
+    if decide_mean(mean[1:], one.limit.accepted) is not counted:
+        return {}
+    return {"mean": mean, "decision": counted, "apart": len(one.numbers) - len(kept)}
+
+
+def _refuted(one: Estimate) -> bool:
+    """Whether a run says no although its number meets the bound."""
+    return any(
+        holds is False and value is not None and one.limit.met_by(value)
+        for value, holds in zip(one.values, one.holds, strict=True)
+    )
 
 
 def _fewest_of(one: Estimate) -> int:

@@ -18,7 +18,7 @@ from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_o
 from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.bundles import Bundles, Records
-from reproaudit.judge.decisions import ask, joined, with_crashes
+from reproaudit.judge.decisions import ask, joined, may_be_met, missing_runs, with_crashes
 from reproaudit.records import CellStatus
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 from reproaudit.verdict import (
@@ -148,7 +148,7 @@ class Panel:
     def control(self, own: ArmAnswer, arm: PlannedArm, place: Coordinate | None) -> ControlAnswer:
         """Put the headline to a control, and hold it against the reading's own runs."""
         answer = self.at(arm, place)
-        return ControlAnswer(**dict(answer), verdict=_verdict(own, answer))
+        return ControlAnswer(**dict(answer), verdict=_verdict(own, answer, self.bundles.claim))
 
     def controls(self) -> tuple[ControlAnswer, ...]:
         """Return every control at the primary coordinates together, the worst verdict of each."""
@@ -270,14 +270,22 @@ class Panel:
 _WORST_FIRST = (Verdict.PASSES, Verdict.LARGER, Verdict.OPEN, Verdict.FAILS)
 
 
-def _verdict(own: ArmAnswer, control: ArmAnswer) -> Verdict:
+def _verdict(own: ArmAnswer, control: ArmAnswer, claim: Claim) -> Verdict:
     if control.decision is Decision.MET:
         return Verdict.PASSES
     if _larger(own, control):
         return Verdict.LARGER
-    if control.decision is Decision.MISSED or rarer(control, own) or _exceeds(own, control):
-        return Verdict.FAILS
-    return Verdict.OPEN
+    fails = control.decision is Decision.MISSED or rarer(control, own) or _exceeds(own, control)
+    return Verdict.FAILS if fails or _cannot_pass(control, claim) else Verdict.OPEN
+
+
+def _cannot_pass(control: ArmAnswer, claim: Claim) -> bool:
+    """Whether no run of a control says yes, some are void, and the control would not pass by them.
+
+    A run that crashed has shown nothing.
+    """
+    none = control.void > 0 and not control.yes and not control.crashed
+    return none and not missing_runs(control, claim) and not may_be_met(control, claim)
 
 
 def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:

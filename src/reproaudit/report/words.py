@@ -228,7 +228,8 @@ def typical_words(
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
         interval = f" [{low}, {high}]" if with_worst else ""
-        return f"{called} {mean} on average{interval}"
+        some = of(len(one.values) - one.apart, len(one.values)) if one.apart else ""
+        return f"{called} {mean} on average{some and f' of {some}'}{interval}"
     if one.median is None or one.worst is None:
         return what.never.format(noun=noun)
     template = what.says
@@ -451,6 +452,8 @@ _VOIDS: Mapping[Void, str] = {
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
     Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
     Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
+    Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
+    Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
     Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
     Void.START_APART: "the answer hangs on the first {what}, apart from all that follow, in {runs}",
     Void.NOT_AS_FAR: "not measured alike: of two logs of {what} one ends at {share} of the other's "

@@ -13,12 +13,13 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from filelock import FileLock
-
 from reproaudit.cell import THREAD_VARIABLES
+from reproaudit.errors import AuditError
+from reproaudit.files import locked
 from reproaudit.logs.logged import on_one_line
 from reproaudit.repositories.processes import Call, CommandError, Ended, StillRunning, run_guarded
 from reproaudit.repositories.requirements import (
@@ -55,6 +56,19 @@ def _place_of(kind: str, of: str) -> Path:
     return place
 
 
+@contextmanager
+def _alone_at(place: Path) -> Iterator[None]:
+    """Keeps other cells, of this run or another, from making a place of the cache meanwhile."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(Path(f"{place}.lock")))
+        except AuditError as error:
+            raise CommandError(
+                f"{place}: cannot be locked ({error.__cause__}). Name another in {CACHE_VARIABLE}."
+            ) from error
+        yield
+
+
 def copy_source(
     source: PinnedSource, beside: Path, into: Path, still_running: StillRunning
 ) -> None:
@@ -82,7 +96,7 @@ def copy_source(
             raise CommandError(f"{address}: found {found} (git {why}). Is the revision right?")
         return ended.stdout
 
-    with FileLock(f"{store}.lock"):
+    with _alone_at(store):
         store.mkdir(exist_ok=True)
         if git("cat-file", "-e", f"{revision}^{{commit}}").fault:
             must("init", "--quiet", "--bare", found="no place for a repository")
@@ -169,7 +183,7 @@ def _environment(
     pins = source / str(name) if has_pins(text) else None
     parts = [platform.python_version(), sys.platform, wanted.python, wanted.builds, text]
     made = _place_of("environments", json.dumps(parts))
-    with FileLock(f"{made}.lock"):
+    with _alone_at(made):
         if not (made / "ready").is_file():
             shutil.rmtree(made, ignore_errors=True)
             for argv, variables in _making(wanted, pins, made, home):

@@ -73,6 +73,17 @@ def closure_of(module: Module) -> CodeClosure:
     return CodeClosure(digest, frozenset(packages - own - sys.stdlib_module_names - {""}))
 
 
+def imports_torch(module: Module) -> bool:
+    """Tell whether a paper's own files import torch, or something that is named after it.
+
+    A run file's commands may do whatever they like: it is true of them. Raises as `closure_of`.
+    """
+    if module.is_run_file:
+        return True
+    names = {name for file in _files_of_paper(module) for name in _read(file)[1]}
+    return any(part.startswith("torch") for name in names for part in name.split("."))
+
+
 def _files_of_paper(module: Module) -> set[Path]:
     start = module.file.resolve()
     found: set[Path] = set()

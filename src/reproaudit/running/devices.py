@@ -6,6 +6,7 @@ import ctypes
 import os
 import platform
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -52,11 +53,15 @@ def has_driver() -> bool:
     return False
 
 
-def pick_device(wish: str) -> str:
-    """The device for the user's ``auto``, ``cpu`` or ``cuda``; a UsageError if there is none."""
+def pick_device(wish: str, may_use_card: Callable[[], bool] = lambda: True) -> str:
+    """The device for the user's ``auto``, ``cpu`` or ``cuda``; a UsageError if there is none.
+
+    Args:
+        may_use_card: asked for ``auto`` alone, where there may be a card.
+    """
     if wish not in ("auto", "cpu", "cuda"):
         raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
-    asks = wish == "cuda" or (wish == "auto" and has_driver())
+    asks = wish == "cuda" or (wish == "auto" and has_driver() and may_use_card())
     torch = _torch() if asks else None
     present = torch is not None and torch.cuda.is_available()
     if wish == "cuda" and not present:

@@ -301,16 +301,19 @@ def _for_children() -> Iterator[None]:
     The server that forks the workers handles no signals, since it ends with this process. It finds
     modules where this process finds them. The tracker, which removes what killed workers leave,
     prints no warnings. A worker does not import the program's own script, which Python would import
-    by default: a script that runs papers would run them again there.
+    by default: a script that runs papers would run them again there. The order of sets of text is
+    the same in all of them, and in every run.
     """
     with _environment({"PYTHONWARNINGS": "ignore"}):
         resource_tracker.ensure_running()  # which unblocks signals
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
-    threads = dict.fromkeys(THREAD_VARIABLES, str(CELL_THREADS))
+    variables = dict.fromkeys(THREAD_VARIABLES, str(CELL_THREADS))
+    variables["PYTHONPATH"] = os.pathsep.join(sys.path)
+    variables["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0")
     try:
-        with _environment({"PYTHONPATH": os.pathsep.join(sys.path), **threads}):
+        with _environment(variables):
             yield
     finally:
         sys.modules["__main__"] = script

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-from filelock import FileLock, Timeout
-
 from reproaudit.errors import StoreError
-from reproaudit.files import explained, listing, set_aside
+from reproaudit.files import explained, file_lock, listing, set_aside
+from reproaudit.records import CellStatus
 from reproaudit.running.store import DamagedError, Partial, Store
 
 _LEFT = {
@@ -22,6 +21,9 @@ _LEFT = {
     ".bad": "a damaged file that was moved aside",
 }
 """By the ending of a name, what a run left behind."""
+
+WRITING_SECONDS = 3600.0
+"""A temporary file that was written to within so long may still be: the slowest takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +71,15 @@ def _moved(path: Path, what: str, then: str, can_move: bool) -> StoreFault:
 
 def _inspect_record(store: Store, path: Path, repair: bool, can_move: bool) -> Iterator[StoreFault]:
     try:
-        store.read(path)
-        is_listed = store.listed_as(path) in store.manifest.digests()
+        kept = store.kept(path)
     except DamagedError as error:
         yield _moved(path, error.reason, "run the paper again", can_move)
         return
     except StoreError:
         return  # a fault of the manifest itself, which is named already
-    if not is_listed and not path.name.endswith(".failed.json"):
+    if kept and not kept.is_listed and kept.record.status is not CellStatus.FAILED:
         if repair:
-            store.enlist(path)
+            store.enlist(kept)
         what = "a sound record that the manifest does not list: a run was killed, or it was copied"
         yield StoreFault(path, what, "it is listed now" if repair else "")
 
@@ -89,7 +90,7 @@ def leftovers(
     """The files that runs left behind: temporary files, free locks, damaged files moved aside.
 
     Checkpoints of cells without a record count if they are ``unfinished`` work that is to go, too.
-    Nothing of a cell that is being computed counts, nor what a living process writes.
+    Nothing of a cell that is being computed counts, nor a temporary file of the last hour.
     """
     for path in listing(store.root) if store.root.is_dir() else ():
         if (what := _left(path)) and path.suffix == ".tmp":
@@ -110,10 +111,12 @@ def leftovers(
 
 
 def _left(path: Path) -> str:
-    """What a run left behind under such a name; nothing if it is none, or is being written."""
-    writer = re.search(r"\.(\d{1,9})\.tmp$", path.name)
-    with suppress(psutil.Error, OSError):  # a process that began later has the number anew
-        if writer and psutil.Process(int(writer[1])).create_time() <= path.stat().st_mtime + 1:
+    """What a run left behind under such a name; nothing if it is none, or may be being written.
+
+    Who writes a file cannot be asked: it may be a process of another machine or container.
+    """
+    with suppress(OSError):
+        if path.suffix == ".tmp" and time.time() - path.stat().st_mtime < WRITING_SECONDS:
             return ""
     return _LEFT.get(re.sub(r"\d+$", "", path.suffix), "")
 
@@ -142,7 +145,7 @@ def _is_held(path: Path) -> bool:
     if not lock.exists():
         return False
     try:
-        with FileLock(lock).acquire(timeout=0):
+        with file_lock(lock).acquire(timeout=0):
             return False
-    except (Timeout, OSError):
+    except OSError:  # a Timeout, too
         return True

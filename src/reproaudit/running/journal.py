@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.files import explained, locked, read_regular, write_whole
+from reproaudit.files import LOCK_NAME, explained, locked, read_regular, write_whole
 
 MOST_JOURNAL_BYTES = 2**26
 """Of a journal; a line has some kilobytes."""
@@ -52,7 +52,7 @@ class Journal:
         folder = self.entry.audit_file.parent
         is_read_only = is_installed(self.entry.audit_file) or not os.access(folder, os.W_OK)
         file = self.files[-1 if is_read_only else 0]
-        with locked(file.parent):
+        with locked(file.parent / LOCK_NAME):
             yield file
 
 

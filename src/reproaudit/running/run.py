@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.files import git, set_aside
+from reproaudit.files import PATIENCE_SECONDS, awaited, git, set_aside, sha256
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
@@ -27,7 +28,14 @@ from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
 from reproaudit.running.modules import load_experiments, one_line
-from reproaudit.running.store import CellLock, DamagedError, Partial, Store
+from reproaudit.running.store import (
+    MOST_FAILURES,
+    CellLock,
+    DamagedError,
+    Failures,
+    Partial,
+    Store,
+)
 from reproaudit.running.worker import Job, JobOutcome
 
 POLL_SECONDS = 0.2
@@ -43,7 +51,7 @@ def run_cells(
     locate: Callable[[str], Module],
     store: Store,
     *,
-    device: str = "cpu",
+    device: str | Mapping[str, str] = "cpu",
     form: RunForm = "fast",
     jobs: int = 1,
     limits: Limits = NO_LIMITS,
@@ -60,7 +68,8 @@ def run_cells(
     Args:
         cells: what is wanted, in the order in which it is started, each once.
         locate: from a paper's slug to its module.
-        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it.
+        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it, or by
+            paper.
         limits: what a cell may take before it counts as failed.
         fresh: measure again what has a record, which stays until the new one is there.
         on_event: is called with what happens, in this thread.
@@ -86,7 +95,7 @@ def run_cells(
     on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
     if not missing:
         return summary
-    run = _Run(store, fresh, on_event, may_start, summary)
+    run = _Run(store, fresh, limits, on_event, may_start, summary)
     try:
         with executor or LocalProcesses(min(jobs, len(missing)), limits) as here:
             run.all(missing, here)
@@ -99,7 +108,7 @@ def plan_jobs(
     cells: Iterable[Cell],
     locate: Callable[[str], Module],
     store: Store,
-    device: str,
+    device: str | Mapping[str, str],
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
@@ -115,7 +124,8 @@ def plan_jobs(
         for slug in dict.fromkeys(cell.paper for cell in wanted):
             on_event(events.PhaseStarted("planning", slug))
             try:
-                papers[slug] = _Paper(locate(slug), device, form)
+                on = device if isinstance(device, str) else device[slug]
+                papers[slug] = _Paper(locate(slug), on, form)
             except SpecError as error:
                 faults[f"{slug}: {error}"] = None
         for cell in wanted:
@@ -262,13 +272,13 @@ def _present(
     """The finished record of a cell, which is listed; files that are none are passed over."""
     for name in fingerprints_of(job):
         try:
-            record = store.find(job.cell, name)
+            kept = store.kept(store.path(job.cell, name))
         except DamagedError as error:
             on_damage(error)
             continue
-        if record is not None:
-            store.enlist(store.path(job.cell, name))
-            return record
+        if kept is not None:
+            store.enlist(kept)
+            return kept.record
     return None
 
 
@@ -278,25 +288,32 @@ class _Run:
 
     store: Store
     fresh: bool
+    limits: Limits
     on_event: events.OnEvent
     may_start: events.MayStart
     summary: events.Summary
     _held: dict[int, tuple[Job, CellLock]] = field(default_factory=dict)
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
+    _awaited: set[Path] = field(default_factory=set)
+    _has_given_up: bool = False
 
     def all(self, jobs: Sequence[Job], executor: Executor) -> None:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
 
         Between the rounds no lock is held, and within one none is waited for, so that two runs
-        never wait for each other.
+        never wait for each other. What is waited for longer is said, once for each lock.
         """
+        naps = 0
         while jobs:
             busy: list[Job] = []
             for outcome in executor.run(self._taken(jobs, busy), self.on_event):
                 self._settle(outcome)
-            if len(busy) == len(jobs):
+            naps = naps + 1 if len(busy) == len(jobs) else 0
+            if naps:
                 time.sleep(POLL_SECONDS)
+            if naps * POLL_SECONDS >= PATIENCE_SECONDS:
+                self._say_awaited(busy[0])
             jobs = [*busy, *self._again]
             self._again.clear()
 
@@ -304,6 +321,12 @@ class _Run:
         for _, lock in self._held.values():
             lock.give_back(finished=False)
         self._held.clear()
+
+    def _say_awaited(self, job: Job) -> None:
+        file = self.store.lock_file(job.cell, job.fingerprint)
+        if file not in self._awaited:
+            self._awaited.add(file)
+            self.on_event(events.CellNote(job.cell, awaited(file)))
 
     # --- taking cells
 
@@ -317,14 +340,46 @@ class _Run:
                 busy.append(job)
                 continue
             self._held[job.number] = (job, lock)
-            record = None if self.fresh else self._made(job)
-            if record is not None:  # another run has written it since this one planned
+            record = self._settled(job)
+            if record is not None:
                 self._finish(job, record)
                 continue
-            if self.fresh and job.number not in self._tried:
-                Partial(job.partial).clear()
             self.on_event(events.CellStarted(job.cell))
             yield job
+
+    def _settled(self, job: Job) -> Record | None:
+        """The record of a cell that is not run: another run made it, or it failed too often."""
+        if self.fresh and job.number not in self._tried:
+            Partial(job.partial).clear()
+            self.store.forget_failures(job.cell, job.fingerprint)
+        if self.fresh:
+            return None
+        return self._made(job) or self._given_up(job)
+
+    def _given_up(self, job: Job) -> Record | None:
+        """The failed record of a cell that all runs together have tried often enough."""
+        known = self.store.failures(job.cell, job.fingerprint)
+        if known is None or known[0] != self._failures(job, MOST_FAILURES):
+            return None
+        self._say_given_up(job, known[1])
+        return known[1]
+
+    def _say_given_up(self, job: Job, record: Record) -> None:
+        """Names the remedy, once a run."""
+        if self._has_given_up:
+            return
+        self._has_given_up = True
+        text = (
+            "failed before with this code, and is not run again, nor are other such cells. Remove "
+            f"{self.store.file_of(record)} to try this one anew, or use --fresh for all."
+        )
+        self.on_event(events.CellNote(job.cell, text))
+
+    def _failures(self, job: Job, count: int) -> Failures:
+        declared = job.declared or {}
+        held_to = {name: one.model_dump(mode="json") for name, one in sorted(declared.items())}
+        demand = sha256(json.dumps([held_to, astuple(self.limits)]).encode())
+        return Failures(code=job.code, demand=demand, count=count)
 
     def _made(self, job: Job) -> Record | None:
         """The cell's finished record; a file that is none is moved aside."""
@@ -346,7 +401,7 @@ class _Run:
         made = outcome.record.environment.model_copy(update={"revision": self._revision})
         record = outcome.record.model_copy(update={"environment": made})
         has_failed = record.status is CellStatus.FAILED
-        if has_failed and not outcome.is_final and job.number not in self._tried:
+        if has_failed and self._mark_failure(job, outcome, record):
             self._tried.add(job.number)
             self._again.append(job)
             del self._held[job.number]
@@ -358,10 +413,23 @@ class _Run:
         if earlier is not None and (differences := differing(earlier, record)):
             lines = "other numbers than before, whose record is kept", *differences
             self.on_event(events.CellNote(job.cell, "\n  ".join(lines)))
-        self.store.write(record)
         if not has_failed:
+            self.store.write(record)
             Partial(job.partial).clear()
         self._finish(job, record)
+
+    def _mark_failure(self, job: Job, outcome: JobOutcome, record: Record) -> bool:
+        """Marks a failure in the store, and returns whether this run tries the cell again.
+
+        All runs together try it `MOST_FAILURES` times. What never began counts for this run alone.
+        """
+        known = self.store.failures(job.cell, job.fingerprint)
+        before = known[0].count if known and known[0] == self._failures(job, known[0].count) else 0
+        count = MOST_FAILURES if outcome.is_final else min(before + 1, MOST_FAILURES)
+        self.store.write(record)
+        if outcome.has_begun:
+            self.store.note_failures(job.cell, job.fingerprint, self._failures(job, count))
+        return count < MOST_FAILURES and job.number not in self._tried
 
     def _finish(self, job: Job, record: Record) -> None:
         """Counts a cell that has its record, and gives it back."""

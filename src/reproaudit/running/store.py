@@ -3,9 +3,11 @@
 Layout under the store's root::
 
     manifest.log                                             every finished record ever written
+    .reproaudit.lock                                         held by who adds to it, for so long
     coordinates.<paper>.json                                 of records that hold none, the axes
     <paper>/<tier>/<experiment>/<fingerprint>.json           a completed or diverged cell
-    <paper>/<tier>/<experiment>/<fingerprint>.failed.json    a cell to be tried again
+    <paper>/<tier>/<experiment>/<fingerprint>.failed.json    how a cell without a record failed
+    <paper>/<tier>/<experiment>/<fingerprint>.failures       how often, and with which code
     <paper>/<tier>/<experiment>/<fingerprint>.partial/       checkpoints of unfinished work
     <paper>/<tier>/<experiment>/<fingerprint>.lock           held by the run that computes the cell
     <paper>/<tier>/<experiment>/<fingerprint>.json.bad       a damaged record, moved aside
@@ -14,7 +16,12 @@ Layout under the store's root::
 
 A record's file is ``{"sha256": …, "record": …}``. It is read only if the digest fits, if its
 fingerprint follows from what the record says of itself, if it stands in its place, and if the
-manifest lists this digest as the last one written there.
+manifest lists no other record as written there after it: an earlier one that was put back.
+
+A record and its line in the manifest are two writings, the record's first. Between them, and where
+a kill came between them, the record is one that was never listed. It counts: it was written after
+all that is listed, and the next run lists it. A reader reads the manifest before the record, so
+that what it finds is the last one listed, or a later one.
 
 Several runs may work on one store at once: a cell's lock lets one of them compute it. Nothing in
 here imports torch.
@@ -22,7 +29,6 @@ here imports torch.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -36,17 +42,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from reproaudit.cell import Cell
 from reproaudit.declarations import first_refusal
 from reproaudit.errors import StoreError
 from reproaudit.files import (
+    LOCK_NAME,
     UnfitFileError,
     decode_json,
     explained,
     free_name,
     listing,
+    locked,
     open_regular,
     read_regular,
     set_aside,
@@ -74,9 +82,25 @@ EMPTY_ROOT = "0" * 64
 DATA_ENDING = ".data"
 """Of the name of a note on data."""
 
+MOST_FAILURES = 2
+"""The times that a cell may fail before no run tries it again, unless it is asked to."""
+
+FAILURES_ENDING = ".failures"
+"""Of the name of a note on failures."""
+
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 _DATA = TypeAdapter(dict[str, str])
 _log = logging.getLogger(__name__)
+
+
+class Failures(BaseModel, frozen=True):
+    """How often a cell failed; another code, or another demand, is tried anew."""
+
+    code: str
+    """The digest of the code that failed."""
+    demand: str
+    """The digest of what the cell was held to: declarations and limits."""
+    count: int
 
 
 class DamagedError(StoreError):
@@ -90,6 +114,16 @@ class DamagedError(StoreError):
             "moved aside. A file that stays is of other code or settings: 'reproaudit verify "
             "--repair' moves it."
         )
+
+
+@dataclass(frozen=True)
+class KeptRecord:
+    """A sound record in its place, its SHA-256, and whether the manifest lists it."""
+
+    path: Path
+    record: Record
+    digest: str
+    is_listed: bool
 
 
 class Store:
@@ -117,6 +151,10 @@ class Store:
     def partial(self, cell: Cell, fingerprint: str) -> Partial:
         """The checkpoints of a cell."""
         return Partial(self.path(cell, fingerprint).with_suffix(".partial"))
+
+    def lock_file(self, cell: Cell, fingerprint: str) -> Path:
+        """The file whose lock is held by the run that computes a cell."""
+        return self.path(cell, fingerprint).with_suffix(".lock")
 
     def files(self, paper: str, tier: str, ending: str = ".json") -> Iterator[Path]:
         """Every file in the place of a record of a paper's tier, or of a note, sorted by path."""
@@ -186,6 +224,12 @@ class Store:
             DamagedError: if it is not the record that belongs in this place.
             StoreError, TechnicalError: if the file or the manifest cannot be read.
         """
+        kept = self.kept(path)
+        return None if kept is None else kept.record
+
+    def kept(self, path: Path) -> KeptRecord | None:
+        """`read`, with what the manifest says of the record; errors as of `read`."""
+        listed = self.manifest.digests().get(self.listed_as(path), [])  # before the file is read
         data = _read_file(path, MOST_RECORD_BYTES)
         if data is None:
             return None
@@ -196,12 +240,10 @@ class Store:
         if path != self.file_of(record):
             of = f"{record.paper}, {record.tier}, {record.experiment}, seed {record.seed}"
             raise DamagedError(path, f"the record of another cell ({of}) under this name")
-        written = self.manifest.digests().get(self.listed_as(path))
-        if written and written[-1] != digest:
-            earlier = "an earlier record, put back" if digest in written else "another record"
-            reason = f"{earlier}; the manifest lists one with SHA-256 {written[-1]}"
-            raise DamagedError(path, reason)
-        return record
+        if digest in listed and digest != listed[-1]:
+            then = f"the manifest lists one after it, with SHA-256 {listed[-1]}"
+            raise DamagedError(path, f"an earlier record, put back; {then}")
+        return KeptRecord(path, record, digest, digest in listed)
 
     def file_of(self, record: Record) -> Path:
         """The file in which a record belongs."""
@@ -241,6 +283,30 @@ class Store:
         name = fingerprint(replace(cell, seed=0), code, versions, {})
         return self.path(cell, name).with_suffix(DATA_ENDING)
 
+    # --- failures
+
+    def failures(self, cell: Cell, fingerprint: str) -> tuple[Failures, Record] | None:
+        """How often a cell failed, with its last record of that; None if it has no sound one."""
+        path = self.path(cell, fingerprint)
+        try:
+            note = _read_file(_failures_note(path), MOST_NOTE_BYTES)
+            noted = None if note is None else Failures.model_validate_json(note)
+            record = None if noted is None else self.read(_failed(path))
+        except (DamagedError, ValidationError):
+            return None
+        return None if noted is None or record is None else (noted, record)
+
+    def note_failures(self, cell: Cell, fingerprint: str, failures: Failures) -> None:
+        """Notes how often a cell has failed, beside its failed record; errors as of `write`."""
+        note = _failures_note(self.path(cell, fingerprint))
+        write_whole(note, failures.model_dump_json(), durable=True)
+
+    def forget_failures(self, cell: Cell, fingerprint: str) -> None:
+        """Lets a cell be tried as if it had never failed; its failed record stays."""
+        note = _failures_note(self.path(cell, fingerprint))
+        with explained("remove", note):
+            note.unlink(missing_ok=True)
+
     # --- writing
 
     def write(self, record: Record) -> Path:
@@ -261,14 +327,15 @@ class Store:
             write_whole(free_name(path, "replaced"), path.read_bytes(), durable=True)
         write_whole(path, data, durable=True)
         self.manifest.add(self.listed_as(path), sha256(body))
-        with suppress(OSError):
-            path.with_suffix(".failed.json").unlink()
+        for left in (_failed(path), _failures_note(path)):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
         return path
 
-    def enlist(self, path: Path) -> None:
-        """Lists a sound record that the manifest lacks: a kill came between the two writings."""
-        if self.listed_as(path) not in self.manifest.digests():
-            self.manifest.add(self.listed_as(path), open_record(path, path.read_bytes())[1])
+    def enlist(self, kept: KeptRecord) -> None:
+        """Lists a record that never was: a kill came between the two writings."""
+        if not kept.is_listed:
+            self.manifest.add(self.listed_as(kept.path), kept.digest, once=True)
 
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
         """Takes the cell for this run, or returns None at once if another run has it.
@@ -278,15 +345,24 @@ class Store:
         Raises:
             StoreError, TechnicalError: if the store cannot be written to.
         """
-        path = self.path(cell, fingerprint).with_suffix(".lock")
-        with explained("write", path):
+        path = self.lock_file(cell, fingerprint)
+        with explained("lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            lock = CellLock(path)
+            lock = CellLock(path, fallback_to_soft=False)
             try:
                 lock.acquire(timeout=0)
             except Timeout:
                 return None
         return lock
+
+
+def _failed(path: Path) -> Path:
+    """The file of the failed record of a cell, by that of its finished one."""
+    return path.with_suffix(".failed.json")
+
+
+def _failures_note(path: Path) -> Path:
+    return path.with_suffix(FAILURES_ENDING)
 
 
 def _noted_data(file: Path) -> Mapping[str, str] | None:
@@ -395,19 +471,18 @@ class RecordManifest:
         self.digests()
         return self._root
 
-    def add(self, path: str, digest: str) -> None:
-        """Adds a line, unless it would repeat the path's last digest.
+    def add(self, path: str, digest: str, *, once: bool = False) -> None:
+        """Adds a line, unless it would repeat the path's last digest or, with ``once``, any.
 
         Raises:
             StoreError, TechnicalError: as of `Store.write`, and if a line of the list is damaged.
         """
-        with explained("write", self.file):
-            self.file.parent.mkdir(parents=True, exist_ok=True)
+        with locked(self.file.with_name(LOCK_NAME)), explained("write", self.file):
             descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
                 self._read(descriptor)
-                if self._digests.get(path, [""])[-1] == digest:
+                known = self._digests.get(path, [])
+                if digest in (known if once else known[-1:]):
                     return
                 line = f"{_chain(self._root, digest, path)} {digest} {path}\n".encode()
                 os.ftruncate(descriptor, self._read_to)  # a line cut off by a kill or a full disk

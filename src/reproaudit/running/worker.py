@@ -36,6 +36,7 @@ from reproaudit.running.code import NOT_PACKAGES, closure_of, versions
 from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.devices import processor, use_threads
 from reproaudit.running.events import CellActivity, OnEvent, Progress
+from reproaudit.running.generators import restored, seed_generators, with_states
 from reproaudit.running.modules import find_siblings, load_experiments, one_line
 from reproaudit.running.store import Clock, Partial
 
@@ -92,12 +93,14 @@ class JobOutcome:
         record: what it measured, or why it failed; the git revision is the caller's to add.
         fault: the store could not be written to; nothing else can go on.
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
+        has_begun: whether it was measured at all; what kept a job from that may be gone next time.
     """
 
     number: int
     record: Record
     fault: AuditError | None = None
     is_final: bool = False
+    has_begun: bool = True
 
 
 def compute(
@@ -136,7 +139,7 @@ def compute(
     finally:
         os.chdir(folder)
     record = _record(job, session.clock, status, error, trace, session.steps, kept)
-    return JobOutcome(job.number, record, fault, is_final)
+    return JobOutcome(job.number, record, fault, is_final, session.has_begun)
 
 
 def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> JobOutcome:
@@ -184,9 +187,14 @@ def _record(
 
 
 def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
-    """The status of what was measured, and why it is not completed."""
+    """The status of what was measured, and why it is not completed.
+
+    Whatever ranges are declared, the numbers of a run that diverged may lie beyond them.
+    """
     divergence = _divergence(measured)
     declared = job.declared
+    if declared is not None and divergence is not None:
+        declared = {name: one.model_copy(update={"range": None}) for name, one in declared.items()}
     if declared is not None:
         missing = sorted(declared.keys() - measured.names) if divergence is None else []
         unknown = sorted(measured.names - declared.keys())
@@ -222,6 +230,7 @@ def _divergence(measured: Measurements) -> str | None:
 
 def _measure(job: Job, session: JobSession) -> Measurements:
     use_threads(CELL_THREADS)  # libraries look when they are imported
+    seed_generators(job.cell.paper)  # for what a module draws when it is imported
     experiment = _loaded(job.module, job.code)[job.cell.experiment]
     here = versions(job.device, job.versions.keys() - NOT_PACKAGES, job.form)
     other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
@@ -230,6 +239,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     find_siblings(job.module)
     settings = build_settings(experiment.settings, job.cell.settings)
     use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone
+    seed_generators(job.cell.paper, job.cell.experiment, job.cell.seed)
     session.begin()
     with reported_compilation(session.report_compiling):
         result: object = experiment.measure(settings, session)
@@ -317,12 +327,14 @@ class JobSession:
         self._partial = Partial(job.partial)
         self._earlier = self._partial.clock()
         self._began = time.monotonic()
+        self.has_begun = False
         self._reported: dict[str, float] = {}
         self._steps: dict[str, int] = {}
 
     def begin(self) -> None:
         """Starts the clock: what came before was importing, not measuring."""
         self._began = time.monotonic()
+        self.has_begun = True
         self.report_compiling(False)
 
     def report_compiling(self, yes: bool) -> None:
@@ -341,12 +353,13 @@ class JobSession:
         return sum(self._steps.values())
 
     def load(self, phase: str) -> bytes | None:
-        """The last checkpoint of a phase."""
-        return self._partial.load(phase)
+        """The last checkpoint of a phase; the process's generators are then as they were there."""
+        data = self._partial.load(phase)
+        return None if data is None else restored(data)
 
     def save(self, phase: str, checkpoint: bytes) -> None:
         """Keeps a checkpoint in place of the phase's last one."""
-        self._partial.save(phase, checkpoint, self.clock)
+        self._partial.save(phase, with_states(checkpoint), self.clock)
 
     def keep_output(self, name: str, text: bytes) -> str:
         """Keeps what a program printed, beside the cell's record; returns the file's path."""
