@@ -1,11 +1,11 @@
 """Consent to run code that does not come with reproaudit: a paper's module in a user's folder.
 
 Such code can do whatever the user can; what runs it calls `require_consent` first. Consent belongs
-to a hash over every Python file in the module's folder and below, since the module may import any
-of them, and of commands (``<slug>.run.yaml``) to the run file's, which holds the pin of the source.
-The trust file lists a hash a line: ``reproaudit/trust`` in the user's configuration folder, or the
-file that the environment variable ``REPROAUDIT_TRUST_FILE`` names. ``REPROAUDIT_TRUST=1`` allows
-everything, for containers and CI.
+to a hash over every Python file of the module's folder (`reproaudit.audit.sources`), since the
+module may import any of them, and of commands (``<slug>.run.yaml``) to the run file's, which holds
+the pin of the source. The trust file lists a hash a line: ``reproaudit/trust`` in the user's
+configuration folder, or the file that the environment variable ``REPROAUDIT_TRUST_FILE`` names.
+``REPROAUDIT_TRUST=1`` allows everything, for containers and CI.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from reproaudit.audit.catalog import Module
+from reproaudit.audit.sources import sources_of
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.repositories.run_file import described
 
@@ -42,17 +43,18 @@ def foreign_code(module: Module) -> ForeignCode | None:
 
     Raises:
         UsageError: if the folder holds a Python file that cannot be read.
+        SpecError: if the module is a link that leads out of its folder.
     """
     if module.importable:
         return None
-    folder = module.file.resolve().parent
+    folder = module.folder
     file = module.file
     try:
         if module.is_run_file:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
             more = f" with its commands ({described(module.file)})"
         else:
-            files = sorted(_code_files(folder))
+            files = sources_of(module)
             whole = hashlib.sha256()
             for file in files:
                 content = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -95,17 +97,6 @@ def require_consent(
                 f"Read it; then {remedy}, or add this line to {_trust_file()}: {code.digest}"
             )
         _remember(code)
-
-
-def _code_files(folder: Path) -> Iterator[Path]:
-    """Yields the Python files under a folder, links to folders followed, each folder once."""
-    seen: set[str] = set()
-    for root, folders, files in os.walk(folder, followlinks=True):
-        is_new = os.path.realpath(root) not in seen
-        seen.add(os.path.realpath(root))
-        folders[:] = [one for one in folders if is_new and one[0] != "." and one != "__pycache__"]
-        code = [one for one in files if is_new and one.endswith((".py", ".pyc", ".pyd", ".so"))]
-        yield from (Path(root, one) for one in code)
 
 
 def _trust_file() -> Path:

@@ -3,7 +3,7 @@
 A paper's code is digested without what computes nothing (`syntax`). The digest covers every module
 of the paper, all of `reproaudit.lab` with its stub, and `reproaudit.records`. A user's paper is its
 own file or package, and what that imports from the folder in which it lies. Code is read and never
-run, so an import by a computed name is not seen.
+run, so an import by a computed name is not seen; it is refused when the paper is imported.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE, Module
+from reproaudit.audit.sources import own_file, sources_of
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
 from reproaudit.records import Environment, Record
@@ -61,10 +62,11 @@ def closure_of(module: Module) -> CodeClosure:
         from reproaudit.repositories.run_file import run_file_digest
 
         return CodeClosure(run_file_digest(module.file), frozenset())
-    folder = module.file.resolve().parent
     lab = PACKAGE / "lab"
     ours = [*lab.rglob("*.py"), *lab.rglob("*.pyi"), PACKAGE / "records.py"]
-    read = {file.relative_to(folder).as_posix(): _read(file) for file in _files_of_paper(module)}
+    folder = module.folder
+    files = files_of(module).files
+    read = {file.relative_to(folder).as_posix(): _read(file) for file in files}
     own = {name.partition("/")[0].removesuffix(".py") for name in read}
     read |= {f"reproaudit/{file.relative_to(PACKAGE).as_posix()}": _read(file) for file in ours}
     texts = "".join(f"{name}\0{text}\0" for name, (text, _) in sorted(read.items()))
@@ -73,27 +75,65 @@ def closure_of(module: Module) -> CodeClosure:
     return CodeClosure(digest, frozenset(packages - own - sys.stdlib_module_names - {""}))
 
 
-def _files_of_paper(module: Module) -> set[Path]:
-    start = module.file.resolve()
-    found: set[Path] = set()
-    waiting = _files_at(start.with_suffix(""))
+@dataclass(frozen=True)
+class PaperFiles:
+    """The files of a paper that its digest is made of, beside ours.
+
+    Attributes:
+        neighbours: the first names under which a user's paper imports some of them absolutely.
+    """
+
+    files: frozenset[Path]
+    neighbours: frozenset[str]
+
+
+def files_of(module: Module) -> PaperFiles:
+    """Find a paper's files; a SpecError if one cannot be read or is none of its folder's own."""
+    folder = module.folder
+    start = folder / module.file.name
+    sources = None if module.importable else sources_of(module)
+    waiting = _files_at(start.with_suffix(""), sources)
     if not waiting:
         raise SpecError(f"{start}: there is no such module")
+    files: set[Path] = set()
+    neighbours: set[str] = set()
     while waiting:
         file = waiting.pop()
-        if file not in found:
-            found.add(file)
-            names = () if module.importable else _read(file)[1]
-            for name in names:  # a neighbour is imported relatively or by name
-                waiting += _files_at(start.parent / name.lstrip(".").partition(".")[0])
-    return found
+        if file in files:
+            continue
+        files.add(file)
+        names = () if module.importable else _read(file)[1]
+        for first, is_absolute in _neighbours_named(names):
+            beside = _files_at(folder / first, sources)
+            waiting += beside
+            neighbours.update({first} if beside and is_absolute else ())
+    return PaperFiles(frozenset(files), frozenset(neighbours))
 
 
-def _files_at(place: Path) -> list[Path]:
-    """The file of a module, or all files of a package, by its path without a suffix."""
+def _neighbours_named(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """What may lie in the folder of a file that imports some names, and whether it is absolute."""
+    for name in names:
+        is_absolute = not name.startswith(".")
+        first = name.lstrip(".").partition(".")[0]
+        if not (is_absolute and first in sys.stdlib_module_names):
+            yield first, is_absolute
+
+
+def _files_at(place: Path, sources: Sequence[Path] | None) -> list[Path]:
+    """The file of a module, or all files of a package, by its path without a suffix.
+
+    Args:
+        sources: of a user's folder, its files, of which they are some.
+    """
     file = place.with_name(f"{place.name}.py")
-    is_module = file.is_file() and not (place / "__init__.py").is_file()
-    return [file] if is_module else [*place.rglob("*.py")]
+    start = place / "__init__.py"
+    is_module = file.is_file() and not start.is_file()
+    if sources is None:
+        return [file] if is_module else [*place.rglob("*.py")]
+    if is_module:
+        return [own_file(file, place.parent)]
+    own_file(start, place.parent)
+    return [one for one in sources if one.suffix == ".py" and place in one.parents]
 
 
 def _read(file: Path) -> tuple[str, frozenset[str]]:

@@ -26,7 +26,7 @@ from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
-from reproaudit.running.modules import load_experiments, one_line
+from reproaudit.running.modules import load_experiments, one_line, own_neighbours
 from reproaudit.running.store import CellLock, DamagedError, Partial, Store
 from reproaudit.running.worker import Job, JobOutcome
 
@@ -125,7 +125,9 @@ def plan_jobs(
             try:
                 if key not in alike:
                     known = declared.get(cell.paper, {}).get(cell.experiment)
-                    alike[key] = _job_like(cell, papers[cell.paper], known, on_event)
+                    paper = papers[cell.paper]
+                    with own_neighbours(paper.module):
+                        alike[key] = _job_like(cell, paper, known, on_event)
             except SpecError as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
@@ -179,7 +181,7 @@ def _job_like(
     try:
         data = dict(experiment.data(settings))
     except Exception as error:  # for instance a download that failed: this cell's failure
-        blocked = one_line(error, paper.module.file.resolve().parent)
+        blocked = one_line(error, paper.module.folder)
     return Job(
         number=-1,
         cell=cell,
