@@ -16,7 +16,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
 from reproaudit.records import Record
 from reproaudit.report.outline import made_words
-from reproaudit.running.adoptions import Adoptions, read_adoptions
+from reproaudit.running.adoptions import Adoptions, pair_of, read_adoptions
 from reproaudit.running.code import fingerprint_of
 from reproaudit.running.shipped import FILE_NAME
 from reproaudit.running.store import Store
@@ -187,6 +187,64 @@ def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder: Path) -> No
     }
     file.write_text("{}\n")
     assert f"{file}:1: found no adoption (" in command(folder, "report", "mini", code=2)
+
+
+FORGED = {
+    "numbers": {"measured": "0" * 64},
+    "seed": {"seed": 10**6},
+    "settings": {"settings": "0" * 64},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_cell_that_no_record_bears_out_does_not_count(folder: Path, forged: str) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    data = json.loads(file.read_text())
+    cell = data["cells"][0]
+    of_pair = [
+        one
+        for one in records(folder)
+        if (one.experiment, pair_of(one).settings) == (cell["experiment"], cell["settings"])
+    ]
+    cell |= FORGED[forged]
+    file.write_text(json.dumps(data) + "\n")
+    assert f"in {PAIRS - 1} of" in said_of(command(folder, "report", "mini"))
+    assert measured_anew(folder) == len(of_pair) > 0
+
+
+def test_a_line_written_by_hand_makes_no_record_count(folder: Path) -> None:
+    change(folder)
+    real = command(folder, "adopt", "mini")
+    shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    line = json.loads(file.read_text())
+    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
+    for forged in ({"cells": cells}, {"cells": cells, "processor": "another"}):
+        file.write_text(json.dumps({**line, **forged}) + "\n")
+        assert "Made by other code than today's" in said_of(command(folder, "report", "mini"))
+        assert command(folder, "adopt", "mini", "--budget", "0")["old"] == real["old"]
+    file.write_text(json.dumps({**line, "processor": "another"}) + "\n")
+    assert "other code" not in said_of(command(folder, "report", "mini")), "they agree"
+
+
+def test_records_without_a_processor_bear_out_their_cell_alone(folder: Path) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
+    store = Store(folder / "runs")
+    for one in records(folder):
+        where = one.environment.model_copy(update={"processor": None})
+        store.write(one.model_copy(update={"environment": where}))
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    line = json.loads(file.read_text())
+    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
+    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    assert "other code" not in said_of(command(folder, "report", "mini"))
+    cells = [{**one, "seed": 10**6} for one in line["cells"]]
+    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    assert "other code" in said_of(command(folder, "report", "mini"))
 
 
 def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:

@@ -106,12 +106,9 @@ def prepare(
     """
     store = how.store
     code = closure_of(entry.module)
-    adoptions = read_adoptions(entry, store.root)
-    records = [
-        one
-        for one in _finished(_every_record(entry, audit, how, reports))
-        if adoptions.counting_as(one) == code.digest
-    ]
+    every = _every_record(entry, audit, how, reports)
+    adoptions = read_adoptions(entry, store.root).held_against(every)
+    records = [one for one in _finished(every) if adoptions.counting_as(one) == code.digest]
     drawn = list(_drawn(records, [], code.digest, code.digest))
     measured = _measured(entry, audit, how, drawn, budget)
     counts = {"measured": len(measured), "pairs": len(drawn)}
@@ -143,8 +140,8 @@ def adopt_code(
     """
     store = how.store
     code = closure_of(entry.module)
-    adoptions = read_adoptions(entry, store.root)
     every = _every_record(entry, audit, how, reports)
+    adoptions = read_adoptions(entry, store.root).held_against(every)
     records = list(_finished(every))
     if not records:
         raise UsageError(

@@ -65,18 +65,22 @@ def _sample(
     catalog: Catalog, papers: Collection[str], store: Store, again: Store
 ) -> Iterator[tuple[Record, Cell, str]]:
     """Records that today's code made, as they are drawn, each with its cell and fingerprint."""
-    from reproaudit.running.run import fingerprints_of, plan_jobs
+    from reproaudit.running.run import fingerprints_of, plan_jobs, with_adopted
 
     records = [one for paper in papers for one in store.records_of(paper)]
+    known = {
+        paper: read_adoptions(catalog[paper], store.root).held_against(records)
+        for paper in papers
+        if paper in catalog.entries
+    }
     random.Random(store.manifest.root()).shuffle(records)
     for record in records:
         if record.status is CellStatus.FAILED or record.paper not in catalog.entries:
             continue
         cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
         device, form = _way_of(record)
-        known = {record.paper: read_adoptions(catalog[record.paper], store.root)}
         try:
-            (job,) = plan_jobs([cell], catalog.locate, again, device, form, adoptions=known)
+            (job,) = with_adopted(plan_jobs([cell], catalog.locate, again, device, form), known)
         except SpecError:
             continue  # of an experiment that today's code does not have
         if record.fingerprint in fingerprints_of(job):  # else made by other code or versions

@@ -4,13 +4,14 @@ A record belongs to the digest of the code that made it. After a change of code 
 same, ``reproaudit adopt`` measures a drawn cell of every pair of experiment and settings again, and
 adds a line to ``audits/<slug>.adoptions.jsonl`` on those that gave the same bits. Records of the
 old and the new code then count alike, pair by pair. A line says what was compared; it proves
-nothing of the cells that were not drawn.
+nothing of the cells that were not drawn. It is held against the records: a cell of which there is
+none, or whose record has other numbers, does not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +24,7 @@ from reproaudit.cell import Cell, canonical_settings
 from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
 from reproaudit.files import sha256
-from reproaudit.records import Record
+from reproaudit.records import CellStatus, Record
 from reproaudit.running.code import closure_of, versions_of
 from reproaudit.running.journal import Journal
 
@@ -109,6 +110,29 @@ class Adoptions:
     lines: tuple[Adoption, ...] = ()
     today: str = ""
 
+    @property
+    def compared(self) -> Iterator[tuple[Adoption, ComparedCell]]:
+        """Every cell that was compared, with its line."""
+        return ((line, cell) for line in self.lines for cell in line.cells)
+
+    def held_against(self, records: Iterable[Record]) -> Adoptions:
+        """The adoptions without the cells that some records of theirs do not bear out."""
+        wanted = {(cell.pair, cell.seed) for _, cell in self.compared}
+        known: dict[tuple[Pair, int], list[Record]] = {}
+        for record in records if wanted else ():
+            place = compared_pair_of(record), record.seed
+            if place in wanted and record.status is not CellStatus.FAILED:
+                known.setdefault(place, []).append(record)
+        lines = []
+        for line in self.lines:
+            cells = tuple(
+                cell
+                for cell in line.cells
+                if _is_borne_out(line, cell, known.get((cell.pair, cell.seed), ()))
+            )
+            lines.append(line.model_copy(update={"cells": cells}))
+        return replace(self, lines=tuple(lines))
+
     @cached_property
     def _alike(self) -> dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]]:
         """By pair and versions, the sets of codes that gave the same bits, the newest last."""
@@ -149,11 +173,33 @@ class Adoptions:
         }
 
 
+def _is_borne_out(line: Adoption, cell: ComparedCell, records: Iterable[Record]) -> bool:
+    """Whether the records of a cell, by the old or the new code, hold what the line says.
+
+    Another processor may round otherwise, so that a record of it proves nothing, unless it agrees.
+    A record from before processors were noted is one of the cell, and no more can be said.
+    """
+    of_line = [
+        record
+        for record in records
+        if record.code in (line.old, line.new) and versions_of(record.environment) == line.versions
+    ]
+    agree = [measured_by(record) == cell.measured for record in of_line]
+    processors = [record.environment.processor for record in of_line]
+    if any(it == line.processor and not same for it, same in zip(processors, agree, strict=True)):
+        return False
+    return any(agree) or (bool(of_line) and set(processors) == {None})
+
+
 NO_ADOPTIONS = Adoptions()
 
 
 def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
-    """The adoptions beside an audit, then those in a store; a SpecError names a bad line."""
+    """The adoptions beside an audit, then those in a store, as they are written.
+
+    Raises:
+        SpecError: naming a bad line.
+    """
     today = "" if entry.code is None else closure_of(entry.code).digest
     return Adoptions(tuple(_read(Journal(entry, "adoptions", store).lines())), today)
 

@@ -6,9 +6,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,7 +23,7 @@ from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running import events
-from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
@@ -68,7 +69,8 @@ def run_cells(
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
         judged_too: cells that are planned and not run; what records they have are judged, too.
-        adoptions: by paper, which codes gave the same bits; their records count like today's.
+        adoptions: by paper, which codes gave the same bits; their records count like today's, as
+            far as the store bears that out.
 
     Raises:
         SpecError: naming each unknown experiment, unfit setting and changed coordinate, at first.
@@ -77,8 +79,14 @@ def run_cells(
     """
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions, on_event)
-    others = plan_jobs(judged_too, locate, store, device, form, {}, adoptions, on_event)
+    planned = plan_jobs(cells, locate, store, device, form, declared or {}, on_event)
+    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
+    held = {
+        paper: lines.held_against(_compared(store, [*planned, *others], lines))
+        for paper, lines in adoptions.items()
+    }
+    planned = with_adopted(planned, held)
+    others = with_adopted(others, held)
     on_event(events.PhaseStarted("reading records"))
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
@@ -102,7 +110,6 @@ def plan_jobs(
     device: str,
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
-    adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
     on_event: events.OnEvent = lambda _event: None,
 ) -> list[Job]:
     """A job for each cell, in order and once; a SpecError names all that are unknown or unfit."""
@@ -135,8 +142,7 @@ def plan_jobs(
             name = fingerprint(cell, like.code, like.versions, like.data)
             place = store.partial(cell, name).folder
             job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=place)
-            alike_codes = adoptions.get(cell.paper, NO_ADOPTIONS)
-            jobs.setdefault(place, replace(job, adopted=_adopted(job, alike_codes)))
+            jobs.setdefault(place, job)
     if faults:
         raise SpecError("\n".join(faults))
     return list(jobs.values())
@@ -223,9 +229,29 @@ def _noted(
     return summary
 
 
-def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
-    codes = adoptions.alike(pair_of(job.cell), job.versions.items(), job.code)
-    return tuple(code for code in reversed(codes) if code != job.code)
+def with_adopted(jobs: Iterable[Job], adoptions: Mapping[str, Adoptions]) -> list[Job]:
+    """Jobs with the codes whose records count as theirs, by adoptions that were held to records."""
+    whole = []
+    for job in jobs:
+        lines = adoptions.get(job.cell.paper, NO_ADOPTIONS)
+        codes = lines.alike(pair_of(job.cell), job.versions.items(), job.code)
+        others = tuple(code for code in reversed(codes) if code != job.code)
+        whole.append(replace(job, adopted=others))
+    return whole
+
+
+def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterator[Record]:
+    """The records of cells that adoptions compared, of the pairs to which some jobs belong."""
+    likes = {pair_of(job.cell): job for job in jobs} if adoptions.lines else {}
+    for line, cell in adoptions.compared:
+        like = likes.get(cell.pair)
+        if like is None or line.versions != like.versions:
+            continue
+        for tier, code in product((cell.tier, adoption_tier(cell.tier)), (line.old, line.new)):
+            drawn = replace(like.cell, tier=tier, seed=cell.seed)
+            with suppress(DamagedError):
+                record = store.find(drawn, fingerprint(drawn, code, like.versions, like.data))
+                yield from filter(None, [record])
 
 
 def fingerprints_of(job: Job) -> Iterator[str]:
