@@ -98,11 +98,12 @@ def faults_of_adoptions(
     for slug in papers:
         if slug not in catalog.entries:
             continue
+        adoptions = read_adoptions(catalog[slug], store.root)
         wanted: dict[tuple[object, ...], str] = {
             (cell.pair, cell.seed, code, line.processor): cell.measured
-            for line in read_adoptions(catalog[slug], store.root).lines
-            for cell in line.cells
-            for code in (line.old, line.new)
+            for line, cell in adoptions.compared
+            for one in (line.old, line.new)
+            for code in adoptions.digests_of(one)
         }
         for record in store.records_of(slug) if wanted else ():
             made = record.code, record.environment.processor

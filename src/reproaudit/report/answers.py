@@ -169,7 +169,7 @@ def _made(chosen: Chosen, lower: Chosen, tier: TierName, said: Made) -> Made:
     records = list(chosen.records.values())
     every = [one.environment for one in records]
     code = "" if chosen.group is None else chosen.group.code
-    adopted = tuple(sorted({one.code for one in records if one.code != code}))
+    adopted = tuple(sorted({chosen.adoptions.name(one.code) for one in records} - {code}))
     revisions = {one.revision for one in every}
     return Made(
         environment=every[0].model_copy(update={"revision": None}) if every else None,

@@ -10,14 +10,14 @@ none, or whose record has other numbers, does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.cell import Cell, canonical_settings
@@ -25,7 +25,7 @@ from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
 from reproaudit.files import sha256
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.code import closure_of, versions_of
+from reproaudit.running.code import closure_of, first_form, versions_of
 from reproaudit.running.journal import Journal
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -103,12 +103,53 @@ class Adoption(StrictModel):
     cells: tuple[ComparedCell, ...]
 
 
+class SameCode(StrictModel):
+    """A line on the two forms of a digest: of one and the same code, so that nothing is measured.
+
+    Attributes:
+        revision: of the checkout that holds the audit, if there is one.
+        first: the form that covers the names and places of files.
+        second: today's form, which does not.
+    """
+
+    kind: Literal["form"] = "form"
+    date: datetime
+    revision: str | None = None
+    first: CodeDigest
+    second: CodeDigest
+
+
 @dataclass(frozen=True)
 class Adoptions:
-    """Every adoption of a paper, in order, and the digest of its code as it is today."""
+    """Every adoption of a paper, in order, and the digest of its code as it is today.
+
+    Attributes:
+        forms: from the second form of a digest to the first of the same code.
+        first_form: gives the first form of today's code.
+    """
 
     lines: tuple[Adoption, ...] = ()
     today: str = ""
+    forms: Mapping[str, str] = field(default_factory=dict)
+    first_form: Callable[[], str] | None = field(default=None, compare=False)
+
+    @cached_property
+    def _first_of_today(self) -> str:
+        return self.today if self.first_form is None else self.first_form()
+
+    def name(self, code: str) -> str:
+        """The digest that stands for a code, whichever of its two forms is given."""
+        if code in self.forms:
+            return self.forms[code]
+        is_today = code not in (self.today, *self.forms.values()) and code == self._first_of_today
+        return self.name(self.today) if is_today else code
+
+    def digests_of(self, code: str) -> list[str]:
+        """Both forms of a digest, where they are known; the given one first."""
+        name = self.name(code)
+        seconds = [second for second, first in self.forms.items() if first == name]
+        todays = [self.today, self._first_of_today] if name == self.name(self.today) else []
+        return list(dict.fromkeys([code, name, *seconds, *todays]))
 
     @property
     def compared(self) -> Iterator[tuple[Adoption, ComparedCell]]:
@@ -128,10 +169,29 @@ class Adoptions:
             cells = tuple(
                 cell
                 for cell in line.cells
-                if _is_borne_out(line, cell, known.get((cell.pair, cell.seed), ()))
+                if self._bear_out(line, cell, known.get((cell.pair, cell.seed), ()))
             )
             lines.append(line.model_copy(update={"cells": cells}))
         return replace(self, lines=tuple(lines))
+
+    def _bear_out(self, line: Adoption, cell: ComparedCell, records: Iterable[Record]) -> bool:
+        """Whether the records of a cell, by the old or the new code, hold what the line says.
+
+        Another processor may round otherwise, so that a record of it proves nothing, unless it
+        agrees. A record from before processors were noted shows that there was such a cell.
+        """
+        codes = {self.name(line.old), self.name(line.new)}
+        of_line = [
+            record
+            for record in records
+            if self.name(record.code) in codes and versions_of(record.environment) == line.versions
+        ]
+        processors = [record.environment.processor for record in of_line]
+        agree = [measured_by(record) == cell.measured for record in of_line]
+        of_processor = [
+            same for same, it in zip(agree, processors, strict=True) if it == line.processor
+        ]
+        return all(of_processor) and (any(agree) or set(processors) == {None})
 
     @cached_property
     def _alike(self) -> dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]]:
@@ -141,54 +201,37 @@ class Adoptions:
             versions = tuple(sorted(line.versions.items()))
             for cell in line.cells:
                 sets = found.setdefault((cell.pair, versions), [])
-                joined = [one for one in sets if line.old in one or line.new in one]
-                codes = [code for one in joined for code in one if code != line.new]
+                old, new = self.name(line.old), self.name(line.new)
+                joined = [one for one in sets if old in one or new in one]
+                codes = [code for one in joined for code in one if code != new]
                 sets[:] = [one for one in sets if one not in joined]
-                sets.append(list(dict.fromkeys([*codes, line.old, line.new])))
+                sets.append(list(dict.fromkeys([*codes, old, new])))
         return found
 
     def alike(self, pair: Pair, versions: Iterable[tuple[str, str]], code: str) -> list[str]:
-        """Every code that counts like this one for a pair, this one among them, the newest last."""
+        """The names of all codes that count like this one for a pair, the newest last."""
+        name = self.name(code)
         if not self.lines:
-            return [code]
+            return [name]
         sets = self._alike.get((pair, tuple(sorted(versions))), [])
-        return next((one for one in sets if code in one), [code])
+        return next((one for one in sets if name in one), [name])
 
     def counting_as(self, record: Record) -> str:
-        """The code that a record counts as: today's if it gave the same bits, else the newest."""
-        if not self.lines:
-            return record.code
+        """The name of the code that a record counts as: today's if it gave the same bits."""
         versions = versions_of(record.environment)
         codes = self.alike(pair_of(record), versions.items(), record.code)
-        return self.today if self.today in codes else codes[-1]
+        today = self.name(self.today)
+        return today if today in codes else codes[-1]
 
     def cells_of(self, records: Iterable[Record]) -> set[ComparedCell]:
         """The cells that were measured again for the pairs of some records, under their codes."""
-        of = {(pair_of(one), one.code) for one in records} if self.lines else set()
+        of = {(pair_of(one), self.name(one.code)) for one in records} if self.lines else set()
         return {
             cell
             for line in self.lines
             for cell in line.cells
-            if (cell.pair, line.old) in of or (cell.pair, line.new) in of
+            if {(cell.pair, self.name(code)) for code in (line.old, line.new)} & of
         }
-
-
-def _is_borne_out(line: Adoption, cell: ComparedCell, records: Iterable[Record]) -> bool:
-    """Whether the records of a cell, by the old or the new code, hold what the line says.
-
-    Another processor may round otherwise, so that a record of it proves nothing, unless it agrees.
-    A record from before processors were noted is one of the cell, and no more can be said.
-    """
-    of_line = [
-        record
-        for record in records
-        if record.code in (line.old, line.new) and versions_of(record.environment) == line.versions
-    ]
-    agree = [measured_by(record) == cell.measured for record in of_line]
-    processors = [record.environment.processor for record in of_line]
-    if any(it == line.processor and not same for it, same in zip(processors, agree, strict=True)):
-        return False
-    return any(agree) or (bool(of_line) and set(processors) == {None})
 
 
 NO_ADOPTIONS = Adoptions()
@@ -200,14 +243,25 @@ def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
     Raises:
         SpecError: naming a bad line.
     """
-    today = "" if entry.code is None else closure_of(entry.code).digest
-    return Adoptions(tuple(_read(Journal(entry, "adoptions", store).lines())), today)
+    module = entry.code
+    every = [*_read(Journal(entry, "adoptions", store).lines())]
+    return Adoptions(
+        lines=tuple(one for one in every if isinstance(one, Adoption)),
+        today="" if module is None else closure_of(module).digest,
+        forms={one.second: one.first for one in every if isinstance(one, SameCode)},
+        first_form=None if module is None else partial(first_form, module),
+    )
 
 
-def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption]:
+_LINE: TypeAdapter[Adoption | SameCode] = TypeAdapter(
+    Annotated[Adoption | SameCode, Field(discriminator="kind")]
+)
+
+
+def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption | SameCode]:
     for place, line in lines:
         try:
-            yield Adoption.model_validate_json(line)
+            yield _LINE.validate_json(line)
         except ValidationError as error:
             raise SpecError(
                 f"{place}: found no adoption ({first_refusal(error)}); expected a line that "

@@ -64,13 +64,14 @@ def group_of(record: Record, adoptions: Adoptions = NO_ADOPTIONS) -> Group:
     return Group(code, tuple(sorted(versions_of(record.environment).items())))
 
 
-def todays_groups(module: Module | None) -> tuple[Group, ...]:
+def todays_groups(module: Module | None, adoptions: Adoptions = NO_ADOPTIONS) -> tuple[Group, ...]:
     """The groups that today's code makes in the fast form; a SpecError if it cannot be read."""
     if module is None:
         return ()
     code = closure_of(module)
     found = [versions(device, code.packages) for device in ("cpu", "cuda")]
-    return tuple(Group(code.digest, tuple(sorted(one.items()))) for one in found)
+    name = adoptions.name(code.digest)
+    return tuple(Group(name, tuple(sorted(one.items()))) for one in found)
 
 
 def grouped(
@@ -218,7 +219,8 @@ def _other_data(
 
 def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, Record]:
     """Records by cell: of several that count alike, that of today's code, else the last."""
-    ordered = sorted(records, key=lambda one: one.code == adoptions.today)
+    today = adoptions.name(adoptions.today)
+    ordered = sorted(records, key=lambda one: adoptions.name(one.code) == today)
     return {(one.tier, one.key): one for one in ordered}
 
 
@@ -284,7 +286,7 @@ def chosen_of_store(
     planned = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(one.tier, one.key) for one in (records if shipped else planned)}
     adoptions = _adoptions_of(entry, store, None if shipped else store.root, kept, records)
-    today = todays_groups(entry.code)
+    today = todays_groups(entry.code, adoptions)
     chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
     found = {key: one for key, one in chosen.records.items() if key in keys}
     return _of_todays_axes(audit, judged or tier, replace(chosen, records=found), store)

@@ -234,9 +234,10 @@ def with_adopted(jobs: Iterable[Job], adoptions: Mapping[str, Adoptions]) -> lis
     whole = []
     for job in jobs:
         lines = adoptions.get(job.cell.paper, NO_ADOPTIONS)
-        codes = lines.alike(pair_of(job.cell), job.versions.items(), job.code)
-        others = tuple(code for code in reversed(codes) if code != job.code)
-        whole.append(replace(job, adopted=others))
+        names = lines.alike(pair_of(job.cell), job.versions.items(), job.code)
+        codes = [code for name in reversed(names) for code in lines.digests_of(name)]
+        others = dict.fromkeys(code for code in codes if code != job.code)
+        whole.append(replace(job, adopted=tuple(others)))
     return whole
 
 
@@ -247,7 +248,8 @@ def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterat
         like = likes.get(cell.pair)
         if like is None or line.versions != like.versions:
             continue
-        for tier, code in product((cell.tier, adoption_tier(cell.tier)), (line.old, line.new)):
+        codes = [code for one in (line.old, line.new) for code in adoptions.digests_of(one)]
+        for tier, code in product((cell.tier, adoption_tier(cell.tier)), codes):
             drawn = replace(like.cell, tier=tier, seed=cell.seed)
             with suppress(DamagedError):
                 record = store.find(drawn, fingerprint(drawn, code, like.versions, like.data))
