@@ -81,10 +81,7 @@ def run_cells(
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
     planned = plan_jobs(cells, locate, store, device, form, declared or {}, on_event)
     others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
-    held = {
-        paper: lines.held_against(_compared(store, [*planned, *others], lines))
-        for paper, lines in adoptions.items()
-    }
+    held = _held(store, [*planned, *others], adoptions)
     planned = with_adopted(planned, held)
     others = with_adopted(others, held)
     on_event(events.PhaseStarted("reading records"))
@@ -239,6 +236,16 @@ def with_adopted(jobs: Iterable[Job], adoptions: Mapping[str, Adoptions]) -> lis
         others = dict.fromkeys(code for code in codes if code != job.code)
         whole.append(replace(job, adopted=tuple(others)))
     return whole
+
+
+def _held(
+    store: Store, jobs: Sequence[Job], adoptions: Mapping[str, Adoptions]
+) -> dict[str, Adoptions]:
+    """By paper, its adoptions as far as the records of a store bear them out."""
+    return {
+        paper: lines.held_against(_compared(store, jobs, lines))
+        for paper, lines in adoptions.items()
+    }
 
 
 def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterator[Record]:
