@@ -318,6 +318,7 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     for arm in others:
         settings = {**audit.arms, **written}[arm.name].settings
         yield from _arm(audit, own, arm, settings, places[arm.name])
+        yield from _also_varied(audit, varied, arm, settings, places[arm.name])
         for j, bound in enumerate(arm.holds_at_start):
             place = (*places[arm.name], "holds_at_start", j, "value")
             read.append((place, None, bound.value, arm, (*place, "measurement")))
@@ -437,6 +438,37 @@ def _arm(
             place = (*loc, "reads", left)
             known = audit.measurements_of(where)
             yield from _unknown(place, "measurement", name, known, f"'{where}'")
+
+
+def _also_varied(
+    audit: Audit,
+    varied: Iterable[PlannedArm],
+    arm: PlannedArm,
+    settings: Mapping[str, SettingValue],
+    loc: Loc,
+) -> Iterator[Violation]:
+    """Yield an arm that runs as a reading or an alternative does: it cannot be both."""
+    for other in varied if not arm.reads else ():
+        name, value = other.varied or ("", "")
+        if any(arm.key(audit, tier) == other.key(audit, tier) for tier in JUDGED):
+            noun = "a reading" if other.role is Role.READING else "an alternative"
+            message = f"found {shown(value)}, which is {noun} of '{name}' as well; expected an arm "
+            place = (*loc, "settings", *([name] if name in settings else []))
+            beside = _place_of_value(audit, arm.experiment, name, value)
+            yield Violation("RA236", place, f"{message}that is none", beside=beside)
+
+
+def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValue) -> Loc:
+    """Return where an experiment's setting names another value than its own."""
+    of_experiment = name in audit.experiments[experiment].settings
+    loc: Loc = ("experiments", experiment, "settings", name)
+    loc = loc if of_experiment else ("settings", name)
+    setting = audit.settings_of(experiment)[name]
+    for i, one in enumerate(setting.alternatives):
+        if same(one, value):
+            return (*loc, "alternatives", i)
+    stated = [i for i, one in enumerate(setting.readings) if same(one.value, value)]
+    return (*loc, "readings", *stated[:1])
 
 
 # --- what a claim reads -------------------------------------------------------------------------
