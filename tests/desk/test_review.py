@@ -297,7 +297,7 @@ def test_a_note_at_the_desk(tmp_path: Path) -> None:
         assert desk.post("note", reason="typed").status == 303
         answers.append(answers[0])
         desk.post("note", reason="again")
-        assert "the answers have changed since" in desk.get("/").text
+        assert "claims or answers have changed since" in desk.get("/").text
 
 
 def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk: RunningDesk) -> None:
