@@ -7,6 +7,7 @@ tiers show is reported once, of the first.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,6 +39,9 @@ from reproaudit.stats.binomial import FEWEST_RUNS
 
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""
+
+MOST_PLACES = 1_000_000
+"""Coordinates along all axes of a measurement."""
 
 UNFINISHED_WORDS = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 """Marks of a text that is still to be written."""
@@ -208,6 +212,10 @@ def _declaration(
     axes = declaration.axes
     kind = declaration.kind
     yield from _again((*loc, "axes"), [axis.name for axis in axes], "name")
+    places = math.prod(len(axis.values or ()) or axis.size or 1 for axis in axes)
+    if places > MOST_PLACES:
+        message = f"found {places:,} coordinates; expected at most {MOST_PLACES:,}"
+        yield Violation("RA053", (*loc, "axes"), message)
     if bool(axes) is (kind is MeasurementKind.SCALAR) and kind is not MeasurementKind.SERIES:
         found, expected = ("a scalar with", "none") if axes else ("an array without", "some")
         message = f"found {found} axes; expected {expected}"
@@ -315,10 +323,12 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         if measured and check is not None and quantity.arm in (None, OWN):
             read += [(place, check, quantity, arm, places.get(arm.name, ())) for arm in compared]
     written = {one.name: one for _, one in claim.arms() if not isinstance(one, str)}
+    stated = [one for one in varied if one.role is Role.READING]
+    readings = {(tier, *one.key(audit, tier)): one for one in stated for tier in JUDGED}
     for arm in others:
         settings = {**audit.arms, **written}[arm.name].settings
         yield from _arm(audit, own, arm, settings, places[arm.name])
-        yield from _also_varied(audit, varied, arm, settings, places[arm.name])
+        yield from _also_varied(audit, own, arm, settings, readings, places[arm.name])
         for j, bound in enumerate(arm.holds_at_start):
             place = (*places[arm.name], "holds_at_start", j, "value")
             read.append((place, None, bound.value, arm, (*place, "measurement")))
@@ -442,20 +452,47 @@ def _arm(
 
 def _also_varied(
     audit: Audit,
-    varied: Iterable[PlannedArm],
+    own: PlannedArm,
     arm: PlannedArm,
     settings: Mapping[str, SettingValue],
+    readings: Mapping[tuple[TierName, str, str], PlannedArm],
     loc: Loc,
 ) -> Iterator[Violation]:
-    """Yield an arm that runs as a reading or an alternative does: it cannot be both."""
-    for other in varied if not arm.reads else ():
-        name, value = other.varied or ("", "")
-        if any(arm.key(audit, tier) == other.key(audit, tier) for tier in JUDGED):
-            noun = "a reading" if other.role is Role.READING else "an alternative"
+    """Yield an arm that runs as a reading or an alternative does: it cannot be both.
+
+    Readings are given by tier, experiment and settings.
+    """
+    if arm.reads or arm.experiment != own.experiment:
+        return
+    for tier in JUDGED:
+        reading = readings.get((tier, *arm.key(audit, tier)))
+        varied = reading.varied if reading else _only_alternative(audit, own, arm, tier)
+        if varied is not None:
+            name, value = varied
+            noun = "a reading" if reading else "an alternative"
             message = f"found {shown(value)}, which is {noun} of '{name}' as well; expected an arm "
             place = (*loc, "settings", *([name] if name in settings else []))
             beside = _place_of_value(audit, arm.experiment, name, value)
             yield Violation("RA236", place, f"{message}that is none", beside=beside)
+
+
+def _only_alternative(
+    audit: Audit, own: PlannedArm, arm: PlannedArm, tier: TierName
+) -> tuple[str, SettingValue] | None:
+    """Return the only setting in which an arm differs, if its value is an alternative."""
+    values = own.settings(audit, tier)
+    apart = [
+        (name, value)
+        for name, value in arm.settings(audit, tier).items()
+        if name not in values or not same(value, values[name])
+    ]
+    if len(apart) != 1:
+        return None
+    ((name, value),) = apart
+    setting = audit.settings_of(own.experiment).get(name)
+    if setting is None or name in own.overrides or not setting.guessed:
+        return None
+    return apart[0] if any(same(value, one) for one in setting.alternatives) else None
 
 
 def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValue) -> Loc:
