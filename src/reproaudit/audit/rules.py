@@ -7,7 +7,6 @@ tiers show is reported once, of the first.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,9 +38,6 @@ from reproaudit.stats.binomial import FEWEST_RUNS
 
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""
-
-MOST_PLACES = 1_000_000
-"""Coordinates along all axes of a measurement."""
 
 UNFINISHED_WORDS = re.compile(r"\b(TODO|FIXME|XXX|TBD)\b")
 """Marks of a text that is still to be written."""
@@ -212,10 +208,6 @@ def _declaration(
     axes = declaration.axes
     kind = declaration.kind
     yield from _again((*loc, "axes"), [axis.name for axis in axes], "name")
-    places = math.prod(len(axis.values or ()) or axis.size or 1 for axis in axes)
-    if places > MOST_PLACES:
-        message = f"found {places:,} coordinates; expected at most {MOST_PLACES:,}"
-        yield Violation("RA053", (*loc, "axes"), message)
     if bool(axes) is (kind is MeasurementKind.SCALAR) and kind is not MeasurementKind.SERIES:
         found, expected = ("a scalar with", "none") if axes else ("an array without", "some")
         message = f"found {found} axes; expected {expected}"
