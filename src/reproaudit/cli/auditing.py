@@ -119,10 +119,9 @@ def review(
     """Review an audit in the browser: agree, disagree, dispute, write a note, sign off.
 
     The page is served on this machine alone. With --set, --note or --sign-off there is no page.
-    What is written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or
-    in --audits. Where no such folder has the audit, the installed one is copied to ./audits. A note
-    is kept with the answers that it is for: those that report shows with the same --tier, --store
-    and --out.
+    What is written is SLUG.review.yaml in --audits, or in the folder 'audits' at or above the
+    working directory; for want of one, the installed audit is copied to ./audits. A note is kept
+    with the answers that report shows with the same --tier, --store and --out.
     """
     from reproaudit.commands.review import answered, command_to_show, note_for
     from reproaudit.desk.session import files_to_review, review_audit
