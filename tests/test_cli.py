@@ -430,11 +430,15 @@ def test_own_records_and_reports_stand_before_what_came_with_the_installation(
         copy = json.loads((done.out / "paper" / "mini" / "scorecard.json").read_text())
         assert (copy["earlier_results"], copy["shipped"]) == (earlier, True)
         assert listed(done)["shipped"]
-        assert "paper: ✓ 2 ✗ 1 ○ 1 (shipped)" in done("list")[1]
+        assert "paper: ✓ 2 ✗ 1 ○ 1 (shipped, no guess was varied)" in done("list")[1]
     assert done("report", "mini", "--tier", "quick")[0] == 2
     done.store = own
     assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick"
     assert not listed(done)["shipped"]
+    quick = "quick: ✓ 2 ✗ 1 ○ 1 (no guess was varied)"
+    assert f"paper: ✓ 2 ✗ 1 ○ 1 (shipped, no guess was varied); {quick}" in done("list")[1]
+    first, *_ = done("report", "mini")[1].splitlines()
+    assert first == f"mini, paper: ✓ 2 ✗ 1 ○ 1 (shipped, no guess was varied); {quick}"
     done.store = tmp_path / "new" / "runs"
     assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick", "its own report"
 

@@ -13,8 +13,12 @@ import pytest
 
 from factories import make_scorecard
 from miniatures import ENVIRONMENT, write_paper
+from reproaudit.cell import Cell
+from reproaudit.commands.output import say
+from reproaudit.commands.progress import live_progress
 from reproaudit.report.files import write_report
 from reproaudit.report.printable import clean, printable
+from reproaudit.running.events import CellNote
 
 PAPER = "mini"
 SLOW = pytest.mark.slow
@@ -100,6 +104,17 @@ UNSAFE = [
     *map(chr, range(0x7F, 0xA0)),
     *"\u061c\u200e\u202e\u2066\u2028\ud800",
 ]
+
+
+def test_text_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """A fault's place such as ``a.yaml:100:7`` is no picture, and brackets are no style."""
+    text = "a.yaml:100:7: [bold]found[/bold] ':smile:' and :100:"
+    say(text)
+    with live_progress() as on_event:
+        on_event(CellNote(Cell("mini", "quick", "descent", {}, 0), text))
+    printed = capsys.readouterr()
+    assert printed.out == f"{text}\n"
+    assert text in printed.err
 
 
 @pytest.mark.parametrize("character", UNSAFE)

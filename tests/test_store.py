@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -159,6 +160,7 @@ def sealed(body: bytes) -> bytes:
 
 
 BODY = record().model_dump_json().encode()
+SECONDS = rb'("seconds":)[^,]*'
 BAD = {
     "empty": (b"", "not a whole record"),
     "half": (sealed(BODY)[:200], "not a whole record"),
@@ -172,6 +174,12 @@ BAD = {
         sealed(BODY.replace(b'"steps":3', b'"steps":4')),
         "its fingerprint does not follow from the settings, seed, code, data and versions in it",
     ),
+    "endless": (
+        sealed(re.sub(rb'"seconds":[^,]*', b'"seconds":1e17', BODY)),
+        "took 1e\\+17 seconds",
+    ),
+    "timeless": (sealed(re.sub(rb'"seconds":[^,]*', b'"seconds":NaN', BODY)), "took nan seconds"),
+    "ancient": (sealed(re.sub(rb'"started":"[0-9]*', b'"started":"0001', BODY)), "of the year 1;"),
     "nan": (sealed(BODY.replace(b"0.30000000000000004", b"NaN")), "not a record"),
 }
 

@@ -22,10 +22,13 @@ NARROWEST = 40
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return the terminal to print to, wide enough for words."""
+    """Return the terminal to print to, wide enough for words.
+
+    It takes text as it is: no ``[bold]`` and no ``:100:`` in it becomes anything else.
+    """
     from rich.console import Console
 
-    console = Console(stderr=stderr)
+    console = Console(stderr=stderr, emoji=False, markup=False, highlight=False)
     if console.width < NARROWEST:
         console.width = NARROWEST
     return console
@@ -33,8 +36,7 @@ def terminal(*, stderr: bool = False) -> Console:
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:
     """Print a message of one or more lines, with control characters shown, not obeyed."""
-    console = terminal(stderr=stderr)
-    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    terminal(stderr=stderr).print(printable(text), style=style, soft_wrap=True)
 
 
 def present(

@@ -20,7 +20,7 @@ from reproaudit.audit.seeds import stored_tier
 from reproaudit.commands.output import terminal
 from reproaudit.commands.run_state import RunState
 from reproaudit.records import CellStatus
-from reproaudit.report.printable import printable
+from reproaudit.report.printable import clean, printable
 from reproaudit.running import events
 from reproaudit.running.adoptions import adoption_tier
 
@@ -102,9 +102,7 @@ class _Watch:
                     self._say(record.traceback.rstrip())
 
     def _say(self, text: str) -> None:
-        self._console.print(
-            printable(text), highlight=False, markup=False, emoji=False, soft_wrap=True
-        )
+        self._console.print(printable(text), soft_wrap=True)
 
     def on_terminal(self) -> Live:
         """Return what shows two lines, which are written anew and removed in the end."""
@@ -155,7 +153,7 @@ class _Watch:
 
 
 def _line(text: str) -> Text:
-    return Text(text, no_wrap=True, overflow="ellipsis")
+    return Text(clean(text), no_wrap=True, overflow="ellipsis")
 
 
 class DueLines:

@@ -126,26 +126,37 @@ def run_and_judge(
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
-    for entry, _ in papers:
-        how.device_for(entry)  # one that is not there is an error before a log of results begins
-    if tier == "paper":
-        for entry, audit in papers:
-            results.begin(entry, audit, how.store.root)
+    _begin(papers, tier, how)
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
-    cards = []
+    if tier == "paper" and claims:  # the log knows answers on all records that there are
+        judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
     with how.watched(papers) as on_event:
         summary = how.run(cells, papers, on_event, judged_too=judged_too)
+        cards = []
         for entry, audit in papers:
             on_event(PhaseStarted("judging", entry.slug))
-            planned = summary.planned[entry.slug]
-            card = scorecard_of_store(entry, audit, tier, how.store, planned=planned)
-            cards.append(card)
-            if tier == "paper" and not claims:
-                kept = stored_tier(audit, tier)
-                records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
-                results.append(entry, audit, how.store.root, records, card.claims)
+            cards.append(_judge(entry, audit, tier, how.store, summary))
     return cards, summary.failed
+
+
+def _begin(papers: Papers, tier: TierName, how: How) -> None:
+    """Begin the log of results at the paper tier, before a number is there."""
+    for entry, _ in papers:
+        how.device_for(entry)  # one that is not there is an error before a log of results begins
+    for entry, audit in papers if tier == "paper" else ():
+        results.begin(entry, audit, how.store.root)
+
+
+def _judge(entry: Entry, audit: Audit, tier: TierName, store: Store, summary: Summary) -> Scorecard:
+    """Judge what a run planned; at the paper tier, log the answers before anybody sees them."""
+    planned = summary.planned[entry.slug]
+    card = scorecard_of_store(entry, audit, tier, store, planned=planned)
+    if tier == "paper":
+        kept = stored_tier(audit, tier)
+        records = store.records(entry.slug, kept, only=frozenset(planned.values()))
+        results.append(entry, audit, store.root, records, card.claims)
+    return card
 
 
 def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
@@ -166,21 +177,22 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
 def run_multiverse(
     entry: Entry, audit: Audit, tier: TierName, how: How, budget: float | None
 ) -> tuple[Scorecard, int]:
-    """Run what is missing of a tier and of its alternatives, and judge it.
+    """Run what is missing of a tier and of its alternatives, judge it, and log it as `run` does.
 
     After `budget` seconds nothing more is started. Returns the scorecard, and how many cells
     failed.
     """
+    papers = [(entry, audit)]
+    _begin(papers, tier, how)
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
     until = math.inf if budget is None else time.monotonic() + budget
     judged_too = _judged_too(audit, tier, how.store)
-    papers = [(entry, audit)]
     with how.watched(papers, until) as on_event:
         summary = how.run(
             cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too
         )
         on_event(PhaseStarted("judging", entry.slug))
-        return scorecard_of_store(entry, audit, tier, how.store), summary.failed
+        return _judge(entry, audit, tier, how.store, summary), summary.failed
 
 
 def went_wrong(card: Scorecard) -> bool:
