@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from platformdirs import user_config_path
+
 from reproaudit.audit.catalog import Module
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.repositories.run_file import described
@@ -109,8 +111,7 @@ def _code_files(folder: Path) -> Iterator[Path]:
 
 
 def _trust_file() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or "~/.config"
-    usual = Path(base, "reproaudit", "trust").expanduser()
+    usual = user_config_path("reproaudit", appauthor=False, roaming=True) / "trust"
     return Path(os.environ.get(TRUST_FILE_VARIABLE) or usual)
 
 
