@@ -21,13 +21,13 @@ NARROWEST = 40
 """The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 
 
-def terminal(*, stderr: bool = False) -> Console:
+def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
     """Return the terminal to print to, wide enough for words."""
     from rich.console import Console
 
     console = Console(stderr=stderr)
-    if console.width < NARROWEST:
-        console.width = NARROWEST
+    if console.width < narrowest:
+        console.width = narrowest
     return console
 
 

@@ -19,7 +19,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
-from reproaudit.commands.progress import live_progress
+from reproaudit.commands.progress import Watch, live_progress
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
@@ -61,7 +61,7 @@ class How:
             return "cpu"
         return pick_device(self.device)
 
-    def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[OnEvent]:
+    def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[Watch]:
         """Show the progress of what is done for some papers; gives what takes the events."""
         return live_progress([audit for _, audit in papers], self.verbose, until)
 
