@@ -21,7 +21,7 @@ from reproaudit.records import CellStatus
 from reproaudit.report.printable import printable
 from reproaudit.running import events
 
-NARROWEST = 20
+LEAST_WIDTH = 20
 """The least width of the two lines."""
 
 LOOK_SECONDS = 0.5
@@ -50,7 +50,7 @@ def live_progress(
         audits: from which it is known what cells are to the judgement.
         until: by `time.monotonic`, when the last cell may start.
     """
-    console = terminal(stderr=True, narrowest=NARROWEST)
+    console = terminal(stderr=True, narrowest=LEAST_WIDTH)
     watch = Watch(console, CellNames(arms_of_cells(audits)), verbose, until)
     with watch if is_interactive(console) else _lines_of(watch):
         yield watch

@@ -6,9 +6,9 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -18,15 +18,22 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
-from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
+from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
 from reproaudit.commands.progress import Watch, live_progress
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.report.answers import scorecard_of_store
+from reproaudit.report.answers import scorecard_of_store, seconds_of_a_shipped_run
 from reproaudit.running.adoptions import read_adoptions
 from reproaudit.running.devices import available_cores, pick_device
-from reproaudit.running.events import MayStart, OnEvent, PhaseStarted, Summary
+from reproaudit.running.events import (
+    Event,
+    MayStart,
+    OnEvent,
+    PaperFinished,
+    PhaseStarted,
+    Summary,
+)
 from reproaudit.running.executors import Limits
 from reproaudit.running.run import run_cells
 from reproaudit.running.store import Store
@@ -103,20 +110,42 @@ class How:
         )
 
 
+OnCard = Callable[[Scorecard], None]
+
+
+def cheapest_first(papers: Papers, tier: TierName) -> Papers:
+    """Return papers in the order of what their cells cost by shipped records; others come last."""
+
+    def seconds(paper: tuple[Entry, Audit]) -> float:
+        entry, audit = paper
+        of_a_run = seconds_of_a_shipped_run(entry, audit)
+        return math.inf if of_a_run is None else of_a_run * len(cells_of_tier(audit, tier))
+
+    return sorted(papers, key=seconds)
+
+
 def run_and_judge(
-    papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()
+    papers: Papers,
+    tier: TierName,
+    how: How,
+    claims: Sequence[str] = (),
+    on_card: OnCard = lambda _card: None,
 ) -> tuple[list[Scorecard], int]:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
+    A paper is judged as soon as its cells have records, while others still run.
+
     Args:
-        papers: what is run, with its consent given.
+        papers: what is run, in this order, with its consent given.
         claims: of one paper: the ids of the claims to run for; every claim if none.
+        on_card: takes each scorecard when it is there, and may print it.
 
     Returns:
-        The scorecard of each paper, and how many cells failed.
+        The scorecard of each paper, in their order, and how many cells failed.
 
     Raises:
         UsageError: if there is no such claim.
+        AuditError: if a paper cannot be judged; only when all that can be run and judged has been.
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
@@ -126,19 +155,56 @@ def run_and_judge(
             results.begin(entry, audit, how.store.root)
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
-    cards = []
-    with how.watched(papers) as on_event:
-        summary = how.run(cells, papers, on_event, judged_too=judged_too)
-        for entry, audit in papers:
-            on_event(PhaseStarted("judging", entry.slug))
-            planned = summary.planned[entry.slug]
-            card = scorecard_of_store(entry, audit, tier, how.store, planned=planned)
-            cards.append(card)
-            if tier == "paper" and not claims:
-                kept = stored_tier(audit, tier)
-                records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
-                results.append(entry, audit, how.store.root, records, card.claims)
-    return cards, summary.failed
+    with how.watched(papers) as watch:
+        judging = _Judging(papers, tier, how.store, watch, on_card, is_whole=not claims)
+        summary = how.run(cells, papers, judging, judged_too=judged_too)
+        without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
+        for slug in without_cells:
+            judging(PaperFinished(slug, {}))
+    if judging.errors:
+        raise judging.errors[0]
+    return [judging.cards[entry.slug] for entry, _ in papers], summary.failed
+
+
+@dataclass
+class _Judging:
+    """Follows the events of a run, and judges each paper when its cells have records.
+
+    Attributes:
+        is_whole: whether every claim is run for; else nothing is logged.
+    """
+
+    papers: Papers
+    tier: TierName
+    store: Store
+    watch: Watch
+    on_card: OnCard
+    is_whole: bool
+    cards: dict[str, Scorecard] = field(default_factory=dict)
+    errors: list[AuditError] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        """Follow an event."""
+        self.watch(event)
+        if isinstance(event, PaperFinished):
+            self.watch(PhaseStarted("judging", event.paper))
+            entry, audit = next(paper for paper in self.papers if paper[0].slug == event.paper)
+            try:
+                card = self._judge(entry, audit, event.planned)
+            except AuditError as error:  # stops no other paper
+                self.errors.append(error)
+                return
+            self.cards[event.paper] = card
+            with self.watch.paused():
+                self.on_card(card)
+
+    def _judge(self, entry: Entry, audit: Audit, planned: Mapping[TierKey, str]) -> Scorecard:
+        card = scorecard_of_store(entry, audit, self.tier, self.store, planned=planned)
+        if self.tier == "paper" and self.is_whole:
+            kept = stored_tier(audit, self.tier)
+            records = self.store.records(entry.slug, kept, only=frozenset(planned.values()))
+            results.append(entry, audit, self.store.root, records, card.claims)
+        return card
 
 
 def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
