@@ -258,6 +258,7 @@ def test_all_papers_are_shown_on_one_screen_and_counted(done: Place) -> None:
     assert "allowed;" in detailed
 
 
+@pytest.mark.process
 def test_progress_in_a_file_is_a_plain_line_now_and_then(tmp_path: Path) -> None:
     audits = write_paper(tmp_path, settings={"pause": setting(0.2)})
     where = ["--audits", str(audits), "--store", str(tmp_path / "runs"), "--jobs", "1"]

@@ -38,6 +38,9 @@ NAMES = {"toy2020": {"descent": declare("loss", "final", "sizes")}}
 
 
 def run(store: Store, *cells: Cell, **options: Any) -> tuple[Summary, list[Event]]:
+    """Runs cells, in this process unless it is said how many workers there are."""
+    if "jobs" not in options:
+        options = {"executor": InProcess(), **options}
     events: list[Event] = []
     summary = run_cells(cells, locate, store, on_event=events.append, **options)
     return summary, events
@@ -89,20 +92,22 @@ def test_a_record_stands_alone(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     assert record.measurements.series["loss"].steps == tuple(range(0, 41, 4))
 
 
-@pytest.mark.parametrize("experiment", ["sums", "parallel_sums"])
+@pytest.mark.parametrize(
+    "experiment", [pytest.param("sums", marks=pytest.mark.process), "parallel_sums"]
+)
 def test_first_and_later_cells_of_a_worker_have_the_threads_that_their_records_say(
     store: Store, monkeypatch: pytest.MonkeyPatch, experiment: str
 ) -> None:
     """Also if a user wishes for more: Numba's first parallel function would give torch as many."""
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     wanted = [cell(experiment, seed, steps=1) for seed in range(2)]
-    assert run(store, *wanted)[0] == Summary(completed=2)
+    assert run(store, *wanted, jobs=1)[0] == Summary(completed=2)
     for record in records(store).values():
         assert record.measurements.scalars["threads"] == record.environment.threads == 1
 
 
 def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: Store) -> None:
-    _, events = run(store, *(cell("parallel_sums", seed, steps=1) for seed in range(2)))
+    _, events = run(store, *(cell("parallel_sums", seed, steps=1) for seed in range(2)), jobs=1)
     assert PhaseStarted("checking data", "toy2020") not in events
     of = {seed: [] for seed in range(2)}
     for one in events:
@@ -149,7 +154,7 @@ def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:
     def meanwhile(event: Event) -> None:
         events.append(event)
         if isinstance(event, CellStarted) and event.cell.seed == 0:
-            run(store, cell(seed=1), executor=InProcess())
+            run(store, cell(seed=1))
 
     summary = run_cells(
         [cell(seed=0), cell(seed=1)], locate, store, on_event=meanwhile, executor=InProcess()
@@ -286,7 +291,7 @@ def test_a_users_module_may_import_its_siblings(
         file = tmp_path / folder / f"{folder}2020.py"
         modules[f"{folder}2020"] = Module(f"{folder}2020", file, importable=False)
     wanted = [Cell(paper, "quick", "e", {"steps": 1}, 0) for paper in modules]
-    run_cells(wanted, modules.__getitem__, store)
+    run_cells(wanted, modules.__getitem__, store, executor=InProcess())
     for folder, value in values.items():
         (record,) = store.records(f"{folder}2020", "quick")
         assert record.measurements.scalars == {"x": value}
@@ -295,7 +300,7 @@ def test_a_users_module_may_import_its_siblings(
 def test_a_cell_held_by_another_run_comes_last(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(store, cell(seed=0), executor=InProcess())
+    run(store, cell(seed=0))
     name = records(store)["descent", 0].fingerprint
     next(store.root.rglob(f"{name}.json")).unlink()
     lock = store.try_lock(cell(seed=0), name)
@@ -309,7 +314,7 @@ def test_a_cell_held_by_another_run_comes_last(
             lock.give_back(finished=False)
 
     monkeypatch.setattr(time, "sleep", nap)
-    summary, events = run(store, cell(seed=0), cell(seed=1), executor=InProcess())
+    summary, events = run(store, cell(seed=0), cell(seed=1))
     assert summary == Summary(completed=2)
     finished = [one.cell.seed for one in events if isinstance(one, CellFinished)]
     assert finished == [1, 0]
@@ -345,7 +350,7 @@ def test_a_disk_too_full_for_checkpoints_ends_the_run(
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
         with pytest.raises(TechnicalError, match="no space is left"):
-            run(store, cell(seed=0), cell(seed=1), executor=InProcess())
+            run(store, cell(seed=0), cell(seed=1))
     assert records(store) == {}
     assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(completed=2)
 
@@ -381,7 +386,7 @@ def test_a_cell_costs_no_more_the_more_there_are(store: Store) -> None:
         counts = Counter[str]()
         sys.setprofile(lambda _frame, event, _arg: counts.update([event]))
         try:
-            run(store, *(cell(seed=seed, steps=0) for seed in seeds), executor=InProcess())
+            run(store, *(cell(seed=seed, steps=0) for seed in seeds))
         finally:
             sys.setprofile(None)
         return counts["call"]

@@ -133,7 +133,9 @@ def test_a_bound_is_written_like_its_number() -> None:
     ]
 
 
-@pytest.mark.parametrize("page", ["mini/scorecard.html", "index.html"])
+@pytest.mark.parametrize(
+    "page", ["mini/scorecard.html", pytest.param("index.html", marks=pytest.mark.process)]
+)
 def test_a_page_needs_nothing_else_and_fits_a_phone(browser: Any, folder: Path, page: str) -> None:
     address = (folder / page).as_uri()
     with watched(browser, address, folder.as_uri()) as shown:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from outsiders import EXAMPLE, ROOT
 
 from walkthroughs import blocks, light_environment, run_page
 
 
+@pytest.mark.process
 def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
     """In an environment that has no torch."""
     light = light_environment(tmp_path / "light")
