@@ -284,7 +284,6 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         pick_device("cuda")
 
 
-@pytest.mark.process
 def test_threads_reach_torch_numba_and_new_processes() -> None:
     """Where Numba was imported with as many threads as there are cores, and starts them."""
     program = (
