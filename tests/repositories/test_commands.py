@@ -63,17 +63,22 @@ def test_a_non_zero_exit_is_a_failed_cell_that_names_its_stderr(tmp_path: Path) 
     assert len(text) <= MOST_KEPT + 100
 
 
+UNUSABLE = [
+    ("pass", "the command wrote no 'out/metrics.csv'; expected it"),
+    (WRITES.replace("norm", "nrm"), "found no logged 'norm'; expected it. Did you mean 'nrm'?"),
+]
+UNUSABLE_TOO = [
+    ("import os; os.mkdir('out'); os.symlink('/etc/passwd', 'out/metrics.csv')", "a link"),
+    ("import os; os.symlink('/tmp', 'out')", "made 'out/metrics.csv' a link"),
+    (WRITES.replace("{step},{seed", "7,{seed"), "found step 7 a second time"),
+    (WRITES + "open('out/args.json', 'w').write('{\"seed\": 8}')", "found the seed 8"),
+    (WRITES.replace('f"{step},', 'f"" if step == 60 else f"{step},'), "1 of its steps are mis"),
+]
+
+
 @pytest.mark.parametrize(
     ("script", "says"),
-    [
-        ("pass", "the command wrote no 'out/metrics.csv'; expected it"),
-        ("import os; os.mkdir('out'); os.symlink('/etc/passwd', 'out/metrics.csv')", "a link"),
-        ("import os; os.symlink('/tmp', 'out')", "made 'out/metrics.csv' a link"),
-        (WRITES.replace("norm", "nrm"), "found no logged 'norm'; expected it. Did you mean 'nrm'?"),
-        (WRITES.replace("{step},{seed", "7,{seed"), "found step 7 a second time"),
-        (WRITES + "open('out/args.json', 'w').write('{\"seed\": 8}')", "found the seed 8"),
-        (WRITES.replace('f"{step},', 'f"" if step == 60 else f"{step},'), "1 of its steps are mis"),
-    ],
+    [*UNUSABLE, *(pytest.param(*row, marks=pytest.mark.process) for row in UNUSABLE_TOO)],
 )
 def test_logs_that_cannot_be_used_are_a_failed_cell(tmp_path: Path, script: str, says: str) -> None:
     outsider(tmp_path, {"log.py": script})
