@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -257,6 +258,30 @@ def test_a_line_is_due_at_a_change_of_phase_after_a_while_and_when_more_is_done(
         due += looked(run, lines, LOOK_SECONDS)
     assert 18 <= len(due) <= 21
     assert "about" in due[0]
+
+
+def test_before_there_is_a_plan_a_line_says_what_is_done() -> None:
+    run = Run([])
+    run.watch(events.PhaseStarted("planning", "toy2020"))
+    assert looked(run, DueLines(run.watch), 2) == ["planning (toy2020)"]
+
+
+def test_the_thread_that_writes_lines_anew_and_the_runs_own_never_wait_for_each_other() -> None:
+    cells = [cell(seed=seed) for seed in range(200)]
+    run = Run(planned(*cells))
+    run.watch.live.refresh_per_second = 1000
+
+    def follow() -> None:
+        with run.watch:
+            for each in cells:
+                run.start(each)
+                run.finish(each)
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert run.watch.recorded == len(cells)
+    assert not thread.is_alive()
 
 
 def test_what_ends_at_once_has_no_line() -> None:

@@ -226,8 +226,11 @@ class Watch(Progress):
 
     def line(self) -> str:
         """Return all of it in a line, for a file."""
-        parts = (self.head(), self.cells(LINE_CELLS))
-        return f"{self.activity}: " * bool(self.total) + "; ".join(filter(None, parts))
+        whole = f"{self.activity}: {self.head()}" if self.total else self.activity
+        return "; ".join(filter(None, [whole, self.cells(LINE_CELLS)]))
+
+    def refresh(self) -> None:
+        """Leave it to the thread that does it now and then, as this one may hold what it needs."""
 
     def get_renderables(self) -> Iterator[RenderableType]:
         """Yield the line of the run, and that of the cells that run."""
