@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from cells import cell, locate
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
-from reproaudit.cli import run_command
+from reproaudit.cli import measuring, run_command
 from reproaudit.commands import run as running
 from reproaudit.commands.run import How, Papers, cheapest_first, run_and_judge
 from reproaudit.errors import StoreError
@@ -109,3 +110,24 @@ def test_an_audit_without_claims_has_nothing_to_run(
     where = ["--audits", str(audits), "--store", str(tmp_path / "runs")]
     assert run_command(["run", "mini", *where]) == 0
     assert "mini · reduced scale · 0 runs" in capsys.readouterr().out
+
+
+def test_all_papers_are_printed_as_they_end_and_kept_in_the_order_of_their_names(
+    papers: Papers,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entries = tuple(entry for entry, _ in papers)
+    costs = {"first": 2.0, "second": 1.0}
+    monkeypatch.setattr(measuring, "papers_named", lambda *_: entries)
+    monkeypatch.setattr(running, "seconds_of_a_shipped_run", lambda entry, _: costs[entry.slug])
+    where = ["--audits", str(tmp_path / "audits"), "--store", str(tmp_path / "runs")]
+    assert run_command(["run", "--all", *where]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    heads = [line.partition(" · ")[0] for line in lines if " · reduced scale · " in line]
+    assert heads == ["second", "first"]
+    assert any(line.startswith("8 claims: ") for line in lines)
+    assert run_command(["run", "--all", "--json", *where]) == 0
+    cards = json.loads(capsys.readouterr().out)
+    assert [card["audit"]["paper"]["slug"] for card in cards] == ["first", "second"]
