@@ -239,7 +239,7 @@ def test_a_scorecard_finds_claims_and_failures() -> None:
     failing = {claim.id for claim in card.failures()}
     assert failing == {"mini.contradicted"}
     assert card.failures(()) == ()
-    assert {one.id for one in card.failures(["uninformative"])} == {"mini.vacuous"}
+    assert {failure.id for failure in card.failures(["uninformative"])} == {"mini.vacuous"}
     with pytest.raises(ra.UsageError, match="no outcome 'suported'"):
         card.failures(["suported"])
 

@@ -272,9 +272,9 @@ def test_progress_in_a_file_is_a_plain_line_now_and_then(tmp_path: Path) -> None
     matches = [form.match(line) for line in told if not line.startswith("judging")]
     assert all(matches), told
     assert 5 <= len(told) <= 25
-    finished = [int(one[2]) for one in matches if one]
+    finished = [int(match[2]) for match in matches if match]
     assert finished == sorted(finished)
-    assert any(one[3] for one in matches if one)
+    assert any(match[3] for match in matches if match)
     for part in ("own: descent, seed 0: ", "control stays: descent, ", "positive control built: "):
         assert any(f"; {part}" in line for line in told), part
 

@@ -20,7 +20,7 @@ from reproaudit.running.code import CodeClosure, closure_of
 from reproaudit.running.syntax import computing_text
 
 PACKAGE = Path(reproaudit.__file__).parent
-PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))
+PAPERS = sorted(file.parent.name for file in (PACKAGE / "papers").glob("*/__init__.py"))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def shipped(package: Path, paper: str) -> str:
 
 def counted(package: Path, paper: str) -> list[Path]:
     folders = (package / "papers" / paper, package / "lab")
-    files = [one for folder in folders for one in folder.rglob("*.py*") if one.suffix != ".pyc"]
+    files = [file for folder in folders for file in folder.rglob("*.py*") if file.suffix != ".pyc"]
     return [*files, package / "records.py"]
 
 
@@ -59,7 +59,9 @@ def commented(text: str) -> str:
     """A comment at the end of every line of code, and a blank line after every other."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     lines = text.splitlines()
-    for number, row in enumerate([one.end[0] for one in tokens if one.type == tokenize.NEWLINE]):
+    for number, row in enumerate(
+        [token.end[0] for token in tokens if token.type == tokenize.NEWLINE]
+    ):
         lines[row - 1] += "  # a note" + "\n" * (number % 2)
     return "\n".join(lines)
 
@@ -86,7 +88,7 @@ def redescribed(text: str) -> str:
             and isinstance(node.func, ast.Name)
             and node.func.id == "Field"
         ):
-            others = [one for one in node.keywords if one.arg != "description"]
+            others = [keyword for keyword in node.keywords if keyword.arg != "description"]
             node.keywords = [*others, ast.keyword("description", ast.Constant("Another."))]
     return ast.unparse(ast.fix_missing_locations(tree))
 
@@ -251,7 +253,7 @@ def test_a_users_paper_is_its_file_and_what_it_imports_of_its_folder(tmp_path: P
     before = users(tmp_path / "a")
     assert users(tmp_path / "elsewhere") == before
     counts = {
-        one for one in USERS if users(tmp_path / "a", **{one: USERS[one] + "\nz = 1"}) != before
+        user for user in USERS if users(tmp_path / "a", **{user: USERS[user] + "\nz = 1"}) != before
     }
     assert counts == USERS.keys() - {"unrelated.py"}
     assert {"numpy", "sklearn"} <= before.packages

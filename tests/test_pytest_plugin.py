@@ -17,7 +17,7 @@ from reproaudit.consent import TRUST_FILE_VARIABLE
 
 pytest_plugins = ["pytester"]
 
-INSTALLED = any(one.name == "reproaudit" for one in entry_points(group="pytest11"))
+INSTALLED = any(point.name == "reproaudit" for point in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "reproaudit.pytest_plugin")
 
 

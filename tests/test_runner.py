@@ -49,12 +49,12 @@ def run(store: Store, *cells: Cell, **options: Any) -> tuple[Summary, list[Event
 def kinds(events: list[Event]) -> Counter[str]:
     """The events on whole cells, counted."""
     of_cells = (CellStarted, CellNote, CellFinished)
-    return Counter(type(one).__name__ for one in events if isinstance(one, of_cells))
+    return Counter(type(event).__name__ for event in events if isinstance(event, of_cells))
 
 
 def plan_in(events: list[Event]) -> list[tuple[int, int, bool]]:
     """Of each planned cell its seed, its steps and whether it has a record."""
-    (found,) = [one for one in events if isinstance(one, PlanReady)]
+    (found,) = [event for event in events if isinstance(event, PlanReady)]
     return [(one.cell.seed, one.steps, one.seconds is not None) for one in found.cells]
 
 
@@ -110,9 +110,9 @@ def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: S
     _, events = run(store, *(cell("parallel_sums", seed, steps=1) for seed in range(2)), jobs=1)
     assert PhaseStarted("checking data", "toy2020") not in events
     of = {seed: [] for seed in range(2)}
-    for one in events:
-        if isinstance(one, CellActivity):
-            of[one.cell.seed].append(one.activity)
+    for event in events:
+        if isinstance(event, CellActivity):
+            of[event.cell.seed].append(event.activity)
     assert of[0][:3] == ["measuring", "compiling", "measuring"]
     assert of[1] == ["measuring"]
     _, events = run(store, cell("proxied"))
@@ -122,7 +122,7 @@ def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: S
 def test_a_record_keeps_the_coordinates_that_were_declared(store: Store) -> None:
     run(store, cell(seed=0), declared=NAMES)
     run(store, cell(seed=1))
-    kept = {seed: one.coordinates for (_, seed), one in records(store).items()}
+    kept = {seed: record.coordinates for (_, seed), record in records(store).items()}
     assert kept == {0: {"sizes": {"size": (0,)}}, 1: None}
 
 
@@ -192,9 +192,11 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     summary, events = run(store, cell("fails_once"), cell("broken"))
     assert summary == Summary(completed=1, failed=1)
     assert kinds(events)["CellStarted"] == 4
-    waiting = [one for one in events if isinstance(one, CellActivity) and one.activity == "waiting"]
+    waiting = [
+        event for event in events if isinstance(event, CellActivity) and event.activity == "waiting"
+    ]
     assert [one.cell.experiment for one in waiting] == ["fails_once", "broken"]
-    again = {one.cell.experiment: one.text for one in events if isinstance(one, CellNote)}
+    again = {event.cell.experiment: event.text for event in events if isinstance(event, CellNote)}
     assert again.keys() == {"fails_once", "broken"}
     assert again["fails_once"].startswith("run again: RuntimeError: once")
     assert records(store)["fails_once", 0].error is None
@@ -316,7 +318,7 @@ def test_a_cell_held_by_another_run_comes_last(
     monkeypatch.setattr(time, "sleep", nap)
     summary, events = run(store, cell(seed=0), cell(seed=1))
     assert summary == Summary(completed=2)
-    finished = [one.cell.seed for one in events if isinstance(one, CellFinished)]
+    finished = [event.cell.seed for event in events if isinstance(event, CellFinished)]
     assert finished == [1, 0]
     assert len(naps) == 3
 
@@ -360,7 +362,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     cells += [cell("dies_once", 7), cell("dies", 8), cell("broken", 9)]
     summary, events = run(store, *cells, jobs=2)
     assert summary == Summary(completed=5, failed=2)
-    assert any(isinstance(one, Progress) for one in events)
+    assert any(isinstance(event, Progress) for event in events)
     alone = Store(tmp_path / "alone")
     run(alone, *cells[:4])
     parallel = records(store)

@@ -197,7 +197,7 @@ def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> N
     register = json.loads((tmp_path / "paper" / "register.json").read_text())
     assert [one["id"] for one in register["papers"][0]["claims"]] == ["mini.one"]
     badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
-    assert [one.stem for one in badges] == ["mini.one"]
+    assert [badge.stem for badge in badges] == ["mini.one"]
 
 
 def test_failures_have_a_bullet_before_exceptions_of_what_holds() -> None:
@@ -211,7 +211,7 @@ def test_failures_have_a_bullet_before_exceptions_of_what_holds() -> None:
     made = make_audit(**{**audit, "claims": [*claims, claim("mini", "fails", **fails)]})
     runs = {"own": [(0.02, 0.5)] * 15, "stays": [(0.8, 0.8)] * 5, "built": [(0.0, 0.0)] * 5}
     found = sections(card_of(made, records_of(made, runs)))
-    bullets = {one.claim for part in found for one in part.bullets}
+    bullets = {bullet.claim for part in found for bullet in part.bullets}
     assert "fails" in bullets
     assert len(bullets - {""}) == 8
 
@@ -254,7 +254,7 @@ def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
         write_report(card, tmp_path)
         write_register([card], tmp_path)
         badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
-        assert {one.stem for one in badges} == {f"mini.{name}" for name in names}
+        assert {badge.stem for badge in badges} == {f"mini.{name}" for name in names}
 
 
 def test_a_smoke_run_that_failed_is_not_said_to_run() -> None:

@@ -48,8 +48,8 @@ def wait_for(happened: Callable[[], bool], seconds: float = SECONDS) -> None:
 
 def pids(folder: Path) -> list[int]:
     files = [folder / "command", folder / "daemon"]
-    wait_for(lambda: all(one.exists() and one.read_text() for one in files))
-    return [int(one.read_text()) for one in files]
+    wait_for(lambda: all(file.exists() and file.read_text() for file in files))
+    return [int(file.read_text()) for file in files]
 
 
 def is_running(pid: int) -> bool:

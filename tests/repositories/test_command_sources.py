@@ -57,7 +57,7 @@ def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path
     source = PinnedSource(git="repository", revision=first)
     copy = unpacked(tmp_path, source)
     assert (copy / "train.py").read_bytes() == b"first\r\n"
-    assert [one.name for one in copy.iterdir()] == ["train.py"]
+    assert [path.name for path in copy.iterdir()] == ["train.py"]
     (copy / "train.py").write_text("changed by a command")
     place.rename(tmp_path / "gone")
     assert (unpacked(tmp_path, source, "again") / "train.py").read_bytes() == b"first\r\n"

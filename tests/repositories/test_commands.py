@@ -131,7 +131,7 @@ def test_spelled_values_and_arguments_that_are_left_out(tmp_path: Path) -> None:
     outsider(tmp_path, {"log.py": script}, command=command, fixed=fixed, spelled=spelled)
     run(tmp_path)
     run(tmp_path, weights="constructed", loss="squared")
-    printed = {one.read_text() for one in (tmp_path / "runs").rglob("*.stdout.txt")}
+    printed = {file.read_text() for file in (tmp_path / "runs").rglob("*.stdout.txt")}
     assert printed == {
         "['--log', '1.0', '{1.5,5.0,0.75,2.0}']\n",
         "['--squared', '--exact', '1.0', '{1.5,5.0,0.75,2.0}']\n",
