@@ -213,20 +213,20 @@ def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "by_mean", "signed"),
+    ("text", "by_mean"),
     [
-        ("reaches value=x above=1", False, False),
-        ("reaches value=x above=1 standard=mean", True, False),
-        ("equals value=x to=1 within=1", True, False),
-        ("equals value=x to=1 within=1 standard=typical", False, False),
-        ("equals value=x to=y within=1", False, True),
-        ("equals value=x to=y within=1 standard=mean", True, True),
-        ("equals value=x to=y within=1 relative=true", False, False),
-        ("scales_like value=x axis=size exponent=1 within=1", True, True),
+        ("reaches value=x above=1", False),
+        ("reaches value=x above=1 standard=mean", True),
+        ("equals value=x to=1 within=1", True),
+        ("equals value=x to=1 within=1 standard=typical", False),
+        ("equals value=x to=y within=1", False),
+        ("equals value=x to=y within=1 standard=mean", True),
+        ("equals value=x to=y within=1 relative=true", False),
+        ("scales_like value=x axis=size exponent=1 within=1", True),
     ],
 )
-def test_what_the_mean_decides(text: str, by_mean: bool, signed: bool) -> None:
-    assert (check(text).by_mean, check(text).signed) == (by_mean, signed)
+def test_what_the_mean_decides(text: str, by_mean: bool) -> None:
+    assert check(text).by_mean is by_mean
 
 
 # --- one number -----------------------------------------------------------------------------------
@@ -849,6 +849,13 @@ def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
 def test_a_bound_that_means_nothing_is_refused(text: str, says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         check(text)
+
+
+def test_groups_are_compared_by_their_order_and_not_by_a_mean() -> None:
+    groups = {"upper": {"measurement": "b", "arm": "other"}, "paired": False}
+    with pytest.raises(ValidationError, match="leave out 'standard: mean'"):
+        check("beats lower=a standard=mean", **groups)
+    assert not check("beats lower=a standard=typical", **groups).by_mean
 
 
 # --- what a run holds -----------------------------------------------------------------------------

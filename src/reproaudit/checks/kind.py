@@ -83,7 +83,7 @@ class Limit:
     target: float = 0.0
     """Of a margin, the number that is to be equalled."""
     relative: bool = False
-    """Of a margin, whether it is a share of the target."""
+    """Whether a margin is a factor either way: 0.25 for target / 1.25 to 1.25 · target."""
     of: Provenance | None = None
     """Of a margin, where the target comes from, if not from where the margin does."""
     margin: float | None = None
@@ -371,8 +371,8 @@ class Kind(StrictModel):
     """typical: more than half of all runs meet it; mean: the mean of the runs does, with its 90 %
     interval. Left out, equality with a constant and exponents are decided on the mean."""
     log: bool | None = None
-    """Of `mean`: whether the mean is taken of logarithms; left out, it is for positive numbers that
-    are no differences and no exponents."""
+    """Whether the mean of `standard: mean` is geometric, of positive numbers; left out, it is
+    arithmetic."""
     in_share: float | None = Field(default=None, gt=0, le=1)
     """The share of its coordinates at which it must hold in a run: 0.9 for nine of ten heads. The
     run's number is then that of the last coordinate that is needed, and not of the worst."""
@@ -394,11 +394,6 @@ class Kind(StrictModel):
     def by_mean(self) -> bool:
         """Whether the mean of the runs decides."""
         return self.means if self.standard is None else self.standard == "mean"
-
-    @property
-    def signed(self) -> bool:
-        """Whether its numbers may have either sign, as differences and exponents do."""
-        return False
 
     @property
     def numbers(self) -> tuple[Number, ...]:

@@ -106,11 +106,6 @@ class ScalesLike(Kind):
         return self
 
     @property
-    def signed(self) -> bool:
-        """True: an exponent may have either sign."""
-        return True
-
-    @property
     def numbers(self) -> tuple[Number, ...]:
         """The exponent and, if asked, the distance from the power law."""
         return (_EXPONENT,) if self.bend is None else (_EXPONENT, _BEND)

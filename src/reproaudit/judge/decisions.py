@@ -35,8 +35,7 @@ def ask(
 ) -> ArmAnswer:
     """Return what an arm's runs say of checks that must all be met, at a graded coordinate."""
     claim = bundles.claim
-    place = {claim.grade.axis: at} if claim.grade is not None and at is not None else {}
-    said = ask_runs(checks, bundles, arm, place)
+    said = ask_runs(checks, bundles, arm, bundles.place(at))
     estimates = tuple(_estimates(checks, said))
     runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
     found = ArmAnswer(
@@ -151,7 +150,7 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
             log=bool(check.log),
         )
         if one.groups is not None:
-            own = tuple(_known(each.groups[0]) if each and each.groups else None for each in found)
+            own = tuple(map(_compared, found))
             others = tuple(map(_known, one.groups[1]))
             compared = {"groups": (own, others), "decision": Decision.OPEN}
             estimate = estimate.model_copy(update=compared)
@@ -160,6 +159,13 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _compared(one: Condition | None) -> float | None:
+    """What is compared of a run with a group; None of a run that is void or has no number."""
+    if one is None or one.groups is None or one.void is not None:
+        return None
+    return _known(one.groups[0])
 
 
 def _ranked(found: ArmAnswer, hoped: Mapping[int, Status] | None = None) -> ArmAnswer:

@@ -212,9 +212,14 @@ def _other_data(
 
 
 def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, Record]:
-    """Records by cell: of several that count alike, that of today's code, else the last."""
-    ordered = sorted(records, key=lambda one: one.code == adoptions.today)
-    return {(one.tier, one.key): one for one in ordered}
+    """Records by cell: of several that count alike a finished one, and of these that of today's
+    code, else the last.
+    """
+
+    def worth(record: Record) -> tuple[bool, bool]:
+        return record.status is not CellStatus.FAILED, record.code == adoptions.today
+
+    return {(one.tier, one.key): one for one in sorted(records, key=worth)}
 
 
 # --- of a store ---------------------------------------------------------------------------------
