@@ -67,6 +67,7 @@ def test_a_reader_that_left_changes_no_exit_code(reports: Path) -> None:
     assert written(reports) == ALL
 
 
+@pytest.mark.process
 def test_a_closed_output_is_no_fault(reports: Path) -> None:
     command = f"'{sys.executable}' -m reproaudit report {PAPER} --tier paper "
     command += f"--audits '{reports.parent / 'audits'}'"
@@ -77,6 +78,7 @@ def test_a_closed_output_is_no_fault(reports: Path) -> None:
     assert subprocess.run(line, shell=True, env=ENVIRONMENT, check=False).returncode == 2
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "columns", ["0", *(pytest.param(one, marks=SLOW) for one in ("1", "-3", "many"))]
 )

@@ -123,7 +123,7 @@ def paper(tmp_path: Path) -> Entry:
 
 def logged(entry: Entry, store: Path) -> list[dict[str, Any]]:
     files = (entry.results_file, store / f"results.{entry.slug}.jsonl")
-    return [json.loads(one) for f in files if f.exists() for one in f.read_text().splitlines()]
+    return [json.loads(line) for f in files if f.exists() for line in f.read_text().splitlines()]
 
 
 def records(*seeds: int) -> list[Record]:
@@ -311,7 +311,7 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
         assert run_command(command) == 0
     first, second = logged(entry, store)
     assert ("salt" in first, second["salt"], second["rules"]) == (False, "word", first["rules"])
-    assert {one.name for one in (store / "mini").iterdir()} == {"paper", "paper-word", "quick"}
+    assert {path.name for path in (store / "mini").iterdir()} == {"paper", "paper-word", "quick"}
     pages = [tmp_path / "reports" / tier / "mini" for tier in ("paper", "paper-word")]
     ours, theirs = (json.loads((page / "scorecard.json").read_text()) for page in pages)
     assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")

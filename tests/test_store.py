@@ -130,8 +130,8 @@ def test_a_record_comes_back_as_it_was_written(
     store.write(written)
     (read,) = store.records("toy2020", "quick")
     assert read.model_dump_json() == written.model_dump_json()
-    assert [type(one) for one in read.settings.values()] == [
-        type(one) for one in written.settings.values()
+    assert [type(setting) for setting in read.settings.values()] == [
+        type(setting) for setting in written.settings.values()
     ]
     for name, one in written.measurements.series.items():
         np.testing.assert_array_equal(read.measurements.series[name].values, one.values)

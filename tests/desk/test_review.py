@@ -167,7 +167,7 @@ def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
     with ThreadPoolExecutor(len(works)) as pool:
         list(pool.map(lambda reviewer: works[reviewer](reviewer), works))
     decisions = read_version(file).reviews.variables.items()
-    saved = {(one.reviewer, name.value) for name, entries in decisions for one in entries}
+    saved = {(entry.reviewer, name.value) for name, entries in decisions for entry in entries}
     assert told <= saved, "lost though the reviewer was told that it was saved"
     assert told == {(reviewer, name.value) for reviewer in works for name in VariableName}
 
@@ -181,7 +181,7 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
     assert review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: so"], False)
     assert link.is_symlink()
     assert "reason: so" in target.read_text(encoding="utf-8")
-    assert {one.name for one in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
+    assert {path.name for path in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
 
 
 def test_the_command_writes_the_review_file_alone(
@@ -363,7 +363,7 @@ def test_a_report_finds_the_reviews_where_they_were_written(
     show = shlex.split(line.removeprefix("to show it: "))
     assert run_command([*show[1:], "--json"]) == 0
     card = Scorecard.model_validate_json(capsys.readouterr().out)
-    assert [one.reason for one in card.reviews.disputes] == ["too loose"]
+    assert [dispute.reason for dispute in card.reviews.disputes] == ["too loose"]
     assert card.shipped
 
 

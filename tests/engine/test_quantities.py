@@ -376,7 +376,7 @@ def test_a_page_says_what_is_a_limit() -> None:
     (text,) = texts_of(card)
     said = "step at which 0.5 is passed by distance 2.0, worst run at least 40; 100 allowed"
     assert text.effect == said
-    why = [text.why(one) for one in text.answer.reasons]
+    why = [text.why(reason) for reason in text.answer.reasons]
     assert why == ["training ended before distance passed its level in 2 of 5"]
 
 
@@ -388,7 +388,7 @@ def test_a_page_says_that_a_run_does_not_tell() -> None:
     card = card_of(audit, records, "quick")
     (text,) = texts_of(card)
     assert {run.void for run in text.answer.base.runs} == {Void.HIDDEN}
-    why = [text.why(one) for one in text.answer.reasons]
+    why = [text.why(reason) for reason in text.answer.reasons]
     assert why == ["noise or few observations hide what distance does in 5 of 5"]
 
 

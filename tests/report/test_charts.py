@@ -28,10 +28,10 @@ def shown(**headline: Any) -> ClaimText:
 def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
     found = shown()
     assert found.figure is not None
-    counts = {one.role: len(one.runs) for one in found.figure.lines}
+    counts = {line.role: len(line.runs) for line in found.figure.lines}
     assert counts["run"] == len(found.base.estimates[0].values)
     assert counts["control"] == len(found.answer.controls[0].estimates[0].values)
-    ends = sorted(run[-1] for one in found.figure.lines if one.role == "run" for run in one.runs)
+    ends = sorted(run[-1] for line in found.figure.lines if line.role == "run" for run in line.runs)
     assert ends == pytest.approx(sorted(found.base.estimates[0].numbers), rel=1e-3)
 
 
@@ -48,7 +48,7 @@ def test_the_null_of_a_reading_that_ran_alone_has_its_lines() -> None:
     (found,) = texts_of(card_of(audit, under))
     assert found.own == "steps 20"
     assert found.figure is not None
-    lines = {one.role: len(one.runs) for one in found.figure.lines}
+    lines = {line.role: len(line.runs) for line in found.figure.lines}
     assert lines["control"] == found.answer.controls[0].n == 5
 
 

@@ -21,7 +21,7 @@ NARROWEST = 40
 """The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 
 
-def terminal(*, stderr: bool = False) -> Console:
+def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
     """Return the terminal to print to, wide enough for words.
 
     It takes text as it is: no ``[bold]`` and no ``:100:`` in it becomes anything else.
@@ -29,8 +29,8 @@ def terminal(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     console = Console(stderr=stderr, emoji=False, markup=False, highlight=False)
-    if console.width < NARROWEST:
-        console.width = NARROWEST
+    if console.width < narrowest:
+        console.width = narrowest
     return console
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.commands.output import present, say
-from reproaudit.errors import AuditError, UsageError
+from reproaudit.errors import AuditError, StoreError, UsageError
 from reproaudit.report.answers import scorecards_by_scale, scorecards_of_paper
 from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
 from reproaudit.report.listing import scales_words
@@ -109,20 +109,49 @@ def _report_of(
     return [WrittenReport(card, write_report(card, out, pages), scales) for card in cards]
 
 
-def show_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbose: bool) -> None:
-    """Write the pages of papers that were run, and print the paragraph and a line a claim.
+class ShownRun:
+    """Writes the pages of papers that were run, and prints the paragraph and a line a claim.
 
-    Raises:
-        StoreError: if the pages cannot be written; what there is to print is printed first.
+    What cannot be written stops nothing that can be printed.
     """
-    written: list[Path] = []
-    try:
-        pages = [path for one in scorecards for path in write_report(one, out)]
-        written = [*pages, *write_register(scorecards, out)]
-    finally:
-        data = _data_of(scorecards) if as_json else None
-        present(data, _lines_of(scorecards, True, verbose), as_json)
-        _say_written([path for path in written if path.suffix == ".html"], as_json)
+
+    def __init__(self, out: Path, as_json: bool, verbose: bool) -> None:
+        self._out = out
+        self._as_json = as_json
+        self._verbose = verbose
+        self._written: list[Path] = []
+        self._errors: list[StoreError] = []
+        self._count = 0
+
+    def add(self, card: Scorecard) -> None:
+        """Write a paper's pages, and print its lines unless all are printed as JSON in the end."""
+        self._keep(lambda: write_report(card, self._out))
+        if not self._as_json:
+            between = [""] if self._count else []
+            present(None, [*between, *_lines_of([card], True, self._verbose)], False)
+        self._count += 1
+
+    def close(self, cards: Sequence[Scorecard]) -> None:
+        """Write the registers, and print what is of all papers.
+
+        Raises:
+            StoreError: if pages could not be written.
+        """
+        self._keep(lambda: write_register(cards, self._out))
+        if self._as_json:
+            present(_data_of(cards), (), True)
+        else:
+            present(None, _lines_of_all(cards), False)
+        pages = [path for path in self._written if path.suffix == ".html"]
+        _say_written(pages, self._as_json)
+        if self._errors:
+            raise self._errors[0]
+
+    def _keep(self, write: Callable[[], Iterable[Path]]) -> None:
+        try:
+            self._written += write()
+        except StoreError as error:
+            self._errors.append(error)
 
 
 def _data_of(scorecards: Sequence[Scorecard]) -> Any:
@@ -145,9 +174,13 @@ def _lines_of(
         yield from run_lines(one) if one_screen else report_lines(one)
         if verbose:
             yield from detail_lines(one)
+    yield from _lines_of_all(scorecards)
+
+
+def _lines_of_all(scorecards: Sequence[Scorecard]) -> Iterator[str]:
     if len(scorecards) > 1:
         yield ""
-        yield closing([claim for one in scorecards for claim in one.of_paper])
+        yield closing([claim for card in scorecards for claim in card.of_paper])
 
 
 def _say_written(written: Sequence[Path], as_json: bool) -> None:

@@ -275,6 +275,14 @@ def scorecards_by_scale(
     return tuple(cards)
 
 
+def seconds_of_a_shipped_run(entry: Entry, audit: Audit) -> float | None:
+    """Return what a run took on average by the scorecard that came with the installation."""
+    card = _shipped(entry, audit, "paper")
+    if card is None or not card.records.count:
+        return None
+    return card.records.seconds / card.records.count
+
+
 def _report_folders(
     entry: Entry, audit: Audit, store: Store, out: Path, tier: TierName
 ) -> list[Path]:

@@ -98,9 +98,13 @@ def run_cells(
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
     on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
+    left = Counter(job.cell.paper for job in missing)
+    for paper in summary.planned:
+        if not left[paper]:
+            on_event(events.PaperFinished(paper, summary.planned[paper]))
     if not missing:
         return summary
-    run = _Run(store, fresh, limits, on_event, may_start, summary)
+    run = _Run(store, fresh, limits, on_event, may_start, summary, left)
     try:
         with executor or LocalProcesses(min(jobs, len(missing)), limits) as here:
             run.all(missing, here)
@@ -329,6 +333,8 @@ class _Run:
     on_event: events.OnEvent
     may_start: events.MayStart
     summary: events.Summary
+    left: Counter[str]
+    """By paper, the number of cells without a record."""
     _held: dict[int, tuple[Job, CellLock]] = field(default_factory=dict)
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
@@ -475,6 +481,10 @@ class _Run:
         self.summary.count(record.status)
         self.summary.plan(job.cell, record.fingerprint)
         self.on_event(events.CellFinished(job.cell, record))
+        paper = job.cell.paper
+        self.left[paper] -= 1
+        if not self.left[paper]:
+            self.on_event(events.PaperFinished(paper, self.summary.planned[paper]))
 
     @cached_property
     def _revision(self) -> str | None:
