@@ -16,8 +16,8 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
 from reproaudit.records import Record
 from reproaudit.report.outline import made_words
-from reproaudit.running.adoptions import Adoptions, read_adoptions
-from reproaudit.running.code import fingerprint_of
+from reproaudit.running.adoptions import Adoptions, pair_of, read_adoptions
+from reproaudit.running.code import closure_of, fingerprint_of, first_form
 from reproaudit.running.shipped import FILE_NAME
 from reproaudit.running.store import Store
 from reproaudit.verdict import Scorecard
@@ -114,7 +114,7 @@ def test_a_pair_that_differs_keeps_its_code_and_is_run_anew(folder: Path) -> Non
     assert {one["experiment"] for one in found["differs"]} == {"descent", "guessed"}
     assert "distance: " in found["differs"][0]["what"]
     assert measured_anew(folder) == 10, "the controls' runs alone"
-    levels = {one.settings["level"] for one in records(folder) if one.code == found["new"]}
+    levels = {record.settings["level"] for record in records(folder) if record.code == found["new"]}
     assert levels == {0.8}
 
 
@@ -146,11 +146,11 @@ def test_without_rights_beside_the_audit_the_store_has_the_line(folder: Path) ->
 
 def test_bits_of_another_processor_are_no_fault_of_the_code(folder: Path) -> None:
     store = Store(folder / "runs")
-    for one in records(folder):  # as if they came from a machine that rounds otherwise
-        scalars = {"final": one.measurements.scalars["final"] * (1 + 1e-12)}
-        measured = one.measurements.model_copy(update={"scalars": scalars})
-        where = one.environment.model_copy(update={"processor": "another"})
-        store.write(one.model_copy(update={"measurements": measured, "environment": where}))
+    for record in records(folder):  # as if they came from a machine that rounds otherwise
+        scalars = {"final": record.measurements.scalars["final"] * (1 + 1e-12)}
+        measured = record.measurements.model_copy(update={"scalars": scalars})
+        where = record.environment.model_copy(update={"processor": "another"})
+        store.write(record.model_copy(update={"measurements": measured, "environment": where}))
     prepared = command(folder, "adopt", "mini", "--prepare")
     assert (prepared["measured"], prepared["pairs"]) == (PAIRS, PAIRS)
     change(folder)
@@ -182,11 +182,120 @@ def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder: Path) -> No
     data["cells"][0]["measured"] = "0" * 64
     file.write_text(json.dumps(data) + "\n")
     faults = command(folder, "verify", "mini", code=3)["faults"]
-    assert {one["what"] for one in faults} == {
+    assert {fault["what"] for fault in faults} == {
         "its numbers are not those that an adoption compared"
     }
     file.write_text("{}\n")
     assert f"{file}:1: found no adoption (" in command(folder, "report", "mini", code=2)
+
+
+FORGED = {
+    "numbers": {"measured": "0" * 64},
+    "seed": {"seed": 10**6},
+    "settings": {"settings": "0" * 64},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_cell_that_no_record_bears_out_does_not_count(folder: Path, forged: str) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    data = json.loads(file.read_text())
+    cell = data["cells"][0]
+    of_pair = [
+        one
+        for one in records(folder)
+        if (one.experiment, pair_of(one).settings) == (cell["experiment"], cell["settings"])
+    ]
+    cell |= FORGED[forged]
+    file.write_text(json.dumps(data) + "\n")
+    assert f"in {PAIRS - 1} of" in said_of(command(folder, "report", "mini"))
+    assert measured_anew(folder) == len(of_pair) > 0
+
+
+def test_a_line_written_by_hand_makes_no_record_count(folder: Path) -> None:
+    change(folder)
+    real = command(folder, "adopt", "mini")
+    shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    line = json.loads(file.read_text())
+    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
+    for forged in ({"cells": cells}, {"cells": cells, "processor": "another"}):
+        file.write_text(json.dumps({**line, **forged}) + "\n")
+        assert "Made by other code than today's" in said_of(command(folder, "report", "mini"))
+        assert command(folder, "adopt", "mini", "--budget", "0")["old"] == real["old"]
+    file.write_text(json.dumps({**line, "processor": "another"}) + "\n")
+    assert "other code" not in said_of(command(folder, "report", "mini")), "they agree"
+
+
+def test_records_without_a_processor_bear_out_their_cell_alone(folder: Path) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
+    store = Store(folder / "runs")
+    for one in records(folder):
+        where = one.environment.model_copy(update={"processor": None})
+        store.write(one.model_copy(update={"environment": where}))
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    line = json.loads(file.read_text())
+    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
+    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    assert "other code" not in said_of(command(folder, "report", "mini"))
+    cells = [{**one, "seed": 10**6} for one in line["cells"]]
+    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    assert "other code" in said_of(command(folder, "report", "mini"))
+
+
+def as_before_the_second_form(folder: Path) -> str:
+    """Makes the records of today's code those of an earlier version; the digest that they have."""
+    store = Store(folder / "runs")
+    first = first_form(Catalog(folder / "audits")["mini"].module)
+    for one in records(folder):
+        store.file_of(one).unlink()
+        of_first = one.model_copy(update={"code": first})
+        store.write(of_first.model_copy(update={"fingerprint": fingerprint_of(of_first)}))
+    return first
+
+
+def rename_the_module(folder: Path) -> None:
+    audits = folder / "audits"
+    (audits / "mini.py").rename(audits / "descents.py")
+    (audits / "mini.py").write_text("from descents import EXPERIMENTS as EXPERIMENTS\n")
+
+
+def test_records_of_the_first_form_count_without_a_measurement(folder: Path) -> None:
+    before = command(folder, "report", "mini")
+    first = as_before_the_second_form(folder)
+    assert command(folder, "report", "mini")["claims"] == before["claims"]
+    assert "other code" not in said_of(command(folder, "report", "mini"))
+    assert measured_anew(folder) == 0
+    assert command(folder, "adopt", "mini")["old"] is None
+    (line,) = (folder / "audits" / "mini.adoptions.jsonl").read_text().splitlines()
+    today = closure_of(Catalog(folder / "audits")["mini"].module).digest
+    assert adoptions(folder).forms == {today: first}
+    assert not (folder / "runs" / "mini" / "adopt-quick").exists()
+    command(folder, "adopt", "mini")
+    assert (folder / "audits" / "mini.adoptions.jsonl").read_text().splitlines() == [line]
+    verified = command(folder, "verify", "mini", "--recompute", "1", code=3)
+    assert len(verified["recomputed"]) == 1
+    assert all("it is gone" in one["what"] for one in verified["faults"])
+
+
+def test_records_of_the_first_form_count_after_a_move(folder: Path) -> None:
+    rename_the_module(folder)
+    first = as_before_the_second_form(folder)
+    command(folder, "adopt", "mini")
+    audits = folder / "audits"
+    (audits / "descents.py").rename(audits / "falls.py")
+    (audits / "mini.py").write_text("from falls import EXPERIMENTS as EXPERIMENTS\n")
+    assert first_form(Catalog(audits)["mini"].module) != first
+    assert "other code" not in said_of(command(folder, "report", "mini"))
+    assert measured_anew(folder) == 0
+    (audits / "falls.py").write_text((audits / "falls.py").read_text() + UNUSED)
+    assert "other code" in said_of(command(folder, "report", "mini"))
+    assert command(folder, "adopt", "mini")["same"] == PAIRS
+    assert measured_anew(folder) == 0
 
 
 def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
@@ -198,11 +307,11 @@ def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
     write_paper(empty / "audits")
     assert "no records of mini" in command(empty, "adopt", "mini", code=2)
     store = Store(folder / "runs")
-    for one in records(folder):
-        packages = {**one.environment.packages, "numpy": "1.0.0"}
-        where = one.environment.model_copy(update={"packages": packages})
-        store.file_of(one).unlink()
-        other = one.model_copy(update={"environment": where})
+    for record in records(folder):
+        packages = {**record.environment.packages, "numpy": "1.0.0"}
+        where = record.environment.model_copy(update={"packages": packages})
+        store.file_of(record).unlink()
+        other = record.model_copy(update={"environment": where})
         store.write(other.model_copy(update={"fingerprint": fingerprint_of(other)}))
     said = command(folder, "adopt", "mini", code=2)
     assert "made with numpy 1.0.0, here " in said

@@ -110,7 +110,7 @@ def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> Non
     for claim in audit.claims:
         name = claim.experiment
         arms = tuple(audit.arms[one] for _, one in claim.arms() if isinstance(one, str))
-        readings = tuple(audit.settings_of(name)[one].readings for one in claim.readings)
+        readings = tuple(audit.settings_of(name)[reading].readings for reading in claim.readings)
         for node, attribute, decides in attributes((claim, arms, readings, audit.runs_of(name))):
             before = node.__dict__[attribute]
             node.__dict__[attribute] = "another"

@@ -7,8 +7,6 @@ end. Version 4 may still change until the page has its new form.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
@@ -19,6 +17,7 @@ from pydantic import Field, model_validator
 
 from reproaudit.audit.model import Audit, Paper, Reviews, TierName, known_tier
 from reproaudit.audit.plan import Role
+from reproaudit.audit.seeds import CLAIM, digest
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Censored, Limit, Void
 from reproaudit.declarations import Coordinate, StrictModel
@@ -690,25 +689,26 @@ class Scorecard(StrictModel):
 
     @property
     def answers_digest(self) -> str:
-        """A hash of the answers, 32 hexadecimal digits, by which a note knows its own.
+        """A hash of claims and answers, 32 hexadecimal digits, by which a note knows its own.
 
-        It counts the tier, who measured, and of each claim the outcome and how many runs say yes:
-        its own, and those of each stated reading and alternative.
+        It counts the tier, who measured, and of each claim its sentences, what decides on it, the
+        outcome and how many runs say yes: its own, and those of each stated reading and
+        alternative.
         """
-        counts = {
+        answers = {
             one.id: [
+                [claim.says, claim.short, CLAIM.of(claim)],
                 one.outcome.value,
                 *([arm.name, arm.yes, arm.n] for arm in (*one.stated, *one.alternatives)),
             ]
-            for one in self.claims
+            for claim, one in zip(self.audit.claims, self.claims, strict=True)
         }
         who = None if self.origin is None else self.origin.model_dump(mode="json")
-        canonical = json.dumps([self.tier, who, counts], sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+        return digest([self.tier, who, answers])[:32]
 
     @property
     def note_is_stale(self) -> bool:
-        """Whether there is a note, and it was written for other answers than these."""
+        """Whether there is a note, and it was written for other claims or answers than these."""
         note = self.reviews.note
         return note is not None and note.answers != self.answers_digest
 

@@ -102,7 +102,7 @@ def test_an_interval_decides_with_its_ends() -> None:
     by = {MET: [(1, 2), (1.2, 1.8)], MISSED: [(0, 0.9), (2.1, 3)]}
     by[OPEN] = [(0.9, 2), (1, 2.1), (0, 1), (2, 3)]
     for decision, intervals in by.items():
-        assert {decide_mean(one, (1, 2)) for one in intervals} == {decision}
+        assert {decide_mean(interval, (1, 2)) for interval in intervals} == {decision}
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(
     low: list[float], high: list[float]
 ) -> None:
     ranks = scipy.stats.rankdata([*low, *high])
-    sums = [sum(one) for one in itertools.combinations(ranks, len(low))]
+    sums = [sum(combination) for combination in itertools.combinations(ranks, len(low))]
     expected = np.mean(np.array(sums) <= ranks[: len(low)].sum() + 1e-9)
     assert rank_sum(low, high) == pytest.approx(expected)
 
@@ -233,7 +233,7 @@ def test_a_family_fits_its_own_courses_to_the_floor(law: Law, course: Any, famil
     found = misfits(tuple((200 * T).round().astype(int)), 3 + 2 * course, law)
     assert found["constant"].size == pytest.approx(2 * course.std())
     shares = {name: one.size / found["constant"].size for name, one in found.items()}
-    assert {name for name, one in shares.items() if one <= 1.01 * RESOLVED} == families
+    assert {name for name, share in shares.items() if share <= 1.01 * RESOLVED} == families
     assert min(shares.values()) >= 0.99 * RESOLVED
 
 

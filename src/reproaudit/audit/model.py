@@ -757,8 +757,8 @@ class Note(StrictModel):
     text: Annotated[Text, at_most_words(MOST_NOTE_WORDS)]
     """The opinion, in at most 80 words."""
     answers: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    """The answers that it was written for: a hash of the outcomes and of the runs that say yes.
-    `reproaudit review` writes it."""
+    """The answers that it was written for: a hash of the claims, their sentences and bounds, the
+    outcomes, and the runs that say yes. `reproaudit review` writes it."""
     as_of: date
     """The day of the note, YYYY-MM-DD."""
 

@@ -18,6 +18,7 @@ from reproaudit.declarations import (
     Reduction,
     beyond_range,
     misfit,
+    placement,
     values_of,
 )
 from reproaudit.lazy import np
@@ -321,28 +322,24 @@ class Run:
 
     def _index(self, quantity: Quantity, declaration: Declaration) -> list[int | list[int]]:
         """The quantity's place on each axis; of a free axis every place that is not left out."""
-        unnamed = list(quantity.coordinates)
+        known = {axis.name: axis.coordinates(self.settings) for axis in declaration.axes}
+        there = placement(quantity, known, self.at)
         index: list[int | list[int]] = []
         for axis in declaration.axes:
-            known = axis.coordinates(self.settings)
             kept = self._kept(quantity, axis)
-            wanted = quantity.at.get(axis.name)
-            if wanted is None and axis.name not in quantity.over:
-                wanted = self.at.get(axis.name, next((one for one in unnamed if one in kept), None))
-                if axis.name not in self.at and wanted is not None:
-                    unnamed.remove(wanted)
+            wanted = there.fixed.get(axis.name)
             if wanted is not None and wanted not in kept:
                 raise _no_coordinate(quantity, axis, wanted)
             if wanted is not None:
-                index.append(known.index(wanted))
+                index.append(known[axis.name].index(wanted))
             elif kept:
-                index.append([known.index(one) for one in kept])
+                index.append([known[axis.name].index(one) for one in kept])
             else:
                 why = f"'{quantity.measurement}' has no {axis.name} that is not left out"
                 raise MeasurementMissingError(why, quantity.measurement)
-        if unnamed:
+        if there.unplaced:
             raise MeasurementMissingError(
-                f"'{quantity.measurement}' has no coordinate {unnamed[0]!r}",
+                f"'{quantity.measurement}' has no coordinate {there.unplaced[0]!r}",
                 quantity.measurement,
             )
         return index

@@ -6,14 +6,17 @@ Which records of a store are judged together, `running.choosing` says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import alternatives_of, arms_of, quantities_of, scope_of, varied_tier
+from reproaudit.audit.rules import JUDGED
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
+from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.judge.readings import Panel
@@ -22,7 +25,6 @@ from reproaudit.report.courses import chart_of
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.words import leading
 from reproaudit.results import history_of
-from reproaudit.running.adoptions import Adoptions, read_adoptions
 from reproaudit.running.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
@@ -104,7 +106,7 @@ def _judged(
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
         history = history_of(entry, audit, kept, own)
     quick = index_records(lower.records.values()) or None
-    made = _made(chosen, lower, tier, read_adoptions(entry, kept), said)
+    made = _made(chosen, lower, tier, said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
     return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
@@ -166,11 +168,11 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
     return answer
 
 
-def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, said: Made) -> Made:
+def _made(chosen: Chosen, lower: Chosen, tier: TierName, said: Made) -> Made:
     records = list(chosen.records.values())
     every = [one.environment for one in records]
     code = "" if chosen.group is None else chosen.group.code
-    adopted = tuple(sorted({one.code for one in records if one.code != code}))
+    adopted = tuple(sorted({chosen.adoptions.name(one.code) for one in records} - {code}))
     revisions = {one.revision for one in every}
     return Made(
         environment=every[0].model_copy(update={"revision": None}) if every else None,
@@ -178,7 +180,7 @@ def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, s
         revisions=tuple(sorted(revisions, key=lambda one: one or "unknown")),
         code=code,
         adopted=adopted,
-        measured_again=len(adoptions.cells_of(records)) if adopted else 0,
+        measured_again=len(chosen.adoptions.cells_of(records)) if adopted else 0,
         other_groups=chosen.others,
         left_out=(*chosen.left_out(tier), *lower.left_out("quick")),
         damaged=said.damaged,
@@ -249,6 +251,36 @@ def scorecard_of_paper(
             if card is not None and not card.shipped:  # else a newer one may be installed
                 return _as_written(card, entry, audit)
     return _shipped(entry, audit, tier)
+
+
+def scorecards_by_scale(
+    entry: Entry, audit: Audit, store: Store, out: Path, shown: Scorecard
+) -> tuple[Scorecard, ...]:
+    """Return a paper's answers at each scale that is judged, the largest first.
+
+    Args:
+        shown: the scorecard that stands for its own scale. Of measurements from elsewhere, of a
+            chosen salt, of smoke or without claims it stands alone.
+    """
+    if shown.tier not in JUDGED or shown.origin is not None or not shown.claims:
+        return (shown,)
+    cards = []
+    for tier in reversed(JUDGED):
+        card: Scorecard | None = shown
+        if tier != shown.tier:
+            card = None
+            with suppress(AuditError):  # what another scale has hides no answer at this one
+                card = scorecard_of_paper(entry, audit, store, tier, out, judge_shipped=False)
+        cards += [] if card is None else [card]
+    return tuple(cards)
+
+
+def seconds_of_a_shipped_run(entry: Entry, audit: Audit) -> float | None:
+    """Return what a run took on average by the scorecard that came with the installation."""
+    card = _shipped(entry, audit, "paper")
+    if card is None or not card.records.count:
+        return None
+    return card.records.seconds / card.records.count
 
 
 def _report_folders(

@@ -7,9 +7,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
@@ -23,11 +24,11 @@ from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running import events
-from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
-from reproaudit.running.modules import load_experiments, one_line
+from reproaudit.running.modules import load_experiments, one_line, own_neighbours
 from reproaudit.running.store import (
     MOST_FAILURES,
     CellLock,
@@ -77,7 +78,8 @@ def run_cells(
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
         judged_too: cells that are planned and not run; what records they have are judged, too.
-        adoptions: by paper, which codes gave the same bits; their records count like today's.
+        adoptions: by paper, which codes gave the same bits; their records count like today's, as
+            far as the store bears that out.
 
     Raises:
         SpecError: naming each unknown experiment, unfit setting and changed coordinate, at first.
@@ -86,16 +88,23 @@ def run_cells(
     """
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions, on_event)
-    others = plan_jobs(judged_too, locate, store, device, form, {}, adoptions, on_event)
+    planned = plan_jobs(cells, locate, store, device, form, declared or {}, on_event)
+    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
+    held = _held(store, [*planned, *others], adoptions)
+    planned = with_adopted(planned, held)
+    others = with_adopted(others, held)
     on_event(events.PhaseStarted("reading records"))
     present = {} if fresh else _records_of(store, planned)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
     on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
+    left = Counter(job.cell.paper for job in missing)
+    for paper in summary.planned:
+        if not left[paper]:
+            on_event(events.PaperFinished(paper, summary.planned[paper]))
     if not missing:
         return summary
-    run = _Run(store, fresh, limits, on_event, may_start, summary)
+    run = _Run(store, fresh, limits, on_event, may_start, summary, left)
     try:
         with executor or LocalProcesses(min(jobs, len(missing)), limits) as here:
             run.all(missing, here)
@@ -111,7 +120,6 @@ def plan_jobs(
     device: str | Mapping[str, str],
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
-    adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
     on_event: events.OnEvent = lambda _event: None,
 ) -> list[Job]:
     """A job for each cell, in order and once; a SpecError names all that are unknown or unfit."""
@@ -135,7 +143,9 @@ def plan_jobs(
             try:
                 if key not in alike:
                     known = declared.get(cell.paper, {}).get(cell.experiment)
-                    alike[key] = _job_like(cell, papers[cell.paper], known, on_event)
+                    paper = papers[cell.paper]
+                    with own_neighbours(paper.module):
+                        alike[key] = _job_like(cell, paper, known, on_event)
             except SpecError as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
@@ -143,8 +153,7 @@ def plan_jobs(
             name = fingerprint(cell, like.code, like.versions, like.data)
             place = store.partial(cell, name).folder
             job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=place)
-            alike_codes = adoptions.get(cell.paper, NO_ADOPTIONS)
-            jobs.setdefault(place, replace(job, adopted=_adopted(job, alike_codes)))
+            jobs.setdefault(place, job)
     if faults:
         raise SpecError("\n".join(faults))
     return list(jobs.values())
@@ -189,7 +198,7 @@ def _job_like(
     try:
         data = dict(experiment.data(settings))
     except Exception as error:  # for instance a download that failed: this cell's failure
-        blocked = one_line(error, paper.module.file.resolve().parent)
+        blocked = one_line(error, paper.module.folder)
     return Job(
         number=-1,
         cell=cell,
@@ -231,9 +240,41 @@ def _noted(
     return summary
 
 
-def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
-    codes = adoptions.alike(pair_of(job.cell), job.versions.items(), job.code)
-    return tuple(code for code in reversed(codes) if code != job.code)
+def with_adopted(jobs: Iterable[Job], adoptions: Mapping[str, Adoptions]) -> list[Job]:
+    """Jobs with the codes whose records count as theirs, by adoptions that were held to records."""
+    whole = []
+    for job in jobs:
+        lines = adoptions.get(job.cell.paper, NO_ADOPTIONS)
+        names = lines.alike(pair_of(job.cell), job.versions.items(), job.code)
+        codes = [code for name in reversed(names) for code in lines.digests_of(name)]
+        others = dict.fromkeys(code for code in codes if code != job.code)
+        whole.append(replace(job, adopted=tuple(others)))
+    return whole
+
+
+def _held(
+    store: Store, jobs: Sequence[Job], adoptions: Mapping[str, Adoptions]
+) -> dict[str, Adoptions]:
+    """By paper, its adoptions as far as the records of a store bear them out."""
+    return {
+        paper: lines.held_against(_compared(store, jobs, lines))
+        for paper, lines in adoptions.items()
+    }
+
+
+def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterator[Record]:
+    """The records of cells that adoptions compared, of the pairs to which some jobs belong."""
+    likes = {pair_of(job.cell): job for job in jobs} if adoptions.lines else {}
+    for line, cell in adoptions.compared:
+        like = likes.get(cell.pair)
+        if like is None or line.versions != like.versions:
+            continue
+        codes = [code for one in (line.old, line.new) for code in adoptions.digests_of(one)]
+        for tier, code in product((cell.tier, adoption_tier(cell.tier)), codes):
+            drawn = replace(like.cell, tier=tier, seed=cell.seed)
+            with suppress(DamagedError):
+                record = store.find(drawn, fingerprint(drawn, code, like.versions, like.data))
+                yield from filter(None, [record])
 
 
 def fingerprints_of(job: Job) -> Iterator[str]:
@@ -292,6 +333,8 @@ class _Run:
     on_event: events.OnEvent
     may_start: events.MayStart
     summary: events.Summary
+    left: Counter[str]
+    """By paper, the number of cells without a record."""
     _held: dict[int, tuple[Job, CellLock]] = field(default_factory=dict)
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
@@ -438,6 +481,10 @@ class _Run:
         self.summary.count(record.status)
         self.summary.plan(job.cell, record.fingerprint)
         self.on_event(events.CellFinished(job.cell, record))
+        paper = job.cell.paper
+        self.left[paper] -= 1
+        if not self.left[paper]:
+            self.on_event(events.PaperFinished(paper, self.summary.planned[paper]))
 
     @cached_property
     def _revision(self) -> str | None:
