@@ -10,7 +10,7 @@ from typer import Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
-from reproaudit.commands.output import present
+from reproaudit.cli.output import present
 from reproaudit.files import report_folder
 
 
@@ -48,10 +48,10 @@ def run(
     records, which feed no answer. Records of the plain form, which
     computes straight from the paper's equations, are never mixed with others.
     """
-    from reproaudit.commands import report as reporting
-    from reproaudit.commands import run as running
     from reproaudit.report.terminal import measurement_lines
-    from reproaudit.running.store import Store
+    from reproaudit.service import report as reporting
+    from reproaudit.service import run as running
+    from reproaudit.store.records import Store
 
     entries = papers_named(slugs, everything, audits, salt, tier)
     if everything:
@@ -96,9 +96,9 @@ def multiverse(
 
     Runs those settings with other values, one alternative at a time.
     """
-    from reproaudit.commands import report as reporting
-    from reproaudit.commands.run import How, run_multiverse
-    from reproaudit.running.store import Store
+    from reproaudit.service import report as reporting
+    from reproaudit.service.run import How, run_multiverse
+    from reproaudit.store.records import Store
 
     how = How(Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh)
     (entry,) = papers_named((slug,), False, audits)
@@ -136,9 +136,9 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
-    from reproaudit.commands import adopt as adopting
-    from reproaudit.commands.run import How
-    from reproaudit.running.store import Store
+    from reproaudit.service import adopt as adopting
+    from reproaudit.service.run import How
+    from reproaudit.store.records import Store
 
     how = How(Store(store), device, jobs, data=data_dir, verbose=verbose)
     (entry,) = papers_named((slug,), False, audits)
@@ -171,9 +171,9 @@ def verify(
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
     from reproaudit.audit.catalog import Catalog
-    from reproaudit.commands.verify import faults_of_adoptions, measure_again, papers_in
-    from reproaudit.running.inspect import experiment_folders, inspect_store
-    from reproaudit.running.store import Store
+    from reproaudit.service.verify import faults_of_adoptions, measure_again, papers_in
+    from reproaudit.store.inspect import experiment_folders, inspect_store
+    from reproaudit.store.records import Store
 
     catalog = Catalog(audits)
     kept = Store(store or Path("runs"))
@@ -214,9 +214,9 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    from reproaudit.commands.verify import papers_in
-    from reproaudit.running.inspect import leftovers, remove, size_of
-    from reproaudit.running.store import Store
+    from reproaudit.service.verify import papers_in
+    from reproaudit.store.inspect import leftovers, remove, size_of
+    from reproaudit.store.records import Store
 
     kept = Store(store or Path("runs"))
     found = dict(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))

@@ -15,13 +15,13 @@ import typer
 from typer import Argument, Option
 
 from reproaudit.cell import RunForm
-from reproaudit.commands.output import say
+from reproaudit.cli.output import say
 from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
-    from reproaudit.verdict import Scorecard
+    from reproaudit.formats.verdict import Scorecard
 
 _model = deferred("reproaudit.audit.model")
 _files = deferred("reproaudit.report.files")

@@ -9,6 +9,20 @@ from functools import cached_property
 from reproaudit.audit.plan import OWN, Role, arms_of
 from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Coordinate, Quantity, placement
+from reproaudit.formats.verdict import (
+    AblationAnswer,
+    AlternativeAnswer,
+    Answer,
+    ArmAnswer,
+    Estimate,
+    Figure,
+    Lines,
+    ReadingAnswer,
+    Reason,
+    Scorecard,
+    Specificity,
+    Varied,
+)
 from reproaudit.report.numbers import at_words, listed, number
 from reproaudit.report.words import (
     PLACES,
@@ -23,20 +37,6 @@ from reproaudit.report.words import (
     words,
 )
 from reproaudit.stats.binomial import share_interval
-from reproaudit.verdict import (
-    AblationAnswer,
-    AlternativeAnswer,
-    Answer,
-    ArmAnswer,
-    Estimate,
-    Figure,
-    Lines,
-    ReadingAnswer,
-    Reason,
-    Scorecard,
-    Specificity,
-    Varied,
-)
 
 
 @dataclass(frozen=True, eq=False)

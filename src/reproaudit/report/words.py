@@ -10,20 +10,7 @@ from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.audit.plan import OWN
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
-from reproaudit.report.numbers import (
-    apart,
-    at_words,
-    counted,
-    listed,
-    number,
-    of,
-    percent,
-    setting_value,
-    several,
-    stated,
-)
-from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     Answer,
     ArmAnswer,
     ClaimAnswer,
@@ -37,6 +24,19 @@ from reproaudit.verdict import (
     Unlike,
     Varied,
 )
+from reproaudit.report.numbers import (
+    apart,
+    at_words,
+    counted,
+    listed,
+    number,
+    of,
+    percent,
+    setting_value,
+    several,
+    stated,
+)
+from reproaudit.stats.binomial import Decision
 
 
 @dataclass(frozen=True)
