@@ -65,7 +65,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["open"], {}, UNDECIDED, "straddles"),
         (["ruled out"], {}, UNDECIDED, "few runs"),  # no other is stated: 8 of 15 say no
         (["blind"], {}, UNINFORMATIVE, "control passes"),
-        (["unfinished"], {}, NOT_TESTED, "too few"),
+        (["unfinished"], {}, UNDECIDED, "too few"),
         # a stated reading is yes and none is no
         (["open", "yes"], {}, SUPPORTED, "reading open"),
         (["near", "yes"], {}, SUPPORTED, "reading open"),
@@ -89,7 +89,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["blind", "blind"], {}, UNINFORMATIVE, "control passes"),
         (["blind", "ruled out"], {}, UNINFORMATIVE, "control passes"),
         (["blind", "unfinished"], {}, UNINFORMATIVE, "control passes"),
-        (["unfinished", "unfinished"], {}, NOT_TESTED, "too few"),
+        (["unfinished", "unfinished"], {}, UNDECIDED, "reading unfinished"),
         # a credible alternative
         (["yes"], {1: "no"}, DEPENDS, None),
         (["no"], {1: "yes"}, DEPENDS, None),
@@ -192,9 +192,9 @@ GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 
         # what the crashes leave as it is: near, blind, too few, voids in the way
         ({}, {"own": [ALMOST] * 14 + ["failed"]}, UNDECIDED),
         ({}, {"own": [YES] * 14 + ["failed"], "stays": PASSING}, UNINFORMATIVE),
-        ({}, {"own": [YES] * 2 + ["failed"]}, NOT_TESTED),
+        ({}, {"own": [YES] * 2 + ["failed"]}, UNDECIDED),
         ({"headline": [AGAINST_LOW]},
-         {"own": [YES] * 14 + ["failed"], "low": [NO] * 5 + ["diverged"] * 10}, NOT_TESTED),
+         {"own": [YES] * 14 + ["failed"], "low": [NO] * 5 + ["diverged"] * 10}, UNDECIDED),
         ({}, {"own": [YES] * 14 + ["failed"], "stays": [0.8]}, UNDECIDED),
         ({"headline": [ours(measurement="by_size")], "grade": GRADE},
          {"own": [(YES, NO)] * 3 + [(NO, YES)] * 3 + [(YES, YES)] * 14 + ["failed"]}, SUPPORTED),

@@ -103,7 +103,7 @@ def test_what_was_not_stated_and_not_submitted_is_named(tmp_path: Path) -> None:
     page = " ".join(markdown(card).split())
     assert "descent.steps" in page
     assert "guessed" in page
-    assert outcomes(card)["vacuous"] == "not tested"
+    assert outcomes(card)["vacuous"] == "undecided"
 
 
 def test_a_setting_that_contradicts_the_audit_is_told_everywhere_and_costs_certainty(
@@ -123,8 +123,8 @@ def test_a_setting_that_contradicts_the_audit_is_told_everywhere_and_costs_certa
     assert card.claims[0].proxy == said  # and no word of the level, which arms have on purpose
 
 
-def test_a_claim_without_its_null_is_not_tested(tmp_path: Path) -> None:
-    assert outcomes(judged(write(tmp_path, run(), run("built"))))["supported"] == "not tested"
+def test_a_claim_without_its_null_is_undecided(tmp_path: Path) -> None:
+    assert outcomes(judged(write(tmp_path, run(), run("built"))))["supported"] == "undecided"
 
 
 def test_a_single_claim_can_be_judged(tmp_path: Path) -> None:

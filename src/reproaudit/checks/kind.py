@@ -455,11 +455,6 @@ class Kind(StrictModel):
         return None
 
     @property
-    def may_group(self) -> bool:
-        """Whether it compares runs of one seed, and could compare groups."""
-        return False
-
-    @property
     def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
         """The bounds that lie on a quantity's own scale, each with that quantity."""
         return ()

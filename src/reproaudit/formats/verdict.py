@@ -297,6 +297,11 @@ class ArmAnswer(StrictModel):
         return tuple(dict.fromkeys(lacking)) if is_every else ()
 
     @property
+    def is_measured(self) -> bool:
+        """Whether runs were handed in that have what is asked for."""
+        return bool(self.runs) and not self.lacks
+
+    @property
     def effect(self) -> float | None:
         """The typical factor of the first contrast that has one."""
         contrasts = [one.median for one in self.estimates if one.contrast]

@@ -97,7 +97,7 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "a control passes too, or what has to succeed fails: the check cannot tell",
     ),
     Outcome.NOT_TESTED: Shown(
-        "–", "dim", "none absent", "skipped", "runs or a measurement are missing"
+        "–", "dim", "none absent", "skipped", "nothing ran, or it was not measured"
     ),
     Outcome.ERROR: Shown(
         "!", "magenta", "fault", "error", "runs crashed, and the answer hangs on them"
@@ -478,9 +478,6 @@ def _voids(reason: Reason, context: Context) -> str:
     said = _VOIDS[reason.void].format(**words)
     if reason.arm in {one.name for one in context.answer.controls}:
         said = f"the control ({context.namer.arm(reason.arm)}): {said}"
-    could = any(one.may_group and one.group is None for one in context.claim.headline)
-    if reason.void is Void.NO_REFERENCE and could:
-        return f"{said}; 'paired: false' in the check compares groups with seeds of their own"
     return said
 
 
