@@ -312,7 +312,7 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
     ("headline", "rows", "reason"),
     [
         ([mean_of(**AROUND)], [1.5, -1.5] * 10, ("mean alone", {"place": 0})),
-        ([reaches(at_most=9), mean_of(at_most=1.25)], RISING, ("straddles", {"place": 1})),
+        ([reaches(at_most=9), mean_of(at_most=1.25)], RISING, ("mean open", {"place": 1})),
         ([mean_of(at_most=5)], RISING[:2], ("too few", {"runs": 1})),
         ([mean_of("ours", at_most=5)], RISING[:2], ("too few", {"runs": 3})),
         ([ours()], [YES] * 3, ("too few", {"runs": 2})),
@@ -322,6 +322,53 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
 def test_why_a_mean_or_a_count_decides_nothing(headline: Any, rows: Any, reason: Any) -> None:
     found = told(one_claim(headline=headline, **BARE), {"own": rows})
     assert stated(found.reasons) == [reason]
+
+
+MARGIN = reaches(at_most=1.0)
+EQUALS = {"kind": "equals", "value": "distance", "to": 0.5, "within": 0.02, "from": "paper"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs", "why"),
+    [
+        ({"headline": [MARGIN]}, {"own": [0.9] * 4 + [1.1] * 4},
+         "runs lie on both sides of the bound (0.90 to 1.1 against 1)"),
+        # void runs have no part in it, and those without a number are counted
+        ({"headline": [MARGIN]}, {"own": [0.9] * 4 + [1.1] * 4 + [UNMEASURED, "diverged"]},
+         "runs lie on both sides of the bound (0.90 to 1.1 against 1, 1 diverged, 1 void)"),
+        # of a margin the two ends, and of a mean its interval
+        ({"headline": [EQUALS | {"standard": "typical"}]}, {"own": [0.5] * 4 + [0.6] * 4},
+         "runs lie on both sides of the bound (0.50 to 0.60 against 0.48 to 0.52)"),
+        ({"headline": [EQUALS]}, {"own": [0.4] * 5 + [0.6] * 5},
+         "the mean may lie on either side of the bound (0.44 to 0.56 against 0.48 to 0.52)"),
+        ({"headline": [mean_of(log=True, at_most=5)]}, {"own": [0.0, *[1.0] * 5]},
+         "there is no geometric mean of numbers that are not all positive"),
+        ({"headline": [mean_of(**AROUND)]}, {"own": [1.5, -1.5] * 10},
+         "the mean lies inside the margin, but only 0 of 20 runs do"),
+        ({"headline": [MARGIN]}, {"own": [0.9] * 4 + ["diverged"] * 6},
+         "4 of 10 say yes, 6 diverged"),
+        ({"headline": [MARGIN], "share": 0.9}, {"own": [0.9] * 10},
+         "10 of 10 say yes, too few to tell"),
+        ({"headline": [{**AGAINST_LOW, "paired": False}]},
+         {"own": [0.5, 1.5] * 5, "low": [None] * 15 + [0.4, 1.6] * 5},
+         "the order of 10 and 10 runs does not tell the groups apart"),
+        # what most void runs have in common, which need not be that of the first
+        ({"headline": [AGAINST_LOW]}, {"low": [None] * 2 + ["diverged"] * 4 + [NO] * 9},
+         "low diverged in 4 of 15"),
+        # as many void runs as others are the reason
+        ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 6 + [0.4] * 4},
+         "low diverged in 6 of 10"),
+        ({"nulls": [{"name": "flat", **control(0.7)}], "no_control": None}, {},
+         "the control (flat) has not run"),
+    ],
+)  # fmt: skip
+def test_a_reason_is_the_cause_with_the_numbers_that_decide(
+    changes: Any, runs: Any, why: str
+) -> None:
+    audit = one_claim(**BARE | changes)
+    found = told(audit, runs)
+    assert found.outcome is Outcome.UNDECIDED
+    assert words(found.reasons[0], Context(audit, audit.claims[0], found, "paper")) == why
 
 
 @given(st.lists(st.floats(1e-300, 1e307), min_size=2, max_size=9), st.booleans())

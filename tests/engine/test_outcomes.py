@@ -566,6 +566,15 @@ def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None
     assert told(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
 
 
+def test_noise_at_the_end_is_no_training_that_had_not_ended() -> None:
+    def level(seed: int) -> Measurements:
+        values = 0.8 + 0.02 * np.random.default_rng(seed).normal(size=40)
+        return Measurements(series={"distance": Series(steps=tuple(range(40)), values=values)})
+
+    found = told(one_claim(), {"own": [YES] * 8 + [level(seed) for seed in range(7)]})
+    assert (found.outcome, found.reasons[0].kind) == (UNDECIDED, "straddles")
+
+
 @pytest.mark.parametrize(
     ("changes", "moves"),
     [

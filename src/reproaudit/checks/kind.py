@@ -14,7 +14,14 @@ from pydantic_core import PydanticCustomError
 from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
 from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
-from reproaudit.declarations import ROUNDING, Coordinate, Name, Quantity, StrictModel
+from reproaudit.declarations import (
+    ROUNDING,
+    Coordinate,
+    MeasurementMissingError,
+    Name,
+    Quantity,
+    StrictModel,
+)
 from reproaudit.lazy import np
 
 if TYPE_CHECKING:
@@ -56,6 +63,7 @@ class Void(StrEnum):
     EXCHANGED = "exchanged"
     NOT_ENDED = "not ended"
     HIDDEN = "hidden"
+    FEW_OBSERVED = "few observed"
     END_APART = "end apart"
     START_APART = "start apart"
     NOT_AS_FAR = "not as far"
@@ -63,6 +71,10 @@ class Void(StrEnum):
     NOT_AS_MANY = "not as many"
     UNPROMPTED = "unprompted"
     CUT = "cut"
+
+
+class FewObservedError(MeasurementMissingError):
+    """A run has too few observations of a measurement for what a check reads of it."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Pa
 from reproaudit.checks.kind import (
     Bound,
     Condition,
+    FewObservedError,
     Kind,
     Limit,
     NumberOrBound,
@@ -23,7 +24,7 @@ from reproaudit.checks.kind import (
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
-from reproaudit.declarations import MeasurementMissingError, Name, Quantity
+from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.powers import (
     PowerFit,
@@ -47,6 +48,7 @@ _EXPONENT = Number(
     "exponent",
     noun="exponent",
     never="{noun} is no power of the size",
+    refuted="a single size makes it",
 )
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
 
@@ -135,7 +137,7 @@ class ScalesLike(Kind):
         sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
         _, fewest = self.sizes
         if len(set(sizes)) < fewest or min(sizes) <= 0:
-            raise MeasurementMissingError(
+            raise FewObservedError(
                 f"a power law along '{self.axis}' needs at least {fewest} positive sizes",
                 self.value.measurement,
             )

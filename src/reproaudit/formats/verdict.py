@@ -374,6 +374,8 @@ class ReasonKind(StrEnum):
     NOT_ENDED = "not ended"
     CONTROL_OPEN = "control open"
     MEAN_ALONE = "mean alone"
+    MEAN_OPEN = "mean open"
+    GROUPS_OPEN = "groups open"
     LEVELS = "levels"
     STRADDLES = "straddles"
     FEW_RUNS = "few runs"

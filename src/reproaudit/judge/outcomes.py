@@ -320,14 +320,21 @@ def _control_open(panel: Panel, found: ClaimAnswer, name: str) -> Iterator[Reaso
 
 
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
-    """The conditions that leave an answer open: a mean that no run bears out, a straddled bound."""
+    """The conditions that leave an answer open, by their own decision or else by the runs."""
     for place, one in enumerate(base.estimates):
-        inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
-        if inside and one.decision is Decision.OPEN:
-            yield Reason(kind=ReasonKind.MEAN_ALONE, place=place)
+        if one.decision is Decision.OPEN:
+            yield Reason(kind=_why_open(one), place=place)
     for place, one in enumerate(base.estimates):
-        if {True, False} <= set(one.holds):
+        if one.decision is None and {True, False} <= set(one.holds):
             yield Reason(kind=ReasonKind.STRADDLES, place=place)
+
+
+def _why_open(one: Estimate) -> ReasonKind:
+    """Why a condition is open: groups alike, a mean that no run bears out, one near its bound."""
+    if one.groups is not None:
+        return ReasonKind.GROUPS_OPEN
+    inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
+    return ReasonKind.MEAN_ALONE if inside else ReasonKind.MEAN_OPEN
 
 
 def _near(found: ReadingAnswer) -> Reason:

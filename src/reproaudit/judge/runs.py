@@ -6,7 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reproaudit.audit.plan import PlannedArm
-from reproaudit.checks import Begins, Condition, Kind, Limit, PassedAt, Run, Side, Void
+from reproaudit.checks import (
+    Begins,
+    Condition,
+    FewObservedError,
+    Kind,
+    Limit,
+    PassedAt,
+    Run,
+    Side,
+    Void,
+)
 from reproaudit.declarations import Coordinate, MeasurementMissingError
 from reproaudit.formats.verdict import RunAnswer, Status
 from reproaudit.judge.alike import keeps_up, not_as_far
@@ -113,9 +123,16 @@ def _said(
             for one in _conditions(check, _view(check, run, groups))
         ]
     except MeasurementMissingError as error:
-        why = Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
+        why = _why_missing(error)
         return Said(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
     return Said(run.seed, tuple(conditions))
+
+
+def _why_missing(error: MeasurementMissingError) -> Void:
+    """Why a run lacks what a check reads."""
+    if isinstance(error, FewObservedError):
+        return Void.FEW_OBSERVED
+    return Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
 
 
 def _conditions(check: Kind, run: Run) -> list[Condition]:
