@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
@@ -37,6 +39,16 @@ def run(
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
     fresh: options.Fresh = False,
+    executor: options.Executor = None,
+    slurm: options.Slurm = None,
+    block: options.Block = None,
+    shard: options.Shard = None,
+    leave: options.Leave = False,
+    budget: options.Budget = None,
+    status: Annotated[
+        bool, Option("--status", help="Run nothing: show what is done, runs or failed.")
+    ] = False,
+    shipped: options.Shipped = True,
     salt: options.Salt = None,
     out: options.Out = None,
     fail_on: options.FailOn = None,
@@ -53,14 +65,32 @@ def run(
     from reproaudit.report.terminal import measurement_lines
     from reproaudit.running.store import Store
 
-    entries = papers_named(slugs, everything, audits, salt, tier)
+    entries = papers_named(slugs, everything, audits, salt, tier, shipped)
     if everything:
         entries = tuple(entry for entry in entries if entry.code is not None)
     papers = [(entry, entry.audit()) for entry in entries]
     how = running.How(
-        Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, form
+        Store(store),
+        device,
+        jobs,
+        cell_timeout,
+        memory,
+        data_dir,
+        verbose,
+        fresh,
+        form,
+        options.engine_of(executor, slurm, block),
+        shard,
+        leave,
+        math.inf if budget is None else time.monotonic() + budget,
     )
     ask_to_run(entries, trust)
+    if status:
+        from reproaudit.commands.status import state_of, status_lines
+
+        states = state_of(papers, tier, how)
+        present([asdict(state) for state in states], status_lines(states), as_json)
+        return 0
     if seeds is not None or experiments or settings:
         departs = (seeds, experiments or (), settings or ())
         records, failed = running.run_custom(papers, tier, how, *departs)
@@ -193,6 +223,28 @@ def verify(
     lines.append(f"{data['records']} records read{measured}: {len(faults) or 'no'} faults")
     present(data, lines, as_json)
     return exit_code((), None, any(not fault.mended for fault in faults))
+
+
+@app.command()
+def merge(
+    folders: Annotated[
+        list[Path],
+        Argument(help="Folders of records.", metavar="DIR…", exists=True, file_okay=False),
+    ],
+    store: options.StorePath = Path("runs"),
+    as_json: options.Json = False,
+) -> int:
+    """Take the records of other stores into one, as shards made them.
+
+    Each record is verified: its digest, its identity, its place and the list of its store. What
+    cannot be used, or holds other numbers than a record that is there already, is named and left.
+    """
+    from reproaudit.commands.merge import merge_stores
+    from reproaudit.running.store import Store
+
+    merged = merge_stores([Store(folder) for folder in folders], Store(store))
+    present(merged.data, merged.lines, as_json)
+    return exit_code((), None, bool(merged.faults))
 
 
 @app.command()

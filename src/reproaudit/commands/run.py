@@ -19,6 +19,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
+from reproaudit.commands.output import say
 from reproaudit.commands.progress import live_progress
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
@@ -27,9 +28,10 @@ from reproaudit.report.answers import scorecard_of_store
 from reproaudit.running.adoptions import read_adoptions
 from reproaudit.running.code import imports_torch
 from reproaudit.running.devices import available_cores, pick_device
+from reproaudit.running.engines import Engine
 from reproaudit.running.events import MayStart, OnEvent, PhaseStarted, Summary
-from reproaudit.running.executors import Limits
-from reproaudit.running.run import run_cells
+from reproaudit.running.executors import Executor, Limits
+from reproaudit.running.run import Anew, run_cells
 from reproaudit.running.store import Store
 from reproaudit.verdict import Outcome, Scorecard, Status
 
@@ -42,6 +44,12 @@ class How:
 
     Without `jobs` there is one on each core, or one at a time where a card is used; without
     `seconds`, `memory` and `data` nothing is limited, and data are downloaded.
+
+    Attributes:
+        engine: what computes the cells; None for processes of this machine.
+        shard: number and count: every so manieth cell alone.
+        leave: end, rather than wait, where other runs compute all that is left.
+        until: by `time.monotonic`, when the last cell may start.
     """
 
     store: Store
@@ -53,6 +61,10 @@ class How:
     verbose: bool = False
     fresh: bool = False
     form: RunForm = "fast"
+    engine: Engine | None = None
+    shard: tuple[int, int] | None = None
+    leave: bool = False
+    until: float = math.inf
 
     def device_for(self, entry: Entry) -> str:
         """Return cpu or cuda for a paper's cells; ``auto`` is a card only where torch is imported.
@@ -65,6 +77,8 @@ class How:
             if self.device == "cuda":
                 raise UsageError(f"--device {self.device}: the plain form runs on the cpu.")
             return "cpu"
+        if self.engine is not None:  # this machine says nothing about those that compute
+            return "cuda" if self.device == "cuda" else "cpu"
         return pick_device(self.device, lambda: imports_torch(entry.module))
 
     def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[OnEvent]:
@@ -87,7 +101,12 @@ class How:
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
         devices = {entry.slug: self.device_for(entry) for entry, _ in papers}
-        cores = 1 if "cuda" in devices.values() else available_cores()
+        cores = 1 if "cuda" in devices.values() or self.engine else available_cores()
+        jobs = cores if self.jobs is None else self.jobs
+        limits = Limits(self.seconds, None if self.memory is None else int(self.memory))
+        anew = Anew.now(self.store) if self.fresh else None
+        cells = list(cells)
+        mine = self._shard_of(cells)
         declared = {
             audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
             for _, audit in papers
@@ -98,21 +117,44 @@ class How:
             self.store,
             device=devices,
             form=self.form,
-            jobs=cores if self.jobs is None else self.jobs,
-            limits=Limits(self.seconds, None if self.memory is None else int(self.memory)),
-            fresh=self.fresh,
+            jobs=jobs,
+            limits=limits,
+            fresh=anew or False,
             on_event=on_event,
             declared=declared,
-            may_start=may_start,
+            executor=self._executor(jobs, limits, anew),
+            may_start=lambda cell: mine(cell) and time.monotonic() < self.until and may_start(cell),
             judged_too=judged_too,
             adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},
+            leave=self.leave,
         )
+
+    def _shard_of(self, cells: Sequence[Cell]) -> MayStart:
+        """Tell which cells are of this shard; the order of all of them says so, and no record."""
+        if self.shard is None:
+            return lambda _cell: True
+        number, count = self.shard
+        mine = {(cell.paper, cell.tier, cell.key) for cell in cells[number - 1 :: count]}
+        return lambda cell: (cell.paper, cell.tier, cell.key) in mine
+
+    def _executor(self, jobs: int, limits: Limits, anew: Anew | None) -> Executor | None:
+        if self.engine is None:
+            return None
+        if self.engine.name == "dask":
+            from reproaudit.running.dask import DaskWorkers
+
+            return DaskWorkers(self.engine.place, jobs, limits)
+        from reproaudit.running.slurm import SlurmBlocks
+
+        return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
 
 
 def run_and_judge(
     papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()
 ) -> tuple[list[Scorecard], int]:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
+
+    A paper of which cells are left for other runs is not judged: a line says how many.
 
     Args:
         papers: what is run, with its consent given.
@@ -134,9 +176,12 @@ def run_and_judge(
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
     cards = []
-    with how.watched(papers) as on_event:
+    with how.watched(papers, how.until) as on_event:
         summary = how.run(cells, papers, on_event, judged_too=judged_too)
         for entry, audit in papers:
+            if left := summary.left[entry.slug]:
+                say(_left(entry.slug, left, len(summary.planned[entry.slug])), stderr=True)
+                continue
             on_event(PhaseStarted("judging", entry.slug))
             planned = summary.planned[entry.slug]
             card = scorecard_of_store(entry, audit, tier, how.store, planned=planned)
@@ -146,6 +191,13 @@ def run_and_judge(
                 records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
                 results.append(entry, audit, how.store.root, records, card.claims)
     return cards, summary.failed
+
+
+def _left(slug: str, left: int, planned: int) -> str:
+    return (
+        f"{slug}: {left} of {planned} cells are left for other runs, so that nothing is judged. "
+        "The run that ends last shows the answers; 'reproaudit report' shows what there is."
+    )
 
 
 def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:

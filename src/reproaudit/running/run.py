@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import socket
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import astuple, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +37,7 @@ from reproaudit.running.store import (
     CellLock,
     DamagedError,
     Failures,
+    Holder,
     Partial,
     Store,
 )
@@ -41,6 +46,11 @@ from reproaudit.running.worker import Job, JobOutcome
 POLL_SECONDS = 0.2
 """The seconds between looks whether another run has given back a cell."""
 
+SERIES_VARIABLES = ("REPROAUDIT_SERIES", "SLURM_ARRAY_JOB_ID")
+"""The environment variables that name the runs which belong together, as the jobs of an array."""
+
+JOB_VARIABLES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
+"""The environment variables by which job systems name a job."""
 
 Declarations = Mapping[str, Mapping[str, Mapping[str, Declaration]]]
 """By paper and experiment, its measurements by name."""
@@ -55,13 +65,14 @@ def run_cells(
     form: RunForm = "fast",
     jobs: int = 1,
     limits: Limits = NO_LIMITS,
-    fresh: bool = False,
+    fresh: bool | Anew = False,
     on_event: events.OnEvent = lambda _event: None,
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: events.MayStart = lambda _cell: True,
     judged_too: Iterable[Cell] = (),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
+    leave: bool = False,
 ) -> events.Summary:
     """Runs every cell that has no finished record, and writes its record.
 
@@ -71,13 +82,15 @@ def run_cells(
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it, or by
             paper.
         limits: what a cell may take before it counts as failed.
-        fresh: measure again what has a record, which stays until the new one is there.
+        fresh: measure again what has a record, which stays until the new one is there; several runs
+            of a series (`SERIES_VARIABLES`) measure each cell once.
         on_event: is called with what happens, in this thread.
         declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
         judged_too: cells that are planned and not run; what records they have are judged, too.
         adoptions: by paper, which codes gave the same bits; their records count like today's.
+        leave: end, rather than wait, where other runs compute all that is left.
 
     Raises:
         SpecError: naming each unknown experiment, unfit setting and changed coordinate, at first.
@@ -89,19 +102,67 @@ def run_cells(
     planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions, on_event)
     others = plan_jobs(judged_too, locate, store, device, form, {}, adoptions, on_event)
     on_event(events.PhaseStarted("reading records"))
-    present = {} if fresh else _records_of(store, planned)
+    anew = Anew.now(store) if fresh is True else fresh or None
+    present = _records_of(store, planned, anew)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
     on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
     if not missing:
         return summary
-    run = _Run(store, fresh, limits, on_event, may_start, summary)
+    here = executor or LocalProcesses(min(jobs, len(missing)), limits)
+    run_jobs(missing, store, here, summary, limits, anew, on_event, may_start, leave)
+    return summary
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    store: Store,
+    executor: Executor,
+    summary: events.Summary,
+    limits: Limits = NO_LIMITS,
+    anew: Anew | None = None,
+    on_event: events.OnEvent = lambda _event: None,
+    may_start: events.MayStart = lambda _cell: True,
+    leave: bool = False,
+) -> None:
+    """Runs jobs that are planned, and counts them in a summary; the rest is as of `run_cells`."""
+    run = _Run(store, anew, limits, on_event, may_start, summary, leave)
     try:
-        with executor or LocalProcesses(min(jobs, len(missing)), limits) as here:
-            run.all(missing, here)
+        with executor:
+            run.all(jobs, executor)
     finally:
         run.release()  # only now, when no worker is left that could still save
-    return summary
+
+
+@dataclass(frozen=True)
+class Anew:
+    """Runs that measure anew what has a record, each cell once.
+
+    Attributes:
+        series: what names these runs, and no others.
+        size: of the store's manifest when they began: what is listed since then is anew already.
+    """
+
+    series: str
+    size: int
+
+    @classmethod
+    def now(cls, store: Store) -> Anew:
+        """A series that begins now, or the one that this run belongs to."""
+        named = next(filter(None, map(os.environ.get, SERIES_VARIABLES)), None)
+        if named is None:
+            return cls(secrets.token_hex(8), store.manifest.size())
+        return cls(named, store.fresh_from(named))
+
+    def has(self, store: Store, record: Record) -> bool:
+        """Whether a record is of this series, or of a later run."""
+        return store.manifest.was_added_after(store.listed_as(store.file_of(record)), self.size)
+
+
+def this_place() -> str:
+    """The machine and the process that compute here, with the job of a job system, in words."""
+    job = next(filter(None, map(os.environ.get, JOB_VARIABLES)), None)
+    return f"{socket.gethostname()}, process {os.getpid()}{(job and f', job {job}') or ''}"
 
 
 def plan_jobs(
@@ -243,8 +304,10 @@ def fingerprints_of(job: Job) -> Iterator[str]:
         yield fingerprint(job.cell, code, job.versions, job.data)
 
 
-def _records_of(store: Store, jobs: Sequence[Job]) -> _Kept:
+def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> _Kept:
     """By number, what is needed of the finished record of each job's cell that has one.
+
+    Where cells are measured anew, records from before do not count.
 
     Raises:
         SpecError: if a record has other coordinates than are declared. Measured again by the same
@@ -256,7 +319,7 @@ def _records_of(store: Store, jobs: Sequence[Job]) -> _Kept:
     kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
     for job in jobs:
         record = _present(store, job)
-        if record is None:
+        if record is None or (anew and not anew.has(store, record)):
             continue
         found[job.number] = (record.fingerprint, record.seconds)
         if job.declared is not None:
@@ -287,12 +350,14 @@ class _Run:
     """One call of `run_cells`, once it is planned."""
 
     store: Store
-    fresh: bool
+    anew: Anew | None
     limits: Limits
     on_event: events.OnEvent
     may_start: events.MayStart
     summary: events.Summary
-    _held: dict[int, tuple[Job, CellLock]] = field(default_factory=dict)
+    leave: bool
+    _held: dict[int, tuple[Job, CellLock | None]] = field(default_factory=dict)
+    _left: list[Job] = field(default_factory=list)
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
     _awaited: set[Path] = field(default_factory=set)
@@ -304,21 +369,30 @@ class _Run:
         never wait for each other. What is waited for longer is said, once for each lock.
         """
         naps = 0
+        keeps_records = getattr(executor, "keeps_records", False)
         while jobs:
             busy: list[Job] = []
-            for outcome in executor.run(self._taken(jobs, busy), self.on_event):
+            taken = self._offered(jobs) if keeps_records else self._taken(jobs, busy)
+            for outcome in executor.run(taken, self.on_event):
                 self._settle(outcome)
             naps = naps + 1 if len(busy) == len(jobs) else 0
+            if naps and self.leave:
+                self._left += busy
+                break
             if naps:
                 time.sleep(POLL_SECONDS)
             if naps * POLL_SECONDS >= PATIENCE_SECONDS:
                 self._say_awaited(busy[0])
             jobs = [*busy, *self._again]
             self._again.clear()
+        self._left += [job for job, _ in self._held.values()]
+        papers = (job.cell.paper for job in self._left if self._settled(job) is None)
+        self.summary.left.update(papers)
 
     def release(self) -> None:
         for _, lock in self._held.values():
-            lock.give_back(finished=False)
+            if lock is not None:
+                lock.give_back(finished=False)
         self._held.clear()
 
     def _say_awaited(self, job: Job) -> None:
@@ -329,16 +403,31 @@ class _Run:
 
     # --- taking cells
 
+    def _offered(self, jobs: Sequence[Job]) -> Iterator[Job]:
+        """The jobs that may start, for an executor that takes their cells itself."""
+        for job in jobs:
+            if self.may_start(job.cell):
+                self._held[job.number] = (job, None)
+                yield job
+            else:
+                self._left.append(job)
+
     def _taken(self, jobs: Sequence[Job], busy: list[Job]) -> Iterator[Job]:
         """The jobs whose cells can be taken now; those that another run holds are noted as busy."""
         for job in jobs:
             if not self.may_start(job.cell):
+                self._left.append(job)
                 continue
+            before = self.store.holder(job.cell, job.fingerprint)
             lock = self.store.try_lock(job.cell, job.fingerprint)
             if lock is None:
                 busy.append(job)
                 continue
             self._held[job.number] = (job, lock)
+            series = self.anew.series if self.anew else ""
+            lock.note(Holder(place=this_place(), since=datetime.now(UTC), series=series))
+            if series and (before is None or before.series != series):
+                Partial(job.partial).clear()
             record = self._settled(job)
             if record is not None:
                 self._finish(job, record)
@@ -350,28 +439,32 @@ class _Run:
         """The record of a cell that is not run: another run made it since this one planned, or it
         failed too often.
         """
-        if self.fresh and job.number not in self._tried:
-            Partial(job.partial).clear()
-            self.store.forget_failures(job.cell, job.fingerprint)
-        if self.fresh:
-            return None
-        return self._made(job) or self._given_up(job)
+        made = self._made(job)
+        if made is not None and (self.anew is None or self.anew.has(self.store, made)):
+            return made
+        return self._given_up(job)
 
     def _given_up(self, job: Job) -> Record | None:
         """The failed record of a cell that all runs together have tried often enough."""
-        known = self.store.failures(job.cell, job.fingerprint)
-        if known is None or known[0] != self._failures(job, MOST_FAILURES):
+        known = self._failures(job)
+        if known is None or known[0].count < MOST_FAILURES:
             return None
         file = self.store.file_of(known[1])
         text = f"not run again with this code, which failed before. Remove {file} to try it anew"
         self.on_event(events.CellNote(job.cell, text))
         return known[1]
 
-    def _failures(self, job: Job, count: int) -> Failures:
+    def _failures(self, job: Job) -> tuple[Failures, Record] | None:
+        """How often a cell failed with this code and demand, of a series of its own in that."""
+        known = self.store.failures(job.cell, job.fingerprint)
+        if known is None or (known[0].code, known[0].demand) != (job.code, self._demand(job)):
+            return None
+        return known if self.anew is None or known[0].series == self.anew.series else None
+
+    def _demand(self, job: Job) -> str:
         declared = job.declared or {}
         held_to = {name: one.model_dump(mode="json") for name, one in sorted(declared.items())}
-        demand = sha256(json.dumps([held_to, astuple(self.limits)]).encode())
-        return Failures(code=job.code, demand=demand, count=count)
+        return sha256(json.dumps([held_to, astuple(self.limits)]).encode())
 
     def _made(self, job: Job) -> Record | None:
         """The cell's finished record; a file that is none is moved aside."""
@@ -390,6 +483,9 @@ class _Run:
         if outcome.fault is not None:
             raise outcome.fault
         job, lock = self._held[outcome.number]
+        if outcome.is_kept:
+            self._finish(job, outcome.record)
+            return
         made = outcome.record.environment.model_copy(update={"revision": self._revision})
         record = outcome.record.model_copy(update={"environment": made})
         has_failed = record.status is CellStatus.FAILED
@@ -397,11 +493,12 @@ class _Run:
             self._tried.add(job.number)
             self._again.append(job)
             del self._held[job.number]
-            lock.give_back(finished=False)
+            if lock is not None:
+                lock.give_back(finished=False)
             self.on_event(events.CellActivity(job.cell, "waiting"))
             self.on_event(events.CellNote(job.cell, f"run again: {record.error}"))
             return
-        earlier = self._made(job) if self.fresh and not has_failed else None
+        earlier = self._made(job) if self.anew and not has_failed else None
         if earlier is not None and (differences := differing(earlier, record)):
             lines = "other numbers than before, whose record is kept", *differences
             self.on_event(events.CellNote(job.cell, "\n  ".join(lines)))
@@ -415,18 +512,21 @@ class _Run:
 
         All runs together try it `MOST_FAILURES` times. What never began counts for this run alone.
         """
-        known = self.store.failures(job.cell, job.fingerprint)
-        before = known[0].count if known and known[0] == self._failures(job, known[0].count) else 0
+        known = self._failures(job)
+        before = known[0].count if known else 0
         count = MOST_FAILURES if outcome.is_final else before + 1
         self.store.write(record)
         if outcome.has_begun:
-            self.store.note_failures(job.cell, job.fingerprint, self._failures(job, count))
+            series = self.anew.series if self.anew else ""
+            noted = Failures(code=job.code, demand=self._demand(job), count=count, series=series)
+            self.store.note_failures(job.cell, job.fingerprint, noted)
         return count < MOST_FAILURES and job.number not in self._tried
 
     def _finish(self, job: Job, record: Record) -> None:
         """Counts a cell that has its record, and gives it back."""
         _, lock = self._held.pop(job.number)
-        lock.give_back(finished=record.status is not CellStatus.FAILED)
+        if lock is not None:
+            lock.give_back(finished=record.status is not CellStatus.FAILED)
         self.summary.count(record.status)
         self.summary.plan(job.cell, record.fingerprint)
         self.on_event(events.CellFinished(job.cell, record))

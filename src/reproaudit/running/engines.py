@@ -1,0 +1,47 @@
+"""The engines that compute cells in place of this machine's own processes: Slurm and Dask."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from reproaudit.errors import UsageError
+
+MINUTES = 30.0
+"""What the cells of one job of Slurm take together, if nothing else is said."""
+
+
+@dataclass(frozen=True)
+class BlockSize:
+    """How many cells one job of Slurm computes: so many, or what fits into so many seconds."""
+
+    cells: int | None = None
+    seconds: float = MINUTES * 60
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine, and what it is told.
+
+    Attributes:
+        place: of Dask its address; ``local`` for one that is started on this machine.
+        options: of Slurm, what its ``sbatch`` takes, and ``time`` in minutes.
+    """
+
+    name: Literal["slurm", "dask"]
+    place: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    block: BlockSize = field(default_factory=BlockSize)
+
+
+def imported(module: str, extra: str) -> Any:
+    """A library that an extra installs; a UsageError names the extra if it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"--executor {extra} needs the package '{error.name}'. In a clone of reproaudit: "
+            f"pip install '.[{extra}]'."
+        ) from error

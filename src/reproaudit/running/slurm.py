@@ -1,0 +1,125 @@
+"""Computes jobs in blocks on Slurm, each block in one of Slurm's jobs, through submitit.
+
+The store lies on a file system that all machines share. Nothing is lost when whoever submitted the
+blocks goes away: they write their records themselves.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from reproaudit.errors import UsageError
+from reproaudit.running.blocks import Block, Noted, blocks_of
+from reproaudit.running.engines import Engine, imported
+from reproaudit.running.events import CellNote, OnEvent, PhaseStarted
+from reproaudit.running.executors import Limits
+from reproaudit.running.run import Anew
+from reproaudit.running.store import Store
+from reproaudit.running.worker import Job, JobOutcome, lost
+
+LOOK_SECONDS = 1.0
+"""The seconds between looks at what the blocks have noted."""
+
+ASK_SECONDS = 60.0
+"""The seconds between questions to Slurm whether a job has ended without a word."""
+
+MOST_REQUEUED = 1000
+"""How often a job whose time was up goes back into the queue."""
+
+
+class SlurmBlocks:
+    """Submits blocks of cells, and yields outcomes as their records appear.
+
+    Args:
+        at_once: the cells that one job of Slurm computes at once, each on a core.
+        leave: submit, and wait for nothing.
+    """
+
+    keeps_records = True
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        at_once: int,
+        limits: Limits,
+        anew: Anew | None,
+        leave: bool,
+    ) -> None:
+        self._engine = engine
+        self._store = store
+        self._folder = store.root / ".slurm"
+        self._how = (at_once, limits, anew)
+        self._leave = leave
+        self._submitted: dict[Any, Noted] = {}
+
+    def __enter__(self) -> SlurmBlocks:
+        """Looks for Slurm; a UsageError if it, or submitit, is not there."""
+        library = imported("submitit", "slurm")
+        options = dict(self._engine.options)
+        minutes = int(options.pop("time", "60"))
+        try:
+            self._executor = library.AutoExecutor(
+                self._folder,
+                cluster=self._engine.place or "slurm",
+                slurm_max_num_timeout=MOST_REQUEUED,
+            )
+        except RuntimeError as error:
+            raise UsageError(f"--executor slurm: {error} Run this where sbatch is.") from error
+        self._executor.update_parameters(
+            name="reproaudit",
+            timeout_min=minutes,
+            cpus_per_task=self._how[0],
+            slurm_additional_parameters=options,
+        )
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Cancels the jobs that were not left to themselves; each saves what it computes."""
+        for slurm_job in () if self._leave else self._submitted:
+            slurm_job.cancel(check=False)
+
+    def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
+        """Yields outcomes as cells end; none if the blocks are left to themselves."""
+        self._submit(list(jobs), on_event)
+        asked = time.monotonic()
+        while self._submitted and not self._leave:
+            time.sleep(LOOK_SECONDS)
+            is_due = time.monotonic() - asked > ASK_SECONDS
+            asked = time.monotonic() if is_due else asked
+            for slurm_job, noted in list(self._submitted.items()):
+                has_ended = slurm_job.done(force_check=is_due)
+                for event in noted.events():
+                    if isinstance(event, CellNote):
+                        on_event(event)
+                    else:
+                        job, end = event
+                        yield JobOutcome(job.number, end.record, is_kept=True)
+                if has_ended or not noted.waiting:
+                    del self._submitted[slurm_job]
+                    yield from self._lost(slurm_job, noted)
+
+    def _submit(self, jobs: list[Job], on_event: OnEvent) -> None:
+        name = secrets.token_hex(8)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        blocks = [
+            Block(self._store.root, part, *self._how, self._folder / f"{name}-{number}.notes")
+            for number, part in enumerate(blocks_of(jobs, self._engine.block, self._store))
+        ]
+        if not blocks:
+            return
+        with self._executor.batch():
+            submitted = [self._executor.submit(block) for block in blocks]
+        self._submitted = dict(zip(submitted, map(Noted, blocks), strict=True))
+        names = ", ".join(dict.fromkeys(str(one.job_id).partition("_")[0] for one in submitted))
+        on_event(PhaseStarted(f"waiting for job {names} with {len(blocks)} blocks"))
+
+    def _lost(self, slurm_job: Any, noted: Noted) -> Iterator[JobOutcome]:
+        """Outcomes for what a job that has ended left undone; the next run tries it again."""
+        why = f"job {slurm_job.job_id} ended ({slurm_job.state}) before it; see {self._folder}"
+        for job in noted.waiting.values():
+            yield replace(lost(job, why, is_final=True), has_begun=False)
