@@ -99,7 +99,7 @@ class SlurmBlocks:
                     else:
                         job, end = event
                         yield JobOutcome(job.number, end.record, is_kept=True)
-                if has_ended or not noted.waiting:
+                if has_ended:
                     del self._submitted[slurm_job]
                     yield from self._lost(slurm_job, noted)
 
