@@ -109,12 +109,12 @@ def test_a_worker_with_several_threads_is_refused(tmp_path: Path) -> None:
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
         ) as wide,
-        pytest.raises(UsageError, match="has 2 threads, expected one"),
+        pytest.raises(UsageError, match="has 2 threads, and a cell has one"),
     ):
         run(Store(tmp_path / "runs"), DaskWorkers(wide.scheduler_address), cell())
 
 
 def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reproaudit.running.dask.CONNECT_SECONDS", 0.5)
-    with pytest.raises(TechnicalError, match="no scheduler answers"):
+    with pytest.raises(TechnicalError, match="no scheduler with a worker"):
         DaskWorkers("tcp://127.0.0.1:9").__enter__()

@@ -8,6 +8,7 @@ a job whose worker is lost starts anew on another. The record comes back to the 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import queue
 import time
@@ -33,16 +34,26 @@ CONNECT_SECONDS = 30.0
 LOOK_SECONDS = 0.05
 """The seconds between looks at what the workers have done."""
 
-OURS: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
-"""Where a scheduler of ours and its workers are reached."""
+OURS: dict[str, Any] = {
+    "threads_per_worker": 1,
+    "memory_limit": 0,
+    "host": "127.0.0.1",
+    "dashboard_address": "127.0.0.1:0",
+    "scheduler_kwargs": {"allowed_failures": 1},
+}
+"""A scheduler of ours and its workers: with its second worker, a cell has failed."""
+
+_ORDER = "PYTHONHASHSEED"
+"""The environment variable on which the order of sets depends; Dask gives its workers another."""
 
 
-def _compute_there(job: Job, limits: Limits, topic: str) -> JobOutcome | None:
+def _compute_there(job: Job, limits: Limits, topic: str, order: str) -> JobOutcome | None:
     """Computes a job beside the Dask worker that calls this; None if it is cancelled."""
     from distributed import get_worker
 
     worker = get_worker()
     task = worker.state.tasks[worker.get_current_task()]
+    os.environ[_ORDER] = order
     multiprocessing.current_process().daemon = False  # else it may have no children
     if job.module.importable:  # reproaudit may lie elsewhere on this machine
         shipped = entry_of(shipped_audits() / f"{job.cell.paper}.yaml")
@@ -95,8 +106,8 @@ class DaskWorkers:
         if self._address.startswith("@"):
             where = {"scheduler_file": self._address[1:]}
         if self._address == "local":
-            size = {"n_workers": self._count, "threads_per_worker": 1, "memory_limit": 0}
-            where = {"address": opened.enter_context(distributed.LocalCluster(**size, **OURS))}
+            cluster = distributed.LocalCluster(n_workers=self._count, **OURS)
+            where = {"address": opened.enter_context(cluster)}
         return distributed.Client(**where, timeout=CONNECT_SECONDS, set_as_default=False)
 
     def __exit__(self, *_error: object) -> None:
@@ -127,7 +138,8 @@ class DaskWorkers:
         while len(self._running) < len(workers) and (job := next(waiting, None)) is not None:
             card = {"GPU": 1} if job.device == "cuda" else None
             key = f"{self._topic}-{uuid.uuid4().hex}"
-            what = _compute_there, job, self._limits, self._topic
+            order = os.environ.get(_ORDER, "0")
+            what = (_compute_there, job, self._limits, self._topic, order)
             self._running[self._client.submit(*what, key=key, resources=card)] = job
 
     def _outcome(self, future: Any) -> JobOutcome:

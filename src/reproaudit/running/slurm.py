@@ -7,6 +7,8 @@ blocks goes away: they write their records themselves.
 from __future__ import annotations
 
 import secrets
+import shutil
+import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -24,7 +26,7 @@ from reproaudit.running.worker import Job, JobOutcome, lost
 LOOK_SECONDS = 1.0
 """The seconds between looks at what the blocks have noted."""
 
-ASK_SECONDS = 60.0
+ASK_SECONDS = 30.0
 """The seconds between questions to Slurm whether a job has ended without a word."""
 
 MOST_REQUEUED = 1000
@@ -52,10 +54,12 @@ class SlurmBlocks:
     ) -> None:
         self._engine = engine
         self._store = store
-        self._folder = store.root / ".slurm"
+        self._folder = store.root / ".slurm" / secrets.token_hex(8)
         self._how = (at_once, limits, anew)
         self._leave = leave
         self._submitted: dict[Any, Noted] = {}
+        self._asked = time.monotonic()
+        self._is_clean = True
 
     def __enter__(self) -> SlurmBlocks:
         """Looks for Slurm; a UsageError if it, or submitit, is not there."""
@@ -80,34 +84,34 @@ class SlurmBlocks:
 
     def __exit__(self, *_error: object) -> None:
         """Cancels the jobs that were not left to themselves; each saves what it computes."""
-        for slurm_job in () if self._leave else self._submitted:
+        if self._leave:
+            return
+        for slurm_job in self._submitted:
             slurm_job.cancel(check=False)
+        if self._is_clean and not self._submitted:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
         """Yields outcomes as cells end; none if the blocks are left to themselves."""
         self._submit(list(jobs), on_event)
-        asked = time.monotonic()
         while self._submitted and not self._leave:
             time.sleep(LOOK_SECONDS)
-            is_due = time.monotonic() - asked > ASK_SECONDS
-            asked = time.monotonic() if is_due else asked
+            ended = self._ended()  # before their notes are read, so that none comes later
             for slurm_job, noted in list(self._submitted.items()):
-                has_ended = slurm_job.done(force_check=is_due)
                 for event in noted.events():
                     if isinstance(event, CellNote):
                         on_event(event)
                     else:
                         job, end = event
                         yield JobOutcome(job.number, end.record, is_kept=True)
-                if has_ended:
+                if slurm_job in ended:
                     del self._submitted[slurm_job]
-                    yield from self._lost(slurm_job, noted)
+                    self._is_clean = self._is_clean and not noted.waiting
+                    yield from _undone(slurm_job, noted)
 
     def _submit(self, jobs: list[Job], on_event: OnEvent) -> None:
-        name = secrets.token_hex(8)
-        self._folder.mkdir(parents=True, exist_ok=True)
         blocks = [
-            Block(self._store.root, part, *self._how, self._folder / f"{name}-{number}.notes")
+            Block(self._store.root, part, *self._how, self._folder / f"{number}.notes")
             for number, part in enumerate(blocks_of(jobs, self._engine.block, self._store))
         ]
         if not blocks:
@@ -118,8 +122,23 @@ class SlurmBlocks:
         names = ", ".join(dict.fromkeys(str(one.job_id).partition("_")[0] for one in submitted))
         on_event(PhaseStarted(f"waiting for job {names} with {len(blocks)} blocks"))
 
-    def _lost(self, slurm_job: Any, noted: Noted) -> Iterator[JobOutcome]:
-        """Outcomes for what a job that has ended left undone; the next run tries it again."""
-        why = f"job {slurm_job.job_id} ended ({slurm_job.state}) before it; see {self._folder}"
-        for job in noted.waiting.values():
-            yield replace(lost(job, why, is_final=True), has_begun=False)
+    def _ended(self) -> set[Any]:
+        """The jobs that left a result or, now and then, those that Slurm's queue does not have."""
+        if self._engine.place == "local":
+            return {one for one in self._submitted if one.done()}
+        ended = {one for one in self._submitted if one.paths.result_pickle.exists()}
+        if time.monotonic() - self._asked < ASK_SECONDS:
+            return ended
+        self._asked = time.monotonic()
+        ask = ["squeue", "--me", "--noheader", "--array", "--format=%i"]
+        queue = subprocess.run(ask, capture_output=True, text=True, check=False)
+        names = set(queue.stdout.split())
+        lost_ones = {one for one in self._submitted if one.job_id not in names}
+        return ended if queue.returncode else ended | lost_ones
+
+
+def _undone(slurm_job: Any, noted: Noted) -> Iterator[JobOutcome]:
+    """Outcomes for what a job that has ended left undone; the next run tries it again."""
+    why = f"job {slurm_job.job_id} ended before it did; see {slurm_job.paths.stderr}"
+    for job in noted.waiting.values():
+        yield replace(lost(job, why, is_final=True), has_begun=False)
