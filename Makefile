@@ -15,7 +15,7 @@ TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
 # The tests start hundreds of programs, which would each compile the same sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: audit test machine-code lint types contracts slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate mutants readme reports schema lock vulnerabilities clean
+.PHONY: audit test machine-code lint types contracts slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate planted mutants readme reports schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
@@ -79,6 +79,10 @@ bench-check: $(READY)
 # How often each kind of check is met by chance, how many parts a claim may have, and what is found.
 calibrate: $(READY)
 	$(BIN)/python -m benchmarks.calibrate
+
+# How often answers are wrong on logs whose truth is known, and which.
+planted: $(READY)
+	$(BIN)/python -m benchmarks.planted
 
 mutants: $(READY)
 	$(BIN)/python -m benchmarks.mutants

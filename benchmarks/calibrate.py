@@ -434,6 +434,13 @@ def _followed(course: Curve, other: Curve, noise: float = 0.01) -> PlantedDraw:
     return lambda t, r: {"x": noisy(course(t), r, noise), "y": noisy(other(t), r, noise)}
 
 
+def _strays(time: Array, rng: np.random.Generator) -> dict[str, Array]:
+    """A course and itself, with one observation in thirty or so far away."""
+    away = np.zeros(len(time))
+    away[5::32] = 1.0
+    return {"x": noisy(time + away, rng), "y": noisy(time, rng)}
+
+
 FLATTENS = {"loss": "loss", "flattens": {"at_most": 0.05, **OURS}}
 TO_ZERO = {"loss": "loss", "ends": {"at_most": 0.2, **OURS}, "to_zero": True}
 AT_A_LEVEL = {**CHECKS["stages"], "later": {"series": "b", "crosses": 0.25}}
@@ -444,6 +451,14 @@ SOONER = {
     "upper": {"measurement": "b", "passes": {"level": 0.9}},
     "from": "paper",
 }
+TREND = {
+    "value": "sizes",
+    "axis": "size",
+    "exponent": {"below": 0.0, "from": "paper"},
+    "standard": "typical",
+    "from": "paper",
+}
+MOSTLY = {**CHECKS["follows"], "share": 0.8}
 HALF = {**CHECKS["follows"], "quantile": {"share": 0.9, "at_most": 0.05, **OURS}}
 BEGINNING = {
     "series": "x",
@@ -528,6 +543,25 @@ PLANTED_NULLS: tuple[Planted, ...] = (
         0.01), UNBENT),
     Planted("scales_like", "one size apart", _over_sizes(
         lambda s: s**-0.5 * np.where(s == s[len(s) // 2], 2.0, 1.0), 0.01)),
+    Planted("converges", "a power t^-0.3 that goes on, under noise",
+            _loss(lambda t: steps_of(t) ** -0.3, 0.05), FLATTENS),
+    Planted("converges", "a sixth lost late, under noise",
+            _loss(lambda t: 0.1 * (1 - 0.17 * rising(t, 0.9, 0.02)) + falling(t, 24), 0.03),
+            FLATTENS),
+    Planted("converges", "a loss that turns and rises, under noise",
+            _loss(lambda t: 0.1 + falling(t, 24) + 0.06 * np.maximum(t - 0.3, 0), 0.05), FLATTENS),
+    Planted("grows_like", "a burst, and a line after it",
+            _grown(lambda t: 4 * rising(t, 0.05, 0.01) + t, 0.05)),
+    Planted("grows_like", "a neighbouring power taken for a root",
+            _grown(lambda t: 0.4 * steps_of(t) ** 0.35, 0.05), ROOT),
+    Planted("grows_like", "a logarithm that stops under noise",
+            _grown(lambda t: np.log(np.minimum(steps_of(t), 2000)), 0.1)),
+    Planted("follows", "too far for three tenths of the time",
+            _followed(lambda t: t + 0.2 * ((t > 0.3) & (t < 0.6)), lambda t: t), MOSTLY),
+    Planted("scales_like", "a trend that the smallest size makes", _over_sizes(
+        lambda s: s**0.02 * np.where(s == s[0], 3.0, 1.0), 0.02), TREND),
+    Planted("scales_like", "a trend that the largest size makes", _over_sizes(
+        lambda s: s**0.02 * np.where(s == s[-1], 0.3, 1.0), 0.02), TREND),
     Planted("beats", "a lone observation beyond a level", lambda t, r: {
         "a": noisy(np.where(t == t[len(t) // 4], 0.95, 0.8 * rising(t, 0.1, 0.03)), r),
         "b": noisy(rising(t, 0.6, 0.03), r)}, SOONER),
@@ -578,6 +612,14 @@ PLANTED_TRUE: tuple[Planted, ...] = (
     Planted("scales_like", "the exponent itself", _over_sizes(lambda s: s**-0.5, 0.01)),
     Planted("scales_like", "the exponent above a constant",
             _over_sizes(lambda s: 1 + s**-0.5, 1e-4), OFFSET),
+    Planted("converges", "a fast decay to a level under noise",
+            _loss(lambda t: 0.035 + falling(t, 24), 0.02)),
+    Planted("grows_like", "a logarithm under noise",
+            _grown(lambda t: np.log(steps_of(t)), 0.01)),
+    Planted("grows_like", "a root under noise",
+            _grown(lambda t: 0.1 * steps_of(t) ** 0.5, 0.01), ROOT),
+    Planted("follows", "the course itself with lone observations far away", _strays, MOSTLY),
+    Planted("scales_like", "a weak trend", _over_sizes(lambda s: s**-0.15, 0.02), TREND),
     Planted("beats", "a level passed sooner", _two(
         lambda t: rising(t, 0.2, 0.03), lambda t: rising(t, 0.6, 0.05)), SOONER),
     Planted("scales_like", "an exact power", _over_sizes(lambda s: s**-0.5, 0.0)),

@@ -39,6 +39,7 @@ MEASURED = {
     "loss": {"kind": "series", "unit": "1", "meaning": "What is trained."},
     "final": {"kind": "scalar", "unit": "1", "meaning": "Where it ends.", "range": [0, 0.7]},
     "by_size": {"kind": "array", **_SIZES},
+    "course_by_size": {"kind": "series", **_SIZES},
 }
 
 

@@ -16,8 +16,8 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
 from reproaudit.records import Record
 from reproaudit.report.outline import made_words
-from reproaudit.running.adoptions import Adoptions, read_adoptions
-from reproaudit.running.code import fingerprint_of
+from reproaudit.running.adoptions import Adoptions, pair_of, read_adoptions
+from reproaudit.running.code import closure_of, fingerprint_of, first_form
 from reproaudit.running.shipped import FILE_NAME
 from reproaudit.running.store import Store
 from reproaudit.verdict import Scorecard
@@ -187,6 +187,115 @@ def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder: Path) -> No
     }
     file.write_text("{}\n")
     assert f"{file}:1: found no adoption (" in command(folder, "report", "mini", code=2)
+
+
+FORGED = {
+    "numbers": {"measured": "0" * 64},
+    "seed": {"seed": 10**6},
+    "settings": {"settings": "0" * 64},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_cell_that_no_record_bears_out_does_not_count(folder: Path, forged: str) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    data = json.loads(file.read_text())
+    cell = data["cells"][0]
+    of_pair = [
+        one
+        for one in records(folder)
+        if (one.experiment, pair_of(one).settings) == (cell["experiment"], cell["settings"])
+    ]
+    cell |= FORGED[forged]
+    file.write_text(json.dumps(data) + "\n")
+    assert f"in {PAIRS - 1} of" in said_of(command(folder, "report", "mini"))
+    assert measured_anew(folder) == len(of_pair) > 0
+
+
+def test_a_line_written_by_hand_makes_no_record_count(folder: Path) -> None:
+    change(folder)
+    real = command(folder, "adopt", "mini")
+    shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    line = json.loads(file.read_text())
+    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
+    for forged in ({"cells": cells}, {"cells": cells, "processor": "another"}):
+        file.write_text(json.dumps({**line, **forged}) + "\n")
+        assert "Made by other code than today's" in said_of(command(folder, "report", "mini"))
+        assert command(folder, "adopt", "mini", "--budget", "0")["old"] == real["old"]
+    file.write_text(json.dumps({**line, "processor": "another"}) + "\n")
+    assert "other code" not in said_of(command(folder, "report", "mini")), "they agree"
+
+
+def test_records_without_a_processor_bear_out_their_cell_alone(folder: Path) -> None:
+    change(folder)
+    command(folder, "adopt", "mini")
+    shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
+    store = Store(folder / "runs")
+    for one in records(folder):
+        where = one.environment.model_copy(update={"processor": None})
+        store.write(one.model_copy(update={"environment": where}))
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    line = json.loads(file.read_text())
+    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
+    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    assert "other code" not in said_of(command(folder, "report", "mini"))
+    cells = [{**one, "seed": 10**6} for one in line["cells"]]
+    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    assert "other code" in said_of(command(folder, "report", "mini"))
+
+
+def as_before_the_second_form(folder: Path) -> str:
+    """Makes the records of today's code those of an earlier version; the digest that they have."""
+    store = Store(folder / "runs")
+    first = first_form(Catalog(folder / "audits")["mini"].module)
+    for one in records(folder):
+        store.file_of(one).unlink()
+        of_first = one.model_copy(update={"code": first})
+        store.write(of_first.model_copy(update={"fingerprint": fingerprint_of(of_first)}))
+    return first
+
+
+def rename_the_module(folder: Path) -> None:
+    audits = folder / "audits"
+    (audits / "mini.py").rename(audits / "descents.py")
+    (audits / "mini.py").write_text("from descents import EXPERIMENTS as EXPERIMENTS\n")
+
+
+def test_records_of_the_first_form_count_without_a_measurement(folder: Path) -> None:
+    before = command(folder, "report", "mini")
+    first = as_before_the_second_form(folder)
+    assert command(folder, "report", "mini")["claims"] == before["claims"]
+    assert "other code" not in said_of(command(folder, "report", "mini"))
+    assert measured_anew(folder) == 0
+    assert command(folder, "adopt", "mini")["old"] is None
+    (line,) = (folder / "audits" / "mini.adoptions.jsonl").read_text().splitlines()
+    today = closure_of(Catalog(folder / "audits")["mini"].module).digest
+    assert adoptions(folder).forms == {today: first}
+    assert not (folder / "runs" / "mini" / "adopt-quick").exists()
+    command(folder, "adopt", "mini")
+    assert (folder / "audits" / "mini.adoptions.jsonl").read_text().splitlines() == [line]
+    verified = command(folder, "verify", "mini", "--recompute", "1", code=3)
+    assert len(verified["recomputed"]) == 1
+    assert all("it is gone" in one["what"] for one in verified["faults"])
+
+
+def test_records_of_the_first_form_count_after_a_move(folder: Path) -> None:
+    rename_the_module(folder)
+    first = as_before_the_second_form(folder)
+    command(folder, "adopt", "mini")
+    audits = folder / "audits"
+    (audits / "descents.py").rename(audits / "falls.py")
+    (audits / "mini.py").write_text("from falls import EXPERIMENTS as EXPERIMENTS\n")
+    assert first_form(Catalog(audits)["mini"].module) != first
+    assert "other code" not in said_of(command(folder, "report", "mini"))
+    assert measured_anew(folder) == 0
+    (audits / "falls.py").write_text((audits / "falls.py").read_text() + UNUSED)
+    assert "other code" in said_of(command(folder, "report", "mini"))
+    assert command(folder, "adopt", "mini")["same"] == PAIRS
+    assert measured_anew(folder) == 0
 
 
 def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:

@@ -288,15 +288,16 @@ def test_fail_on(done: Place) -> None:
         assert done(command, "mini", "--fail-on", "error,uninformative")[0] == 1
 
 
-def test_a_failed_cell_is_exit_code_3_and_is_tried_again(at: Place) -> None:
+def test_a_failed_cell_is_exit_code_3_and_is_tried_twice_in_all(at: Place) -> None:
     at.audits = write_paper(
         at.folder / "failing",
         settings={"outcome": {"value": "fails", "source": "paper", "locator": "x"}},
     )
-    for _ in range(2):
+    for tries in (35, 0):
         code, out, errors = at("run", "mini", "--json")
         assert code == 3
-        assert errors.count("run again: RuntimeError: out of order") == 35
+        assert errors.count("run again: RuntimeError: out of order") == tries
+        assert errors.count("to try this one anew") == (tries == 0)
         assert {one["outcome"] for one in json.loads(out)["claims"]} == {"error"}
     assert "mini · reduced scale · 35 runs (35 failed), " in at("run", "mini")[1]
     assert at("report", "mini", "--fail-on", "error")[0] == 1

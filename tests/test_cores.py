@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from reproaudit.running.devices import available_cores
+from reproaudit.running.devices import KERNEL_VARIABLES, available_cores, processor
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,14 @@ def test_only_the_cores_that_this_process_is_allowed_count(
     if allowed is None:
         monkeypatch.delattr(os, "sched_getaffinity")
     assert available_cores() == cores
+
+
+def test_what_chooses_kernels_is_a_part_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in KERNEL_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    plain = processor()
+    assert "=" not in plain
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    monkeypatch.setenv("MKL_CBWR", "")  # as if it were not set
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
+    assert processor() == f"{plain}, ATEN_CPU_CAPABILITY=avx2, OPENBLAS_CORETYPE=Haswell"

@@ -19,6 +19,7 @@ from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import Record
 from reproaudit.report.answers import scorecard_of_store
+from reproaudit.running.adoptions import Adoption, Adoptions, ComparedCell, pair_of
 from reproaudit.running.choosing import Chosen, choose, grouped, planned_only
 from reproaudit.running.code import cell_of, versions_of
 from reproaudit.running.store import Store
@@ -86,6 +87,27 @@ def test_of_two_equally_full_groups_the_one_written_last_is_judged(tmp_path: Pat
     assert choose(kept, keys, (), store.planned_data, first.id).group == first, "wanted"
     with pytest.raises(UsageError, match="--group none: no groups of records have this id"):
         choose(kept, keys, (), store.planned_data, "none")
+
+
+def test_a_failed_record_hides_no_adopted_one() -> None:
+    (cell,) = cells_of_tier(AUDIT, "quick")[:1]
+    kept = make_record(cell, code="a" * 32)
+    failed = make_record(cell, status="failed", code="b" * 32)
+    pair = pair_of(cell)
+    same = ComparedCell(**pair._asdict(), seed=cell.seed, measured="0" * 64)
+    line = Adoption(
+        date=STARTED,
+        old=kept.code,
+        new=failed.code,
+        versions=versions_of(kept.environment),
+        processor="one",
+        cells=(same,),
+    )
+    adoptions = Adoptions((line,), today=failed.code)
+    keys = {(kept.tier, kept.key)}
+    for records in ([kept, failed], [failed, kept]):
+        chosen = choose(records, keys, (), lambda _: None, adoptions=adoptions)
+        assert [*chosen.records.values()] == [kept]
 
 
 def on_data(tmp_path: Path, *days: tuple[str, int], level: float = 0.02) -> Store:

@@ -214,3 +214,134 @@ def test_foreign_code_runs_with_consent_alone(replicator: pytest.Pytester) -> No
     found.assert_outcomes(passed=2)
     judge(replicator).assert_outcomes(passed=2)  # the records are judged without running
     assert not Path(os.environ[TRUST_FILE_VARIABLE]).exists()
+
+
+# --- what lies beside audits ----------------------------------------------------------------------
+
+RUNS = "import pathlib\npathlib.Path({mark!r}).touch()\n"
+"""Code that leaves a mark where it runs."""
+
+
+@pytest.fixture
+def stranger(author: pytest.Pytester) -> Path:
+    """A stranger's folder of audits outside of the author's, whose Python files leave a mark."""
+    folder = author.path.parent / f"{author.path.name}-stranger" / "audits"
+    write_paper(folder, **one_claim("mini"))
+    return folder
+
+
+def marking(file: Path, author: pytest.Pytester, more: str = "") -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(RUNS.format(mark=str(author.path / "ran")) + more)
+    return author.path / "ran"
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    ["{}", "={}", "={}/mini.yaml", "={} {}", "={} {}/mini.yaml", "=../{short}", "={} -c x.ini"],
+)
+def test_no_conftest_beside_audits_runs_without_consent(
+    author: pytest.Pytester, stranger: Path, spelt: str
+) -> None:
+    ran = marking(stranger / "conftest.py", author)
+    (author.path / "x.ini").write_text("[pytest]\n")
+    short = stranger.relative_to(author.path.parent)
+    words = spelt.format(stranger, stranger, short=short).split()
+    joined = [f"--reproaudit{words[0]}", *words[1:]] if "=" in spelt else ["--reproaudit", *words]
+    found = author.runpytest_inprocess(*PLUGIN, *joined)
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(
+        ["ERROR: reproaudit: */audits/conftest.py with 1 other *--reproaudit-trust*"]
+    )
+    assert len([line for line in found.stderr.lines if line]) == 1
+    assert not ran.exists()
+    author.runpytest_inprocess(*PLUGIN, *joined, "--reproaudit-trust")
+    assert ran.exists()
+
+
+@pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml"])
+def test_no_configuration_beside_audits_is_obeyed_without_consent(
+    author: pytest.Pytester, stranger: Path, name: str
+) -> None:
+    text = "[pytest]\naddopts = -p evil --reproaudit-trust\npythonpath = .\n"
+    if name == "pyproject.toml":
+        text = '[tool.pytest.ini_options]\naddopts = "-p evil"\npythonpath = ["."]\n'
+    (stranger / name).write_text(text)
+    ran = marking(stranger / "evil.py", author)
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}")
+    found.assert_outcomes(passed=1, skipped=1)
+    assert not ran.exists()
+    found = author.runpytest_inprocess(*PLUGIN, "--reproaudit", stranger)
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines([f"ERROR: reproaudit: *audits/{name}: nobody has allowed *"])
+
+
+def test_a_configuration_above_audits_is_not_found_through_them(
+    author: pytest.Pytester, stranger: Path
+) -> None:
+    (stranger.parent / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    found = author.runpytest_inprocess(*PLUGIN, "--reproaudit", stranger)
+    found.stderr.fnmatch_lines(["ERROR: reproaudit: *-stranger/pytest.ini: nobody has allowed *"])
+    ran = marking(stranger.parent / "conftest.py", author)
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}")
+    found.assert_outcomes(errors=1)
+    found.stdout.fnmatch_lines(["*-stranger/conftest.py: nobody has allowed *"])
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    "where", ["test_x.py", "tests/test_x.py", "tests/conftest.py", "sub/conftest.py"]
+)
+def test_tests_beside_audits_are_refused_by_name(
+    author: pytest.Pytester, stranger: Path, where: str
+) -> None:
+    ran = marking(stranger / where, author, "def test_x():\n    pass\n")
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}")
+    assert found.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)
+    assert f"audits/{where} with 1 other Python file" in found.stdout.str() + found.stderr.str()
+    assert "Traceback" not in found.stdout.str()
+    assert not ran.exists()
+
+
+def test_what_pytest_need_not_run_is_passed_over(author: pytest.Pytester, stranger: Path) -> None:
+    ran = marking(stranger / "__init__.py", author)
+    marking(stranger / "mini.py", author)
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}")
+    found.assert_outcomes(passed=1, skipped=1)
+    assert not ran.exists()
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}", "--doctest-modules")
+    assert found.ret == pytest.ExitCode.INTERRUPTED
+    assert not ran.exists()
+
+
+def test_the_working_folder_as_a_folder_of_audits_needs_consent(
+    author: pytest.Pytester, stranger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = marking(stranger / "conftest.py", author)
+    monkeypatch.chdir(stranger)
+    found = author.runpytest_inprocess(*PLUGIN, "--reproaudit=.")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    assert not ran.exists()
+
+
+def test_the_trust_file_allows_what_was_read(author: pytest.Pytester, stranger: Path) -> None:
+    ran = marking(stranger / "conftest.py", author)
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}")
+    digest = found.stderr.str().split()[-1]
+    Path(os.environ[TRUST_FILE_VARIABLE]).write_text(f"{digest}\n")
+    author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}").assert_outcomes(
+        passed=1, skipped=1
+    )
+    assert ran.exists()
+    ran.unlink()
+    (stranger / "other.py").touch()
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    assert not ran.exists()
+
+
+def test_the_audits_alone_can_be_collected(author: pytest.Pytester) -> None:
+    chosen = ("--measurements", "measured", "--reproaudit-only")
+    judge(author, *chosen).assert_outcomes(passed=1, failed=1, skipped=2)
+    found = judge(author, *chosen, "test_own.py")
+    found.stderr.fnmatch_lines(["ERROR: --reproaudit-only * alone, not test_own.py"])

@@ -189,20 +189,19 @@ def test_a_run_that_diverges_has_diverged_whatever_range_is_declared(store: Stor
 
 
 def test_a_failed_cell_stops_no_other_and_is_not_tried_for_ever(store: Store) -> None:
-    cells = [cell("broken", 5), cell(seed=1)]
-    assert run(store, *cells)[0] == Summary(completed=1, failed=1)
+    cells = [cell("broken", 5), cell(seed=1), cell("broken", 6)]
+    assert run(store, *cells)[0] == Summary(completed=1, failed=2)
     record = records(store)["broken", 5]
     assert record.status is CellStatus.FAILED
     assert record.error is not None
     assert record.error.startswith("RuntimeError: no good for seed 5 (toy2020.py:")
     summary, events = run(store, *cells)
-    assert summary == Summary(present=1, failed=1)
-    assert kinds(events) == {"CellNote": 1, "CellFinished": 1}
+    assert summary == Summary(present=1, failed=2)
+    assert kinds(events) == {"CellNote": 1, "CellFinished": 2}
     (note,) = [one for one in events if isinstance(one, CellNote)]
     file = store.file_of(record)
-    assert note.text == (
-        f"not run again with this code, which failed before. Remove {file} to try it anew"
-    )
+    assert note.text.startswith("failed before with this code, and is not run again, nor are ")
+    assert f"Remove {file} to try this one anew" in note.text
     file.unlink()
     assert kinds(run(store, cells[0], executor=InProcess())[1])["CellStarted"] == 2
 

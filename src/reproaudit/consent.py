@@ -1,11 +1,11 @@
 """Consent to run code that does not come with reproaudit: a paper's module in a user's folder.
 
 Such code can do whatever the user can; what runs it calls `require_consent` first. Consent belongs
-to a hash over every Python file in the module's folder and below, since the module may import any
-of them, and of commands (``<slug>.run.yaml``) to the run file's, which holds the pin of the source.
-The trust file lists a hash a line: ``reproaudit/trust`` in the user's configuration folder, or the
-file that the environment variable ``REPROAUDIT_TRUST_FILE`` names. ``REPROAUDIT_TRUST=1`` allows
-everything, for containers and CI.
+to a hash over every Python file of the module's folder (`reproaudit.audit.sources`), since the
+module may import any of them, and of commands (``<slug>.run.yaml``) to the run file's, which holds
+the pin of the source. The trust file lists a hash a line: ``reproaudit/trust`` in the user's
+configuration folder, or the file that the environment variable ``REPROAUDIT_TRUST_FILE`` names.
+``REPROAUDIT_TRUST=1`` allows everything, for containers and CI.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from reproaudit.audit.catalog import Module
+from reproaudit.audit.sources import sources_in, sources_of
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.repositories.run_file import described
 
@@ -30,11 +32,16 @@ class ConsentError(UsageError):
 
 @dataclass(frozen=True)
 class ForeignCode:
-    """Code that is not shipped: its file, its SHA-256, and the two in words."""
+    """Code that is not shipped: its file, its SHA-256, and what it is in words."""
 
-    module: Path
+    file: Path
     digest: str
-    about: str
+    name: str
+
+    @property
+    def about(self) -> str:
+        """Its words, with the beginning of its hash."""
+        return f"{self.name} (sha256 {self.digest[:16]}…)"
 
 
 def foreign_code(module: Module) -> ForeignCode | None:
@@ -42,27 +49,36 @@ def foreign_code(module: Module) -> ForeignCode | None:
 
     Raises:
         UsageError: if the folder holds a Python file that cannot be read.
+        SpecError: if the module is a link that leads out of its folder.
     """
     if module.importable:
         return None
-    folder = module.file.resolve().parent
-    file = module.file
+    if not module.is_run_file:
+        return _with_folder(module.file, sources_of(module), module.folder)
+    with _readable():
+        digest = hashlib.sha256(module.file.read_bytes()).hexdigest()
+    commands = described(module.file)
+    return ForeignCode(module.file, digest, f"{module.file} with its commands ({commands})")
+
+
+def _with_folder(file: Path, files: Sequence[Path], folder: Path) -> ForeignCode:
+    """A file of a folder, with a hash over all Python files there."""
+    whole = hashlib.sha256()
+    with _readable():
+        for one in files:
+            content = hashlib.sha256(one.read_bytes()).hexdigest()
+            whole.update(f"{content}  {one.relative_to(folder).as_posix()}\n".encode())
+    others = len(files) - 1
+    more = f" with {others} other Python file{'s'[: others > 1]} beside it" * (others > 0)
+    return ForeignCode(file, whole.hexdigest(), f"{file}{more}")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
     try:
-        if module.is_run_file:
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()
-            more = f" with its commands ({described(module.file)})"
-        else:
-            files = sorted(_code_files(folder))
-            whole = hashlib.sha256()
-            for file in files:
-                content = hashlib.sha256(file.read_bytes()).hexdigest()
-                whole.update(f"{content}  {file.relative_to(folder).as_posix()}\n".encode())
-            digest = whole.hexdigest()
-            others = len(files) - 1
-            more = f" with {others} other Python file{'s'[: others > 1]} beside it" * (others > 0)
+        yield
     except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror}).") from error
-    return ForeignCode(module.file, digest, f"{module.file}{more} (sha256 {digest[:16]}…)")
+        raise UsageError(f"{error.filename}: cannot be read ({error.strerror}).") from error
 
 
 def require_consent(
@@ -84,28 +100,47 @@ def require_consent(
         ConsentError: naming what was not allowed, its hash, and how to allow it.
         StoreError: if the trust file cannot be read or written.
     """
-    if trust or os.environ.get("REPROAUDIT_TRUST") == "1":
+    if trust or _trusts_all():
         return
     for code in filter(None, map(foreign_code, modules)):
         if _is_trusted(code):
             continue
         if not (ask or _ask)(f"Run {code.about}, which does not come with reproaudit?"):
-            raise ConsentError(
-                f"{code.about} does not come with reproaudit, and nobody has allowed it to run. "
-                f"Read it; then {remedy}, or add this line to {_trust_file()}: {code.digest}"
-            )
+            raise _refusal(code, remedy)
         _remember(code)
 
 
-def _code_files(folder: Path) -> Iterator[Path]:
-    """Yields the Python files under a folder, links to folders followed, each folder once."""
-    seen: set[str] = set()
-    for root, folders, files in os.walk(folder, followlinks=True):
-        is_new = os.path.realpath(root) not in seen
-        seen.add(os.path.realpath(root))
-        folders[:] = [one for one in folders if is_new and one[0] != "." and one != "__pycache__"]
-        code = [one for one in files if is_new and one.endswith((".py", ".pyc", ".pyd", ".so"))]
-        yield from (Path(root, one) for one in code)
+def require_consent_to(file: Path, folder: Path, *, trust: bool, remedy: str) -> None:
+    """Return if a file in or near a folder of audits may be run or obeyed; nobody is asked.
+
+    The hash of the folder allows its own Python files; what is no such file, `trust` alone allows.
+
+    Raises:
+        ConsentError, StoreError: as of `require_consent`.
+    """
+    if trust or _trusts_all():
+        return
+    place = folder.resolve()
+    files = sources_in(place)
+    if file.parent.resolve() / file.name not in files:
+        raise ConsentError(
+            f"{file}: nobody has allowed what lies beside audits to be run or obeyed. Read it; "
+            f"then {remedy}."
+        )
+    code = _with_folder(file, files, place)
+    if not _is_trusted(code):
+        raise _refusal(code, remedy)
+
+
+def _trusts_all() -> bool:
+    return os.environ.get("REPROAUDIT_TRUST") == "1"
+
+
+def _refusal(code: ForeignCode, remedy: str) -> ConsentError:
+    return ConsentError(
+        f"{code.about} does not come with reproaudit, and nobody has allowed it to run. "
+        f"Read it; then {remedy}, or add this line to {_trust_file()}: {code.digest}"
+    )
 
 
 def _trust_file() -> Path:
@@ -125,7 +160,7 @@ def _is_trusted(code: ForeignCode) -> bool:
 
 
 def _remember(code: ForeignCode) -> None:
-    shown = "".join(c if c.isprintable() else "?" for c in str(code.module.resolve()))
+    shown = "".join(c if c.isprintable() else "?" for c in str(code.file.resolve()))
     try:
         _trust_file().parent.mkdir(parents=True, exist_ok=True)
         with _trust_file().open("a", encoding="utf-8") as lines:

@@ -1,11 +1,14 @@
 """A pytest plugin: every claim of an audit is a test.
 
-``pytest --reproaudit audits/ --measurements DIR`` judges the measurements in a folder, and each
+``pytest --reproaudit=audits/ --measurements DIR`` judges the measurements in a folder, and each
 claim is a test item with an id such as ``audits/smith2020.yaml::smith2020.converges``. A claim that
 is supported passes, one whose outcome is in ``--reproaudit-fail-on`` fails, any other
 is skipped with the reason. Without measurements, the records of a store are judged; with
 ``--reproaudit-run``, what is missing is run first, which needs consent (`reproaudit.consent`).
 docs/ci.md is the manual.
+
+A folder of audits is data: what pytest would run there (``conftest.py``, ``__init__.py``, tests) or
+obey (its configuration) needs consent as the papers' modules do. Without it it is refused by name.
 
 The plugin is loaded at every start of pytest, so that it imports nothing until an audit is
 collected.
@@ -13,10 +16,13 @@ collected.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +108,16 @@ class ClaimTests:
         tier = next((one for one in tiers if has_records(store, file.stem, one)), None)
         return None if tier is None else api.open_scorecard(file, tier=tier, store=store.root)
 
+    def folder_around(self, place: Path) -> Path | None:
+        """The folder of audits that a file or folder lies in, or is; None if in none."""
+        return _folder_around(place, _folders_of(self.paths))
+
+    def folder_around_or_below(self, place: Path, root: Path) -> Path | None:
+        """The same; or the one to which a folder outside of pytest's own root leads."""
+        below = () if place.is_relative_to(root) else _folders_of(self.paths)
+        ways = (folder for folder in below if folder.is_relative_to(place))
+        return self.folder_around(place) or next(ways, None)
+
     @cached_property
     def _measured(self) -> dict[str, Path]:
         """The folder with the measurements of each paper that has one."""
@@ -126,7 +142,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         text = f"{about}; may be repeated"
         group.addoption(*names, action="append", default=[], metavar=metavar, help=text)
 
-    several("--reproaudit", metavar="PATH", about="an audit, or a folder of audits, to test")
+    several(
+        "--reproaudit", metavar="PATH", about="an audit, or a folder of audits, to test; with ="
+    )
     several(
         "--reproaudit-measurements",
         "--measurements",
@@ -141,8 +159,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     ):
         group.addoption(f"--reproaudit-{name}", metavar=metavar, help=about)
     for name, about in (
+        ("only", "collect the audits, and nothing else"),
         ("run", "run what is missing of the tier (quick) before judging; needs the extra run"),
-        ("trust", "allow the Python modules beside the audits to run, this once"),
+        ("trust", "allow the Python files beside the audits to run, this once"),
     ):
         group.addoption(f"--reproaudit-{name}", action="store_true", help=about)
     parser.addini("reproaudit", "audits, or folders of audits", type="paths", default=[])
@@ -152,12 +171,103 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("reproaudit_fail_on", "outcomes that fail", type="args", default=[])
 
 
+def _named(config: pytest.Config, options: Namespace) -> tuple[list[Path], list[Path]]:
+    """The audits that the command line names; and these, or else those of the configuration."""
+    given = [config.invocation_params.dir / one for one in options.reproaudit]
+    return given, given or list(config.getini("reproaudit"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Refuse a configuration and conftests of audits' folders, before pytest loads the latter."""
+    options = early_config.known_args_namespace
+    folders = _folders_of(_named(early_config, options)[1])
+    if not folders:
+        return
+    from reproaudit.errors import AuditError
+
+    trust = _is_trusted(early_config, options)
+    found = [*_configuration(early_config, options, folders)]
+    found += () if options.noconftest else _conftests(early_config, options, folders)
+    try:
+        for file, folder in found:
+            _require_consent(file, folder, trust)
+    except AuditError as error:
+        raise pytest.UsageError(f"reproaudit: {error}") from error
+
+
+def _is_trusted(config: pytest.Config, options: Namespace) -> bool:
+    """Whether the command line allows code; a configuration beside audits cannot allow itself."""
+    option = "--reproaudit-trust"
+    by_user = option in config.invocation_params.args or option not in config.getini("addopts")
+    return bool(options.reproaudit_trust and by_user)
+
+
+def _require_consent(file: Path, folder: Path, trust: bool) -> None:
+    from reproaudit.consent import require_consent_to
+
+    remedy = "keep audits in a folder of their own, or pass --reproaudit-trust"
+    require_consent_to(file, folder, trust=trust, remedy=remedy)
+
+
+def _configuration(
+    config: pytest.Config, options: Namespace, folders: Sequence[Path]
+) -> Iterator[tuple[Path, Path]]:
+    """The configuration in use, with a folder of audits, if it lies there or was found from there.
+
+    An option of ours that is written without ``=`` is a path to look from, since pytest does not
+    know the option yet.
+    """
+    file = config.inipath
+    if file is None:
+        return
+    is_named = bool(options.inifilename or options.file_or_dir)
+    from_here = is_named or config.invocation_params.dir.is_relative_to(file.parent)
+    folder = _folder_around(file, folders) or (None if from_here else folders[0])
+    if folder is not None:
+        yield file, folder
+
+
+def _conftests(
+    config: pytest.Config, options: Namespace, folders: Sequence[Path]
+) -> Iterator[tuple[Path, Path]]:
+    """The conftests that pytest loads first, each with the folder of audits around it."""
+    here = config.invocation_params.dir
+    named = [here / one.split("::")[0] for one in options.file_or_dir]
+    usual = [
+        one for path in config.getini("testpaths") for one in glob(str(config.rootpath / path))
+    ]
+    anchors = [here, *folders, *named, *map(Path, usual)]
+    near = [one for anchor in anchors for one in (anchor, *anchor.glob("test*"))]
+    for place in dict.fromkeys(above for one in near for above in (one, *one.parents)):
+        folder = _folder_around(place, folders)
+        if folder is not None and (place / "conftest.py").is_file():
+            yield place / "conftest.py", folder
+
+
+def _folders_of(paths: Sequence[Path]) -> list[Path]:
+    return [path if path.is_dir() else path.parent for path in paths]
+
+
+def _folder_around(place: Path, folders: Sequence[Path]) -> Path | None:
+    """The folder, of some, that a place lies in by its name or by where its links lead."""
+    names = (Path(os.path.abspath(place)), place.resolve())
+    return next(
+        (
+            folder
+            for folder in folders
+            for name in names
+            if name.is_relative_to(os.path.abspath(folder)) or name.is_relative_to(folder.resolve())
+        ),
+        None,
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a mistake in them ends pytest with one line and exit code 4."""
     config.addinivalue_line("markers", f"{MARK}: a claim of a paper, judged by its audit")
     here = config.invocation_params.dir
-    given = [here / one for one in config.getoption("reproaudit")]
-    paths = given or list(config.getini("reproaudit"))
+    given, paths = _named(config, config.option)
     if not paths:
         return
     from reproaudit.audit.model import known_tier
@@ -202,6 +312,12 @@ def _collect_also(config: pytest.Config, given: list[Path], paths: list[Path]) -
     What the configuration names is collected where pytest is given no arguments.
     """
     chosen = config.args_source is pytest.Config.ArgsSource.ARGS
+    if config.getoption("reproaudit_only") and not hasattr(config, "workerinput"):
+        if chosen:
+            named_too = " ".join(config.args)
+            raise pytest.UsageError(f"--reproaudit-only collects the audits alone, not {named_too}")
+        config.args[:] = map(str, paths)
+        return
     if chosen and not given:
         return
     named = [(config.invocation_params.dir / one.split("::")[0]).resolve() for one in config.args]
@@ -216,12 +332,62 @@ def _collect_also(config: pytest.Config, given: list[Path], paths: list[Path]) -
 # --- items ----------------------------------------------------------------------------------------
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collects an audit that was asked for."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collects an audit that was asked for; what else would be run beside it needs consent."""
+    collectors = yield
     state = parent.config.stash.get(STATE, None)
-    if state is None or not state.covers(file_path):
+    if state is None:
+        return collectors
+    if state.covers(file_path):
+        return [*collectors, AuditFile.from_parent(parent, path=file_path)]
+    folder = state.folder_around(file_path)
+    why = _refusal(state, file_path, folder) if collectors and folder else ""
+    return [_Refused.about(why, parent, file_path)] if why else collectors
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collects a folder of audits, one below, or one on the way, without running its code."""
+    state = parent.config.stash.get(STATE, None)
+    folder = state.folder_around_or_below(path, parent.config.rootpath) if state else None
+    if state is None or folder is None:
         return None
-    return AuditFile.from_parent(parent, path=file_path)
+    conftest = path / "conftest.py"
+    is_loaded = parent.config.pluginmanager.has_plugin(str(conftest))
+    if conftest.is_file() and not (is_loaded or parent.config.getoption("noconftest")):
+        why = _refusal(state, conftest, folder)
+        return _Refused.about(why, parent, path) if why else None
+    start = path / "__init__.py"
+    is_refused = start.is_file() and _refusal(state, start, folder)
+    return pytest.Dir.from_parent(parent, path=path) if is_refused else None
+
+
+def _refusal(state: ClaimTests, file: Path, folder: Path) -> str:
+    """Why a file in or near a folder of audits may not run; empty if it may."""
+    from reproaudit.errors import AuditError
+
+    try:
+        _require_consent(file, folder, state.trust)
+    except AuditError as error:
+        return str(error)
+    return ""
+
+
+class _Refused(pytest.File):
+    """A file that is not collected, since nobody has allowed it to run: an error that says so."""
+
+    _why = ""
+
+    @classmethod
+    def about(cls, why: str, parent: pytest.Collector, path: Path) -> _Refused:
+        refused: _Refused = cls.from_parent(parent, path=path)
+        refused._why = why
+        return refused
+
+    def collect(self) -> Iterator[pytest.Item]:
+        raise self.CollectError(self._why)
 
 
 class AuditFile(pytest.File):

@@ -163,6 +163,9 @@ class Estimate(StrictModel):
     mean: tuple[float, float, float] | None = None
     """The mean, and the ends of its 90 % interval; null where there is none, as where a run
     diverged, so that the runs decide."""
+    apart: int = 0
+    """How many runs the mean leaves out: at most a fifteenth, those farthest from the typical one,
+    where the mean of all is open and the count decides as the mean of the others does."""
     decision: Decision | None = None
     """Of a condition that its mean decides, or a comparison of groups: the decision."""
     groups: tuple[tuple[float | None, ...], tuple[float | None, ...]] | None = None
@@ -175,9 +178,10 @@ class Estimate(StrictModel):
         return tuple(one for one in self.values if one is not None)
 
     def held(self, run: int, limit: Limit) -> bool | None:
-        """Tell whether a run meets another bound; as it said, if it has no number."""
+        """Tell whether a run meets another bound; as it said, if it has no number or is void."""
         value = self.values[run]
-        return self.holds[run] if value is None else limit.held(value, self.side(run))
+        said = self.holds[run]
+        return said if value is None or said is None else limit.held(value, self.side(run))
 
     def side(self, run: int) -> Censored | None:
         """Return on which side of its number a run lies, if that is only a limit."""
@@ -345,6 +349,7 @@ class ReasonKind(StrEnum):
     CONTROL_LARGER = "control larger"
     OUT_OF_REACH = "out of reach"
     VOID_RUNS = "void runs"
+    ALL_DIVERGED = "all diverged"
     READING_UNFINISHED = "reading unfinished"
     READING_LEFT_OUT = "reading left out"
     NEAR = "near"
@@ -382,9 +387,10 @@ class Reason(StrictModel):
     place: int = 0
     """The place of the headline's condition that it is about."""
     settings: tuple[str, ...] = ()
-    """The guesses that no run settles, or the setting of which a stated value is left out."""
+    """The guesses that no run settles or under which runs diverged, or the setting of which a
+    stated value is left out."""
     runs: int = 0
-    """How many runs crashed, are void, are missing, or disagree."""
+    """How many runs crashed, diverged, are void, are missing, or disagree."""
     bound: float = 0.0
     """The other bound of ours, which changes the answer."""
     stated: float = 0.0
@@ -392,8 +398,8 @@ class Reason(StrictModel):
     found: float | None = None
     """Of void runs: what the first of them has found, as `RunAnswer.found`."""
     what: str = ""
-    """What stood in, in the record's words; who measured; or which measurement, or arm, is
-    lacking."""
+    """What stood in, in the record's words; who measured; which measurement, or arm, is lacking; or
+    which arm diverged, too."""
     changed: bool = False
     """Whether a bound was changed after results; else the audit was not committed before."""
 

@@ -25,6 +25,7 @@ from reproaudit.declarations import (
     Quantity,
 )
 from reproaudit.records import Measurements, Series
+from reproaudit.stats.growth import thinned
 
 PAPER, OURS = {"from": "paper"}, {"from": "ours", "why": "It is enough."}
 SIZES = (8, 16, 32)
@@ -213,20 +214,20 @@ def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "by_mean", "signed"),
+    ("text", "by_mean"),
     [
-        ("reaches value=x above=1", False, False),
-        ("reaches value=x above=1 standard=mean", True, False),
-        ("equals value=x to=1 within=1", True, False),
-        ("equals value=x to=1 within=1 standard=typical", False, False),
-        ("equals value=x to=y within=1", False, True),
-        ("equals value=x to=y within=1 standard=mean", True, True),
-        ("equals value=x to=y within=1 relative=true", False, False),
-        ("scales_like value=x axis=size exponent=1 within=1", True, True),
+        ("reaches value=x above=1", False),
+        ("reaches value=x above=1 standard=mean", True),
+        ("equals value=x to=1 within=1", True),
+        ("equals value=x to=1 within=1 standard=typical", False),
+        ("equals value=x to=y within=1", False),
+        ("equals value=x to=y within=1 standard=mean", True),
+        ("equals value=x to=y within=1 relative=true", False),
+        ("scales_like value=x axis=size exponent=1 within=1", True),
     ],
 )
-def test_what_the_mean_decides(text: str, by_mean: bool, signed: bool) -> None:
-    assert (check(text).by_mean, check(text).signed) == (by_mean, signed)
+def test_what_the_mean_decides(text: str, by_mean: bool) -> None:
+    assert check(text).by_mean is by_mean
 
 
 # --- one number -----------------------------------------------------------------------------------
@@ -321,6 +322,10 @@ GROWTH = {"growth": {"at_least": 1, **OURS}}
         ("follows series=a at_most=1 curve=[[0,1]]", {}),
         ("follows series=a at_most=1 curve=[[0,1],[0,2]]", {}),
         ("follows series=a at_most=1 curve=[[0,1],[1,2]] reference=b", {}),
+        (
+            "follows series=a at_most=1 reference=b share=0.9",
+            {"quantile": {"share": 0.8, "at_most": 1, **PAPER}},
+        ),
         ("grows_like series=a law=power", GROWTH),
         ("grows_like series=a law=logarithm exponent=1", GROWTH),
         ("reaches value=a at_most=1 relative_to=b grown_from=b", {}),
@@ -461,9 +466,69 @@ def test_what_is_systematic_is_no_noise() -> None:
         at = HUNDRED[1::every]
         t = np.array(at) / 100
         drop = 0.05 + 0.2 / (1 + np.exp((t - 0.92) / 0.015))
-        for loss in (drop, 0.1 + 0.15 * (t > 0.92)):
+        for loss, void in ((drop, Void.CUT), (0.1 + 0.15 * (t > 0.92), None)):
             noise = np.exp(0.01 * np.random.default_rng(0).normal(size=len(t)))
-            assert met(check("converges loss=loss", **FLAT), run(at, loss=loss * noise)) == [False]
+            (found,) = check("converges loss=loss", **FLAT).conditions(run(at, loss=loss * noise))
+            assert (found.met, found.void) == (None if void else False, void)
+
+
+TRAINED = 1.0 * np.array(HUNDRED) / 100
+CUT_AT_80 = np.where(TRAINED < 0.8, 1.0, 0.1)
+FELL = (0.1 + 2 * np.exp(-12 * TRAINED)) * np.where(TRAINED < 0.8, 1.0, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rate", "says"),
+    [
+        (FELL, CUT_AT_80, True),
+        (FELL, np.where(TRAINED < 0.5, 1.0, CUT_AT_80), True),
+        (FELL * np.where(TRAINED < 0.8, 1, 1.8 - TRAINED), CUT_AT_80, False),  # falls on after it
+        (FELL, 0 * TRAINED + 1, False),  # the rate was not cut
+        (FELL, np.cos(np.pi / 2 * TRAINED) ** 2, False),
+        (0.1 + 2 * np.exp(-12 * TRAINED), CUT_AT_80, True),
+        (FELL, np.where(TRAINED < 0.98, 1.0, 0.1), None),  # too little is left after it
+    ],
+)
+def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss: Any, rate: Any, says: Any) -> None:
+    noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(loss)))
+    of = run(HUNDRED, loss=loss * noise, rate=rate)
+    assert met(check("converges loss=loss rate=rate", **FLAT), of) == [says]
+
+
+@pytest.mark.parametrize(
+    ("cut", "says"), [(80, True), ((50, 80), True), ((80, 200), True), (0, False), ("never", False)]
+)
+def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
+    noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(FELL)))
+    of = replace(run(HUNDRED, loss=FELL * noise), settings={"milestones": cut})
+    assert met(check("converges loss=loss cut_at=milestones", **FLAT), of) == [says]
+    (alone,) = check("converges loss=loss", **FLAT).conditions(of)
+    assert alone.void is Void.CUT
+
+
+def test_a_loss_at_rest_has_spikes_and_noise() -> None:
+    """Seven per cent in which neighbours err alike, spikes, and 60 steps spaced as logarithms."""
+    one = check("converges loss=loss", **FLAT)
+    logarithmic = np.unique([0, *(20000 / 1.183 ** np.arange(60)).round()])
+    for steps, size, spikes in (
+        (200.0 * np.arange(101), 0.07, 0),
+        (200.0 * np.arange(101), 0.02, 5),
+        (logarithmic, 0.01, 0),
+    ):
+        t = steps / steps[-1]
+        said = []
+        for seed in range(9):
+            rng = np.random.default_rng(seed)
+            noise = rng.normal(size=len(t))
+            noise[1:] = 0.917 * noise[1:] + 0.4 * noise[:-1]
+            high = np.zeros(len(t))
+            high[rng.choice(np.arange(20, 95), spikes, replace=False)] = 1.0
+            at = steps.astype(int).tolist()
+            for loss in (0.035 + np.exp(-24 * t), (t + 0.001) ** -0.3, 0.1 + np.exp(-4 * t)):
+                said.append(met(one, run(at, loss=loss * np.exp(size * noise + high)))[0])
+        assert said[::3].count(True) >= 8
+        assert said[1::3].count(True) <= 1
+        assert said[2::3].count(True) <= 1
 
 
 @pytest.mark.parametrize(
@@ -481,6 +546,51 @@ def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool) -> N
     noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
     one = check("grows_like series=a law=logarithm", **GROWTH)
     assert met(one, run(HUNDRED[1:], a=course + noise))[1] is says
+
+
+SIXTY_THOUSAND = np.unique([0, *np.geomspace(1, 60000, 100).round()])
+IN_LOGS = {
+    "a logarithm": (np.log(1 + SIXTY_THOUSAND), "law=logarithm", True),
+    "log(1 + t/30)": (np.log1p(SIXTY_THOUSAND / 30), "law=logarithm", True),
+    "a power of a fifth": (SIXTY_THOUSAND**0.2, "law=logarithm", False),
+    "a logarithm that stops": (np.log(1 + np.minimum(SIXTY_THOUSAND, 2e4)), "law=logarithm", False),
+    "a burst, and a line": (
+        4 * (SIXTY_THOUSAND > 1e3) + SIXTY_THOUSAND / 3e4,
+        "law=logarithm",
+        False,
+    ),
+    "a root": (SIXTY_THOUSAND**0.5 / 25, "law=power exponent=0.5", True),
+    "a logarithm for a root": (np.log(1 + SIXTY_THOUSAND), "law=power exponent=0.5", False),
+    "a neighbouring power": (SIXTY_THOUSAND**0.35 / 5, "law=power exponent=0.5", False),
+}
+
+
+@pytest.mark.parametrize("name", IN_LOGS)
+def test_a_law_is_read_of_the_whole_course_after_its_start(name: str) -> None:
+    """Noise of a twentieth of what a logarithm grows late hides it there, and not in all."""
+    course, law, true = IN_LOGS[name]
+    steps = SIXTY_THOUSAND.astype(int).tolist()
+    draws = [np.random.default_rng(seed).normal(size=len(steps)) for seed in range(9)]
+    runs = [run(steps, a=course + 0.07 * noise) for noise in draws]
+    whole, late = (
+        [met(check(f"grows_like series=a {law}{since}", **GROWTH), of)[1] for of in runs].count(
+            True
+        )
+        for since in ("", " since=0.25")
+    )
+    assert whole >= 7 if true else whole <= 1
+    assert not true or late < whole
+
+
+def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:
+    at, means = thinned(np.arange(515.0), np.arange(515.0) ** 0)
+    assert (len(at), at[:2], at[-1], set(means)) == (171, (3, 6), 513, {1.0})
+    few = np.arange(256.0)
+    assert thinned(few, 2 * few)[0] == tuple(few)
+    steps = np.arange(1, 3001)
+    course = np.log(steps) + 0.1 * np.random.default_rng(0).normal(size=3000)
+    one = check("grows_like series=a law=logarithm", **GROWTH)
+    assert met(one, run(steps.tolist(), a=course)) == [True, True]
 
 
 def test_noise_makes_a_run_void_and_no_no() -> None:
@@ -527,6 +637,19 @@ def test_a_quantile_of_the_distance_has_a_bound_of_its_own() -> None:
     assert values(one, run(HUNDRED, a=course + apart, b=course)) == [4, 0, 1]
     apart = 4.0 * (course < 12)
     assert met(one, run(HUNDRED, a=course + apart, b=course)) == [True, False, True]
+
+
+def test_a_quantile_may_be_the_distance() -> None:
+    """Lone observations far away take little of the time; a fifth of training in a row does not."""
+    course = np.arange(101.0)
+    one = check("follows series=a reference=b at_most=1 share=0.85")
+    largest = check("follows series=a reference=b at_most=1")
+    spikes = 9.0 * (course % 20 == 5)
+    assert met(largest, run(HUNDRED, a=course + spikes, b=course)) == [False, True]
+    assert met(one, run(HUNDRED, a=course + spikes, b=course)) == [True, True]
+    away = 9.0 * (course > 80)
+    assert met(one, run(HUNDRED, a=course + away, b=course)) == [False, True]
+    assert one.conditions(run(HUNDRED, a=course, b=course))[0].limit.origin is Provenance.PAPER
 
 
 @pytest.mark.parametrize(
@@ -629,6 +752,40 @@ def test_a_claimed_exponent_is_that_of_a_power(values: Any, says: bool) -> None:
     assert met(check(text, exponent={"below": 0, **PAPER}), of) == [True]  # a trend is no form
 
 
+@pytest.mark.parametrize(
+    ("sizes", "values", "says"),
+    [
+        # the smallest size alone, the largest alone, and a trend through all
+        (SEVEN, (0.35, *[0.1] * 6), False),
+        (SEVEN, (*[0.35] * 6, 0.1), False),
+        (SEVEN, (0.35, 0.1, 0.09, 0.08, 0.07, 0.06, 0.05), True),
+        (SEVEN, (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.35), False),
+        (FOUR, (4, 3, 3, 2), True),
+        (FOUR, (4, 2, 3, 3), False),
+        # three: what is left has one sign
+        (SIZES, (4, 2, 1), True),
+        (SIZES, (4, 1, 2), False),
+        (SIZES[::-1], (2, 1, 4), False),
+        (SIZES, (4, 1, 1), False),
+    ],
+)
+@pytest.mark.parametrize("standard", ["typical", "mean"])
+def test_a_trend_is_no_single_size(sizes: Any, values: Any, says: bool, standard: str) -> None:
+    of = run(sizes=sizes, x=values)
+    text = f"scales_like value=x axis=size standard={standard}"
+    assert met(check(text, exponent={"below": 0, **PAPER}), of) == [says]
+
+
+def test_a_trend_of_three_sizes_may_bend_and_of_more_not_past_its_bound() -> None:
+    text = "scales_like value=x axis=size standard=typical"
+    steep = check(text, exponent={"at_most": -0.5, **OURS})
+    assert values(steep, run(x=(8.0, 2.0, 1.9))) == [pytest.approx(-1.0370, abs=1e-4)]
+    (found,) = steep.conditions(run(sizes=FOUR, x=(8.0, 2.0, 1.9, 1.8)))
+    assert (found.met, found.value) == (False, pytest.approx(-0.0760, abs=1e-4))
+    flat = check(text, exponent={"at_most": 0.1, **OURS})
+    assert met(flat, run(x=(1.0, 0.99, 1.0))) == [True]
+
+
 def test_an_exponent_that_noise_hides_is_void_unless_the_mean_decides() -> None:
     noisy = run(
         sizes=FOUR, x=tuple(s**-0.7 * e for s, e in zip(FOUR, (1.3, 0.7, 1.4, 0.8), strict=True))
@@ -702,6 +859,22 @@ def test_a_run_that_does_not_tell_two_stages_is_void(every: int, b: Any, void: V
     of = run(HUNDRED[::every], a=(1.0 * (AFTER > 15))[::every], b=b[::every])
     found = check("stages", **STAGES, **WAIT).conditions(of)
     assert {(one.met, one.void) for one in found if not one.met} == {(None, void)}
+
+
+def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
+    """What is said to wait comes in a control that lacks the change before it."""
+    one = check("stages", **STAGES, **WAIT)
+    for a, b, void in (
+        (0 * FIRST, LATER, Void.UNPROMPTED),
+        (0 * FIRST, AFTER / 100, Void.UNPROMPTED),
+        (0 * FIRST, 0 * LATER, None),
+        (FIRST, 0 * LATER, None),
+    ):
+        own = run(HUNDRED, a=a, b=b)
+        assert met(one, own) == [False, False]
+        found = one.conditions(replace(own, control=True))
+        assert {(c.met, c.void) for c in found} == {(None if void else False, void)}
+    assert met(one, replace(run(HUNDRED, a=FIRST, b=LATER), control=True)) == [True, True]
 
 
 def test_a_change_that_goes_on_is_named() -> None:
@@ -816,6 +989,22 @@ def test_a_ceiling_lies_beyond_the_null(steps: Any, found: Any, said: Any) -> No
     assert (one.void or one.value) == (said if isinstance(said, Void) else pytest.approx(said))
 
 
+@pytest.mark.parametrize(
+    ("a", "ceiling", "void"),
+    [(-0.19, 0.0, None), (-0.21, 0.0, Void.EXCHANGED), (2.9, 2.3, Void.EXCHANGED)],
+)
+def test_a_number_far_beyond_another_arms_ceiling_has_none(
+    a: float, ceiling: float, void: Void | None
+) -> None:
+    own = run(a=a, b=2.0, c=ceiling)
+    of = replace(own, others={"best": run(c=ceiling)})
+    by_arm = {"between": ["b", {"measurement": "c", "arm": "best"}], "at_least": 0.75}
+    (found,) = check("reaches value=a", **by_arm).conditions(of)
+    assert (found.void, found.met) == (void, None if void else True)
+    assert met(check("reaches value=a", **by_arm), replace(of, built=True)) == [True]
+    assert met(check(f"{PLACE} at_least=0.75"), own) == [True]  # a yardstick of its own
+
+
 def test_what_stays_at_the_null_may_start_there() -> None:
     stays = check(f"{PLACE} at_most=0.25")
     assert met(stays, run(SPARSE, a=[2.0, 1.9, 1.9], b=2.0, c=0.0)) == [True]
@@ -847,6 +1036,13 @@ def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
 def test_a_bound_that_means_nothing_is_refused(text: str, says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         check(text)
+
+
+def test_groups_are_compared_by_their_order_and_not_by_a_mean() -> None:
+    groups = {"upper": {"measurement": "b", "arm": "other"}, "paired": False}
+    with pytest.raises(ValidationError, match="leave out 'standard: mean'"):
+        check("beats lower=a standard=mean", **groups)
+    assert not check("beats lower=a standard=typical", **groups).by_mean
 
 
 # --- what a run holds -----------------------------------------------------------------------------

@@ -10,16 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bundles import AGAINST_LOW, BEATS, NO, ROWS, YES, one_claim, ours, read_as, records_of, told
+from bundles import (
+    AGAINST_LOW,
+    ALMOST,
+    BEATS,
+    NO,
+    ROWS,
+    YES,
+    one_claim,
+    ours,
+    read_as,
+    records_of,
+    told,
+)
 from factories import answers_of, stated
 from miniatures import control
-from reproaudit.checks import Void, plain
-from reproaudit.judge.decisions import all_of
+from reproaudit.checks import Limit, Void, plain
+from reproaudit.judge.decisions import all_of, moved
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.words import Context, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
-from reproaudit.verdict import Answer, Outcome, Status
+from reproaudit.verdict import Answer, Outcome, Status, Verdict
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}
@@ -271,6 +283,31 @@ def test_the_mean_of_all_runs_decides(headline: Any, rows: Any, answer: str, yes
 
 
 @pytest.mark.parametrize(
+    ("rows", "answer", "mean"),
+    [
+        ([*RISING * 3], "yes", 1.2),
+        ([*RISING * 2, *RISING[:4], 9.0], "yes", 16.6 / 14),  # one of fifteen
+        ([*RISING * 2, *RISING[:3], 9.0], "open", None),  # one of fourteen
+        ([*RISING * 2, *RISING[:3], 9.0, 9.0], "open", None),
+        ([*RISING * 5, *RISING[:3], 9.0, 9.0], "yes", 33.3 / 28),  # two of thirty
+        ([*[2.0] * 14, -30.0], "no", 2.0),
+        ([*[1.0] * 9, *[2.0] * 6], "open", None),  # the count is open, too
+    ],
+)
+def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
+    rows: list[float], answer: str, mean: float | None
+) -> None:
+    check = mean_of(at_most=1.5)
+    found = told(one_claim(headline=[check], **BARE), {"own": rows})
+    (estimate,) = found.base.estimates
+    assert found.base.answer == answer
+    assert estimate.mean is not None
+    if mean is not None:
+        assert estimate.mean[0] == pytest.approx(mean)
+    assert estimate.apart == (len(rows) // 15 if max(map(abs, rows)) > 2 and mean else 0)
+
+
+@pytest.mark.parametrize(
     ("headline", "rows", "reason"),
     [
         ([mean_of(**AROUND)], [1.5, -1.5] * 10, ("mean alone", {"place": 0})),
@@ -438,6 +475,28 @@ def test_a_lone_last_observation_decides_nothing(values: list[float], status: St
     assert found.estimates[0].values == (values[-1],) * 6, "a void run keeps its number"
 
 
+def ends_apart(last: float) -> Measurements:
+    """A run that ends at a number, though the median at its end is 0.02."""
+    values = [1.0, 0.5] + [0.02] * 8 + [last]
+    steps = tuple(range(0, 110, 10))
+    return Measurements(series={"distance": Series(steps=steps, values=values)})
+
+
+def test_a_void_run_stays_void_under_another_bound() -> None:
+    found = told(one_claim(), {"own": [NO] * 13 + [ALMOST] * 2 + [ends_apart(NO)] * 5})
+    assert (found.base.void, found.base.yes, found.base.decision) == (5, 0, MISSED)
+    assert (found.outcome, found.base.answer) == (Outcome.UNDECIDED, Answer.NEAR)
+    assert [one.status for one in moved(found.base, Limit.relaxed).runs].count(Status.VOID) == 5
+
+
+def test_a_void_run_has_no_place_among_groups() -> None:
+    audit = one_claim(headline=[UNPAIRED], **BARE)
+    own = [YES] * 4 + [ends_apart(NO)] * 6
+    (one,) = told(audit, {"own": own, "low": APART + [0.1] * 15}).base.estimates
+    assert one.groups is not None
+    assert one.groups[0] == (*[YES] * 4, *[None] * 6)
+
+
 @pytest.mark.parametrize(
     ("spike", "status"), [(20.0, Status.VOID), (1.0, Status.NO), (0.01, Status.NO)]
 )
@@ -487,6 +546,14 @@ def test_a_graded_claim_is_decided_where_it_is_primary(
     assert (found.base.answer, found.outcome) == (answer, outcome)
     assert tuple(one.yes for one in found.grades) == counts
     assert found.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
+
+
+def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast() -> None:
+    check = {**AGAINST_LOW, "lower": "by_size", "upper": {"measurement": "by_size", "arm": "low"}}
+    runs = {"own": [(YES, YES)] * 5, "low": [(NO, NO)] * 5, "stays": [UNMEASURED] * 5}
+    found = told(graded(1, 2, headline=[check]), runs)
+    assert [one.verdict for one in found.controls] == [Verdict.OPEN]
+    assert [one.answer for one in found.grades] == [Answer.YES] * 2
 
 
 def test_what_levels_answer_is_said_where_they_differ() -> None:

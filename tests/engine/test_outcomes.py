@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bundles import (
@@ -103,7 +104,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["open"], {1: "yes"}, UNDECIDED, "straddles"),
         (["open", "yes"], {1: "no"}, SUPPORTED, "reading open"),  # the own one is open
         (["open", "no"], {1: "yes"}, UNDECIDED, "reading open"),
-        (["ruled out", "ruled out"], {1: "yes"}, UNDECIDED, "alternative open"),
+        (["ruled out", "ruled out"], {1: "yes"}, UNDECIDED, "all diverged"),  # under a guess
         # one that is unlikely
         (["yes"], {1: "yes", 2: "no"}, SUPPORTED, "guess otherwise"),
         (["no"], {1: "no", 2: "yes"}, NOT_SUPPORTED, "guess otherwise"),
@@ -225,6 +226,8 @@ def test_crashes_matter_where_they_could_change_the_outcome(
 
 # --- controls -------------------------------------------------------------------------------------
 
+UNMEASURED = Measurements(scalars={"final": 1.0})
+
 
 @pytest.mark.parametrize(
     ("changes", "runs", "verdict", "answer"),
@@ -244,20 +247,35 @@ def test_crashes_matter_where_they_could_change_the_outcome(
         ({}, {"stays": ["failed"] * 5}, "open", "open"),
         ({}, {"stays": [0.8] * 3 + ["failed"] * 2}, "fails", "yes"),
         ({}, {"stays": [0.8] + ["failed"] * 4}, "open", "open"),
+        # one that says no in any run cannot pass by its void ones
+        ({}, {"stays": [0.8] + [UNMEASURED] * 4}, "fails", "yes"),
+        ({}, {"stays": [UNMEASURED] * 5}, "open", "open"),
+        ({}, {"stays": [0.8] + [UNMEASURED] * 3}, "open", "open"),  # too few to tell
+        ({}, {"stays": [0.8, YES] + [UNMEASURED] * 3}, "open", "open"),
+        ({}, {"stays": [0.8] * 3 + [UNMEASURED] * 12, "own": ROWS["no"]}, "open", "no"),
         # relaxed, the control passes
         ({}, {"stays": [ALMOST] * 5}, "fails", "yes"),
         ({}, {"stays": [ALMOST] * 5, "own": ROWS["near"]}, "fails", "near"),
-        # a contrast, and what is exact, need none
+        # a contrast, and what is exact, need none; one that is given counts
+        ({"headline": [BEATS]}, {"stays": []}, "open", "yes"),
+        ({"headline": [BEATS]}, {"stays": ["failed"] * 5}, "open", "open"),
         ({"headline": [BEATS]}, {"stays": [1.5] * 3 + [0.5] * 2}, "fails", "yes"),
-        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 4}, "open", "yes"),
+        # in pairs of one seed the claim's contrast is larger: 5 of 5; 4 of 5, by number or void
+        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 4}, "fails", "yes"),
+        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 3 + [0.001]}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [1.5] + [0.5] * 3 + ["failed"]}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [0.5] * 4 + ["diverged"]}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [1.5] * 2 + [0.5] * 6 + [0.001] * 2}, "open", "open"),
+        ({"headline": [BEATS]}, {"stays": [1.5] * 2 + [0.5] * 7 + [0.001]}, "fails", "yes"),
         ({"headline": [BEATS]}, {"stays": [0.5] * 5}, "passes", "blind"),
         ({"headline": [BEATS]}, {"stays": [0.001] * 3 + [1.5] * 2}, "larger", "blind"),
         ({"headline": [BEATS]}, {"stays": [0.001] * 2 + [1.5] * 3}, "fails", "yes"),
-        ({"headline": [BEATS]}, {"stays": [YES] * 4 + [1.5]}, "open", "yes"),  # ties
+        ({"headline": [BEATS]}, {"stays": [YES] * 4 + [1.5]}, "open", "open"),  # ties
         ({"headline": [BEATS]}, {"stays": [1.2] * 5, "own": [1.5] * 15}, "fails", "no"),
         # its larger contrast is none of a run that misses another condition
         ({"headline": [BEATS, reaches(0.01)]}, {"stays": [0.001] * 5}, "fails", "yes"),
         ({"exact": True}, {"own": [YES], "stays": []}, "open", "yes"),
+        ({"exact": True}, {"own": [YES], "stays": ["failed"]}, "open", "open"),
     ],
 )  # fmt: skip
 def test_a_control_fails_passes_or_stands_in_the_way(
@@ -269,6 +287,99 @@ def test_a_control_fails_passes_or_stands_in_the_way(
     reasons = {"passes": "control passes", "larger": "control larger", "open": "control open"}
     if by:
         assert stated(found.reasons) == [(reasons[verdict], {"arm": "stays"})]
+
+
+# --- all diverged ---------------------------------------------------------------------------------
+
+DIVERGED = ["diverged"] * 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs", "outcome", "reason"),
+    [
+        # every own run, and every run of a control, of what has to succeed or of a reference
+        ({}, {"own": DIVERGED}, NOT_SUPPORTED, None),
+        ({}, {"own": DIVERGED, "stays": DIVERGED}, UNDECIDED, {"runs": 5, "what": "stays"}),
+        ({}, {"own": DIVERGED, "built": DIVERGED}, UNDECIDED, {"runs": 5, "what": "built"}),
+        ({}, {"own": DIVERGED, "stays": [0.8, *DIVERGED[1:]]}, NOT_SUPPORTED, None),
+        ({}, {"own": [NO, *DIVERGED], "stays": DIVERGED}, NOT_SUPPORTED, None),
+        ({}, {"own": [YES] * 15, "stays": DIVERGED}, SUPPORTED, None),
+        ({"headline": [AGAINST_LOW]}, {"own": DIVERGED, "low": DIVERGED}, UNDECIDED,
+         {"runs": 5, "what": "low"}),
+        ({"headline": [AGAINST_LOW]}, {"own": DIVERGED, "low": [YES] * 5}, NOT_SUPPORTED, None),
+        ({"exact": True}, {"own": DIVERGED[:1], "stays": DIVERGED[:1]}, UNDECIDED,
+         {"runs": 1, "what": "stays"}),
+        # more than half of the own runs, under a guess
+        ({"pause": guess(1.0)}, {"own": DIVERGED}, UNDECIDED, {"runs": 5, "settings": ("pause",)}),
+        ({"pause": guess(1.0)}, {"own": DIVERGED, "pause=1": [YES] * 5}, UNDECIDED,
+         {"runs": 5, "settings": ("pause",)}),
+        ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 4]}, UNDECIDED,
+         {"runs": 5, "settings": ("pause",)}),
+        ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 5]}, NOT_SUPPORTED, None),
+        # one that says yes makes it no worse
+        ({}, {"own": [*DIVERGED * 3, YES], "stays": DIVERGED}, UNDECIDED,
+         {"runs": 15, "what": "stays"}),
+        ({"pause": guess(1.0)}, {"own": [*DIVERGED, *[NO] * 4, YES]}, UNDECIDED,
+         {"runs": 5, "settings": ("pause",)}),
+        ({"pause": guess(1.0), "settings": {"pause": 0.5}},
+         {"pause=0.5": DIVERGED, "stays/pause=0.5": [0.8] * 5}, NOT_SUPPORTED, None),
+        # every stated reading; one that does not diverge has the word
+        ({"pause": guess(1.0), "steps": read_as(20)}, {"own": DIVERGED, "steps=20": DIVERGED},
+         UNDECIDED, {"runs": 5, "settings": ("pause",)}),
+        ({"steps": read_as(20)}, {"own": DIVERGED, "steps=20": DIVERGED}, NOT_SUPPORTED, None),
+        ({"pause": guess(1.0), "steps": read_as(20)}, {"own": DIVERGED, "steps=20": ROWS["yes"]},
+         SUPPORTED, None),
+        ({"pause": guess(1.0), "steps": read_as(20)}, {"own": DIVERGED, "steps=20": ROWS["no"]},
+         NOT_SUPPORTED, None),
+    ],
+)  # fmt: skip
+def test_runs_that_all_diverge_say_nothing_of_a_claim(
+    changes: Any, runs: Any, outcome: Outcome, reason: Any
+) -> None:
+    found = told(one_claim(**changes), runs)
+    assert found.outcome is outcome
+    of_these = [one for kind, one in stated(found.reasons) if kind == "all diverged"]
+    assert of_these == (
+        [] if reason is None else [{"arm": "own", "settings": (), "what": "", **reason}]
+    )
+    assert (found.level is None) == (outcome in (UNDECIDED, NOT_TESTED))
+
+
+@pytest.mark.parametrize(
+    ("later", "verdict", "outcome"),
+    [
+        (True, "open", Outcome.UNDECIDED),  # the second change comes without the first
+        (False, "fails", Outcome.SUPPORTED),  # it waits for what never comes
+    ],
+)
+def test_a_second_change_that_comes_alone_leaves_its_control_open(
+    later: bool, verdict: str, outcome: Outcome
+) -> None:
+    steps = tuple(range(101))
+    at = np.array(steps, dtype=float)
+    first, second = np.minimum(at / 20, 1), np.clip((at - 30) / 40, 0, 1)
+
+    def measured(earlier: Any, then: Any, seed: int) -> Measurements:
+        noise = 0.005 * np.random.default_rng(seed).normal(size=(2, len(at)))
+        return Measurements(
+            series={
+                "loss": Series(steps=steps, values=earlier + noise[0]),
+                "distance": Series(steps=steps, values=then + noise[1]),
+            }
+        )
+
+    waits = {
+        "kind": "stages",
+        "earlier": {"series": "loss"},
+        "later": {"series": "distance"},
+        "order": {"above": 1.0, "from": "paper"},
+        "wait": {"below": "one_clock", "from": "derived"},
+    }
+    own = [measured(first, second, seed) for seed in range(5)]
+    control = [measured(0 * at, second if later else 0 * at, seed) for seed in range(5)]
+    audit = one_claim(headline=[waits], constructed=None)
+    found = told(audit, {"own": own, "stays": control, "built": []})
+    assert ([one.verdict for one in found.controls], found.outcome) == ([verdict], outcome)
 
 
 def test_a_reading_has_its_own_controls_where_they_ran() -> None:
@@ -327,6 +438,13 @@ def test_a_condition_that_no_null_misses_cannot_fail(
     assert told(one_claim(headline=headline), runs).cannot_fail == places
 
 
+DIFFERENCE = {**BEATS, "difference": True}
+FALLEN = {
+    "kind": "reaches", "value": "distance", "grown_from": "distance@first", "below": 0,
+    "from": "paper",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("headline", "ends", "specificity"),
     [
@@ -337,6 +455,12 @@ def test_a_condition_that_no_null_misses_cannot_fail(
         ([BEATS], [0.2] * 5, Specificity.SMALLER),
         ([BEATS], [0.125] * 5, Specificity.NOT_SPECIFIC),  # half, on a log scale
         ([BEATS], [2.0] * 5, Specificity.SPECIFIC),
+        # a difference by itself: of 1 - 1/64 in the claim's runs
+        ([DIFFERENCE], [1 / 64] * 5, Specificity.NOT_SPECIFIC),
+        ([DIFFERENCE], [0.5] * 5, Specificity.NOT_SPECIFIC),
+        ([DIFFERENCE], [0.52] * 5, Specificity.SMALLER),
+        ([FALLEN], [0.5] * 5, Specificity.NOT_SPECIFIC),
+        ([FALLEN], [0.52] * 5, Specificity.SMALLER),
     ],
 )
 def test_an_ablation_is_smaller_below_half_the_effect(
@@ -440,6 +564,29 @@ def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None
     assert told(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
 
 
+@pytest.mark.parametrize(
+    ("changes", "moves"),
+    [
+        ({"headline": [{**ours(), "distance": "course_by_size[1]"}]}, False),
+        ({"headline": [{**ours(), "distance": "course_by_size", "at": {"size": 1}}]}, False),
+        ({"headline": [ours(measurement="course_by_size")], "grade": {**GRADE, "primary": [1]}},
+         False),
+        ({"headline": [ours(measurement="course_by_size")], "grade": GRADE}, True),
+        ({"headline": [ours(measurement="course_by_size")]}, True),
+    ],
+)  # fmt: skip
+def test_training_goes_on_only_at_coordinates_that_are_read(changes: Any, moves: bool) -> None:
+    """At size 1 it rests at either end of the bound, at size 2 it still moves."""
+
+    def course(end: float) -> Measurements:
+        values = [[1.0, 1.0], [end, end + 0.2 * (1 - end)], [end, end]]
+        return Measurements(series={"course_by_size": Series(steps=(0, 8, 10), values=values)})
+
+    found = told(one_claim(**changes), {"own": [course(YES)] * 8 + [course(0.3)] * 7})
+    assert found.outcome is UNDECIDED
+    assert (found.reasons[0].kind == "not ended") is moves
+
+
 # --- how sure, and why not surer ------------------------------------------------------------------
 
 SMALL = setting(40, quick={"value": 10, "reason": "It runs."})
@@ -503,6 +650,8 @@ LEVELS = [(0.06, YES)] * 3 + [(YES, 0.06)] * 3 + [(YES, YES)] * 9
         ({"steps": read_as(20)}, {"own": ROWS["ruled out"], "steps=20": [YES] * 7}, {},
          ("runs", {"arm": "steps=20", "runs": 0})),
         ({}, {"own": [YES] * 7}, {}, ("runs", {"arm": "own", "runs": 0})),
+        ({"share": 0.9}, {"own": [YES] * 14 + [NO] * 6, "stays": [0.8] * 20}, {},
+         ("runs", {"arm": "own", "runs": 14})),  # the answer is no, and 6 say so
         ({"exact": True}, {"own": [YES]}, {}, None),
         ({"headline": [{**BEATS, "standard": "mean"}]}, {"own": [0.02, 0.03] * 3,
           "stays": [1.5] * 5}, {}, None),

@@ -101,11 +101,19 @@ def test_alternatives_turn_no_answer_round(
 
 
 @SMALL
-@given(RUNS.filter(lambda runs: len(runs) >= 5), st.sampled_from(sorted(ROWS)), st.integers(0, 5))
-def test_one_yes_more_moves_no_answer_down(own: list[Any], other: str, passed: int) -> None:
+@given(
+    RUNS.filter(lambda runs: len(runs) >= 5),
+    st.sampled_from(sorted(ROWS)),
+    st.integers(0, 5),
+    st.sampled_from([NO, "diverged"]),
+    st.booleans(),
+)
+def test_one_yes_more_moves_no_answer_down(
+    own: list[Any], other: str, passed: int, fails: Any, guessed: bool
+) -> None:
     """Of runs that are enough; before, there is no answer that could move."""
-    audit = one_claim(steps=read_as(20))
-    runs = {"stays": [YES] * passed + [NO] * (5 - passed), "steps=20": ROWS[other]}
+    audit = one_claim(steps=read_as(20), pause=guess(1.0) if guessed else None)
+    runs = {"stays": [YES] * passed + [fails] * (5 - passed), "steps=20": ROWS[other]}
     before, after = (told(audit, {**runs, "own": rows}) for rows in (own, [*own, YES]))
     never_down(before.outcome, after.outcome)
 

@@ -207,3 +207,30 @@ def test_the_exponent_of_what_can_be_reduced(exponent: float, outcome: Outcome) 
     power = {"kind": "scales_like", "value": "loss", "axis": "size", "exponent": exponent,
              "within": 0.05, "offset": True, **PAPER}  # fmt: skip
     assert answer({"size": sizes}, {"own": {"loss": loss}}, [power]).outcome is outcome
+
+
+WIDTHS = np.array([32.0, 64, 128, 256, 512, 1024])
+
+
+@pytest.mark.parametrize("standard", ["typical", "mean"])
+@pytest.mark.parametrize(
+    ("law", "supported"),
+    [
+        (0.6 * WIDTHS**-0.12, True),  # a weak trend
+        (np.where(WIDTHS == 32, 0.35, 0.1), False),  # the smallest width fails, and that is all
+        (np.where(WIDTHS == 1024, 0.05, 0.1), False),
+    ],
+)
+def test_a_trend_is_that_of_all_sizes(law: np.ndarray, supported: bool, standard: str) -> None:
+    """The control rises in every run; where noise hides that in some, it still cannot pass."""
+    rng = np.random.default_rng(5)
+    own, control = (
+        course * np.exp(size * rng.normal(size=(10, len(WIDTHS))))
+        for course, size in ((law, 0.05), (WIDTHS**0.03, 0.04))
+    )
+    falls = {"kind": "scales_like", "value": "error", "axis": "width", "standard": standard,
+             "exponent": {"below": 0.0, **PAPER}, **PAPER}  # fmt: skip
+    arms = {"own": {"error": own}, "frozen": {"error": control}}
+    found = answer({"width": WIDTHS.tolist()}, arms, [falls])
+    assert (found.outcome is SUPPORTED) is supported
+    assert [one.verdict for one in found.controls] == ["fails"]

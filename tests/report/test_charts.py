@@ -94,6 +94,27 @@ def test_a_number_without_a_course_has_the_ends_of_all_runs_and_their_bound() ->
     assert "control: " in "".join(tree.itertext())
 
 
+@pytest.mark.parametrize(
+    ("margin", "accepted"),
+    [
+        ({"within": 0.001}, (0.019, 0.021)),
+        ({"within": 0.08, "relative": True}, (0.02 / 1.08, 0.02 * 1.08)),
+    ],
+)
+def test_a_margin_is_drawn_as_it_is_held(margin: Any, accepted: tuple[float, float]) -> None:
+    equals = {"kind": "equals", "distance": None, "at_most": None, "value": "final", "to": 0.02}
+    found = shown(**equals, **margin)
+    (estimate,) = found.base.estimates
+    assert estimate.limit.accepted == pytest.approx(accepted)
+    tree = ElementTree.fromstring(str(chart(found)))
+    bounds = [float(one.get("x1", "0")) for one in tree.iter() if one.get("class") == "bound"]
+    runs = [float(one.get("cx", "0")) for one in tree.iter() if one.get("class") == "run"]
+    pairs = zip(estimate.numbers, runs, strict=True)
+    inside = [min(bounds) <= at <= max(bounds) for _, at in pairs]
+    assert inside == [*estimate.holds]
+    assert {True, False} == set(inside)
+
+
 def test_a_claim_without_numbers_has_no_figure() -> None:
     found = shown()
     base = found.base.model_copy(update={"estimates": ()})

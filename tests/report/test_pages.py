@@ -133,6 +133,23 @@ def test_a_bound_is_written_like_its_number() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("margin", "says"),
+    [
+        ({}, "0.800 ± 0.25"),
+        ({"relative": True}, "within a factor of 1.25 of 0.8"),
+        ({"relative": True, "within": 1e-6}, "within 0.00010 % of 0.8"),
+    ],
+)
+def test_a_margin_is_said_as_it_is_held(margin: Any, says: str) -> None:
+    fields = {"value": "final", "to": 0.8, "within": 0.25, **margin}
+    (what,) = check_of("equals", fields).numbers
+    shape = {"target": 0.8, "relative": "relative" in margin}
+    limit = Limit(Side.WITHIN, fields["within"], Provenance.PAPER, **shape)
+    one = estimate(what, 0.7).model_copy(update={"limit": limit})
+    assert bound_of(one, what) == says
+
+
 @pytest.mark.parametrize("page", ["mini/scorecard.html", "index.html"])
 def test_a_page_needs_nothing_else_and_fits_a_phone(browser: Any, folder: Path, page: str) -> None:
     address = (folder / page).as_uri()

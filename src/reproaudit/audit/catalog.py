@@ -72,6 +72,11 @@ class Module:
     importable: bool = True
 
     @property
+    def folder(self) -> Path:
+        """The folder in which it lies, with every link to it resolved."""
+        return self.file.parent.resolve()
+
+    @property
     def is_run_file(self) -> bool:
         """Whether its experiments are commands of an author's repository."""
         return self.file.name.endswith(RUN_FILE)

@@ -376,13 +376,18 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
 
 
 def _own_settings(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
-    """Yield unknown names and wrong or needless values that a claim sets, and readings of these."""
+    """Yield unknown settings, wrong or needless values that a claim sets, and readings of these."""
     yield from _set(audit, claim.experiment, claim.settings, loc)
     known = audit.settings_of(claim.experiment)
     for name, value in claim.settings.items():
         if name in known and all(same(value, known[name].at(tier)) for tier in JUDGED):
             message = f"found {shown(value)}, as '{claim.experiment}' has it; expected another"
             yield Violation("RA111", (*loc, "settings", name), message, "Remove it.")
+    for group in ("headline", "support", "notes"):
+        for j, check in enumerate(getattr(claim, group)):
+            for field, name in check.settings_read.items():
+                place = (*loc, group, j, field)
+                yield from _unknown(place, "setting", name, known, f"'{claim.experiment}'")
     for j, name in enumerate(claim.readings):
         if name in claim.settings:
             message = f"found '{name}', which the claim itself sets; expected a setting that it "

@@ -87,6 +87,11 @@ class Beats(Kind, Sourced):
                 "'paired: false' compares the claim's own runs with those of another arm, by their "
                 "order alone: give either side an 'arm', and leave out 'by'"
             )
+        if not self.paired and self.standard == "mean":
+            raise ValueError(
+                "'paired: false' compares groups by the order of their runs, which has no mean: "
+                "leave out 'standard: mean'"
+            )
         return self
 
     @property

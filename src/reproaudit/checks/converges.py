@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
-from reproaudit.declarations import MeasurementMissingError, Quantity
+from reproaudit.declarations import MeasurementMissingError, Name, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
+from reproaudit.stats.rest import (
+    BACK_TO,
+    change_at_rest,
+    cuts_of,
+    drop_of,
+    swing_of,
+    without_spikes,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     _Array: TypeAlias = NDArray[np.float64]
+    _Courses: TypeAlias = tuple[_Array, list[_Array]]
 
 WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
@@ -29,9 +38,6 @@ WINDOW = 0.05
 AS_LONG_AGAIN = math.log(2) / math.log(0.975 / 0.775)
 """What a logarithm changes in as long again, over its change between the windows: no decay that
 slows down changes more, whatever fits the time before."""
-
-FEWEST_OF_SWINGS = 8
-"""The fewest observations in the last fifth that tell swings from noise."""
 
 SLOWEST = 0.1
 """The least exponent of a power that goes to zero: a slower one is not told from a level."""
@@ -66,7 +72,11 @@ class Converges(Kind):
     The change at the end is the largest of three: of log-means between windows, over the last
     fifth; of swings in the last fifth that neighbours share; and of the decay that fits the last
     half best, in as long again: an exponential decay competes with powers of t down to the
-    logarithm, so that a slow decay is no rest. A decayed rate flattens anything.
+    logarithm, so that a slow decay is no rest. Where this does not show rest, as under noise or
+    with few observations, the change is that of one trend over the last half or more of training
+    (`reproaudit.stats.rest.change_at_rest`), if that surely does. Spikes are left out of it. A
+    decayed rate flattens anything: from its last cut on the course is read where `rate` or `cut_at`
+    says when that was, and where neither does, a late drop without rest makes the run void.
 
     Noise is what the better decay leaves over of the last half, or, where that is systematic, what
     neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void where its
@@ -91,6 +101,11 @@ class Converges(Kind):
     """The bound on the last loss."""
     to_zero: bool = Field(default=False)
     """Whether the loss goes to zero, rather than to rest."""
+    rate: Quantity | None = None
+    """The series of the learning rate, if it was logged: rest, or going to zero, is read from its
+    last cut on."""
+    cut_at: Name | None = None
+    """A setting that says at which step the rate was cut, or at which steps."""
 
     canonical = KIND | CanonicalForm(
         {
@@ -99,8 +114,21 @@ class Converges(Kind):
             "flattens": Part("flattens", BOUND, unless=None),
             "ends": Part("ends", BOUND, unless=None),
             "to_zero": Part("to_zero", unless=False),
+            "rate": Part("rate", QUANTITY, unless=None),
+            "cut_at": Part("cut_at", unless=None),
         }
     )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.rate is not None and self.cut_at is not None:
+            raise ValueError("state either 'rate', which is logged, or 'cut_at', a setting")
+        return self
+
+    @property
+    def settings_read(self) -> Mapping[str, str]:
+        """The setting that says when the rate was cut."""
+        return {} if self.cut_at is None else {"cut_at": self.cut_at}
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -119,22 +147,62 @@ class Converges(Kind):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return what the audit asks for, each number against its bound."""
-        steps, values = run.series(self.loss)
-        grid = np.asarray(steps, dtype=np.float64)
-        if self.flattens is not None and not (_in_window(grid, 0.8).any() or _enough(grid)):
+        at, values = run.series(self.loss)
+        steps = np.asarray(at, dtype=np.float64)
+        losses = list(values.T) if values.min() >= 0 else []
+        cut = self._last_cut(run, steps)
+        if cut is None:
+            self._refuse_few(steps)
+        later = steps >= (steps[0] if cut is None else cut)
+        since = steps[later] - (cut or 0.0), [one[later] for one in losses]
+        return tuple(
+            self._condition_on(number, limit, (steps, losses), since)
+            for number, limit in self._asked()
+        )
+
+    def _condition_on(
+        self, number: Number, limit: Limit, whole: _Courses, since: _Courses
+    ) -> Condition:
+        """The condition on a number of the whole courses, or of those since the rate was cut."""
+        steps, losses = since if number in (_FLATTENS, _SLOPE) else whole
+        found = self._of_courses(
+            number, limit, [_OF_COURSE[number](steps, one, limit) for one in losses]
+        )
+        open_end = number is _FLATTENS and not found.met
+        if open_end and self._may_be_cut(steps, losses, limit):
+            return replace(found, value=None, void=Void.CUT)
+        return found
+
+    def _refuse_few(self, steps: _Array) -> None:
+        """Refuse a run whose rest nobody can read."""
+        told = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
+        if self.flattens is not None and not told:
             name = self.loss.measurement
             raise MeasurementMissingError(
                 f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
-                f"fifth, and fewer than {FEWEST_LATE} in the last half",
+                f"fifth, and fewer than {FEWEST_LATE} in the last {1 - NEARLY_ALL:.0%}",
                 name,
             )
-        losses = list(values.T) if values.min() >= 0 else []
-        return tuple(
-            self._of_courses(
-                number, limit, [_OF_COURSE[number](grid, one, limit) for one in losses]
+
+    def _last_cut(self, run: Run, steps: _Array) -> float | None:
+        """The step at which the rate was last cut before the end; None where nobody says so."""
+        cuts: _Array = np.array([])
+        if self.rate is not None:
+            at, values = run.series(self.rate)
+            cuts = cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
+        elif self.cut_at is not None:
+            stated = run.settings.get(self.cut_at, ())
+            every = stated if isinstance(stated, tuple) else (stated,)
+            cuts = np.array(
+                [one for one in every if isinstance(one, int | float)], dtype=np.float64
             )
-            for number, limit in self._asked()
-        )
+        before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
+        return float(before.max()) if before.size else None
+
+    def _may_be_cut(self, steps: _Array, losses: Sequence[_Array], limit: Limit) -> bool:
+        """Whether a loss drops all at once, where nobody says when the rate was cut."""
+        known = self.rate is not None or self.cut_at is not None
+        return not known and any(one.min() > 0 and _drops(steps, one, limit.at) for one in losses)
 
     def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
         """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
@@ -175,11 +243,6 @@ def _in_window(steps: _Array, end: float) -> NDArray[np.bool_]:
     )
 
 
-def _enough(steps: _Array) -> bool:
-    """Whether enough observations lie in the last half to fit a decay to them."""
-    return bool(_late(steps).sum() >= FEWEST_LATE)
-
-
 def _late(steps: _Array, since: float = 0.5) -> NDArray[np.bool_]:
     """The observations in the last half, or from another share of training on."""
     return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
@@ -194,6 +257,32 @@ def _fall(_: _Array, loss: _Array, __: Limit) -> float:
 
 def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
+    if loss.min() > 0:
+        loss = _without_spikes(loss)
+    found = _of_decays(steps, loss, limit)
+    if limit.met_by(found) or loss.min() == 0:
+        return found
+    at_rest = change_at_rest(steps, np.log(loss), limit.at)
+    return found if math.isnan(at_rest) else at_rest
+
+
+def _drops(steps: _Array, loss: _Array, least: float) -> bool:
+    """Whether a late drop fits surely better than any decay, by more than a bound."""
+    late = _late(steps)
+    drop = drop_of(steps[late], np.log(loss[late]), least)
+    decays = (best_decay(tuple(steps[late]), loss[late], one) for one in (_exponential, _power))
+    return drop is not None and all(one and drop.surely_below(one.misfit) for one in decays)
+
+
+def _without_spikes(loss: _Array) -> _Array:
+    """The same losses, bit by bit, but for spikes."""
+    logs = np.log(loss)
+    smooth = without_spikes(logs)
+    return np.where(smooth == logs, loss, np.exp(smooth))
+
+
+def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
+    """The change at the end by the decay that fits the last half; NaN where noise hides it."""
     before, last = _windows(steps)
     if not loss[last].any():
         return 0.0
@@ -201,7 +290,7 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
     change = abs(float(np.log(loss[last]).mean() - np.log(loss[before]).mean()))
-    swing = _swing(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
+    swing = swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
     if not limit.met_by(swing):
         return max(change, swing)
     found = []
@@ -219,24 +308,21 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     return np.nan if error > limit.at or by_noise or disagree else number
 
 
-def _swing(logs: _Array) -> float:
-    """How far a course swings about its mean: 0 where neighbours do not swing alike."""
-    if len(logs) < FEWEST_OF_SWINGS:
-        return 0.0
-    apart = logs - logs.mean()
-    squares = float(apart @ apart)
-    alike = abs(float(apart[1:] @ apart[:-1]))
-    told = alike > 2 * squares / np.sqrt(len(logs))
-    return float(np.sqrt(2 * squares / len(logs))) if told else 0.0
-
-
 def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
-    """The slope of log loss on log time over the last half; infinite where it is no decay to 0."""
-    late = _late(steps)
+    """The slope of log loss on log time over the last half; infinite where it is no decay to 0.
+
+    Where six observations lie in more than that alone, it is over as much as that.
+    """
+    late = next(
+        (one for since in BACK_TO if (one := _late(steps, since)).sum() >= FEWEST_LATE),
+        _late(steps),
+    )
     if loss[-1] == 0:
         return -np.inf
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
+    if loss.min() > 0:
+        loss = _without_spikes(loss)
     slope = float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
     if slope >= 0:
         return slope

@@ -48,7 +48,8 @@ class Equals(Kind, Sourced):
     """The side on which alone the margin counts: with `below` the quantity may lie anywhere below
     what it equals, and misses above by more than the margin; with `above` the other way round."""
     relative: bool = False
-    """Whether `within` is a share of what is equalled: 0.05 for a factor of 1.05 either way."""
+    """Whether the margin is a factor either way: with `within: 0.25` the quantity lies between what
+    it equals over 1.25 and 1.25 times that."""
 
     canonical = KIND | CanonicalForm(
         {
@@ -72,11 +73,6 @@ class Equals(Kind, Sourced):
         if self.standard is None:
             return isinstance(self.to, float)
         return self.standard == "mean"
-
-    @property
-    def signed(self) -> bool:
-        """Whether the number is a difference of two quantities."""
-        return isinstance(self.to, Quantity) and not self.relative
 
     @property
     def numbers(self) -> tuple[Number, ...]:

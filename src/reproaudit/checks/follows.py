@@ -45,7 +45,8 @@ class Follows(OneBound):
     """A quantity stays near a curve over training, at every observation.
 
     The number is the largest distance: in the quantity's units, or by how large a factor the two
-    differ, less 1. With `quantile` a second bound holds for a share of the time alone. Relaxing
+    differ, less 1. With `share` it is the distance that holds for a share of the time, which no
+    single observation makes; with `quantile` a second bound does so beside the largest. Relaxing
     acts on the distance. A second number is the share of training that was compared.
 
     No run is void for noise, which is distance like any other. A run is void in which series and
@@ -68,6 +69,9 @@ class Follows(OneBound):
     """Whether the distance is by what factor the two differ, less 1."""
     since: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """The share of training from which on the two are compared."""
+    share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The share of the time for which the bound holds, such as 0.9; left out, it holds at every
+    observation."""
     quantile: Quantile | None = None
     """A further bound, which holds for a share of the time."""
 
@@ -79,6 +83,7 @@ class Follows(OneBound):
             "relative": Part("relative", unless=False),
             "since": Part("since", unless=0.0),
             "quantile": Part("quantile", QUANTILE, unless=None),
+            "share": Part("share", unless=None),
         }
     )
 
@@ -91,11 +96,15 @@ class Follows(OneBound):
             len(steps) < 2 or any(a >= b for a, b in itertools.pairwise(steps))
         ):
             raise ValueError("a curve needs at least two points, with increasing steps")
+        if self.share is not None and self.quantile is not None:
+            raise ValueError("state either 'share', for the bound itself, or a further 'quantile'")
         return self
 
     @property
     def numbers(self) -> tuple[Number, ...]:
         """The largest distance, that of a quantile if asked, and how much was compared."""
+        if self.share is not None:
+            return _QUANTILE, _COMPARED
         return tuple(one for one in self.made if one is not _QUANTILE or self.quantile is not None)
 
     @property
@@ -123,20 +132,24 @@ class Follows(OneBound):
         share = float(np.ptp(grid[common]) / np.ptp(grid))
         expected = np.stack([np.interp(grid[common], at, one) for one in known.T], axis=1)
         distances = self._distances(values[common], expected)
-        evenly = np.linspace(grid[common].min(), grid[common].max(), EVENLY)
-        found = []
-        if self.quantile is not None:
-            each = [np.interp(evenly, grid[common], one) for one in distances.T]
-            quantiles = [float(np.quantile(one, self.quantile.share)) for one in each]
-            found.append(self._condition(quantiles, self.quantile.limit(), self.series, _QUANTILE))
         limit = replace(self.limit(), most=self._widest(run))
-        farthest = [limit.worst(one.tolist()) for one in distances.T]
+        found = []
+        if self.share is None:
+            farthest = [limit.worst(one.tolist()) for one in distances.T]
+            found.append(self._condition(farthest, limit, self.series, _LARGEST))
+        bound = self._for_a_share(limit)
+        if bound is not None:
+            for_a_share, mostly = bound
+            quantiles = _quantiles(grid[common], distances, for_a_share)
+            found.append(self._condition(quantiles, mostly, self.series, _QUANTILE))
         enough = Limit(Side.AT_LEAST, COMPARED * (1 - self.since), Provenance.DERIVED, 1.0)
-        return (
-            self._condition(farthest, limit, self.series, _LARGEST),
-            *found,
-            self._condition([share], enough, self.series, _COMPARED),
-        )
+        return (*found, self._condition([share], enough, self.series, _COMPARED))
+
+    def _for_a_share(self, limit: Limit) -> tuple[float, Limit] | None:
+        """The share of the time for which a bound holds, and that bound."""
+        if self.share is not None:
+            return self.share, limit
+        return None if self.quantile is None else (self.quantile.share, self.quantile.limit())
 
     def _enough(self, grid: _Array, common: NDArray[np.bool_], since: float, at: _Array) -> None:
         """Refuse a run of which too little can be compared."""
@@ -170,6 +183,13 @@ class Follows(OneBound):
         if min(found.min(), expected.min()) <= 0:
             return np.full_like(found, np.nan)
         return np.asarray(np.expm1(np.abs(np.log(found) - np.log(expected))))
+
+
+def _quantiles(grid: _Array, distances: _Array, share: float) -> list[float]:
+    """The distance that each course of shape (step, coordinate) keeps for a share of the time."""
+    evenly = np.linspace(grid.min(), grid.max(), EVENLY)
+    each = (np.interp(evenly, grid, one) for one in distances.T)
+    return [float(np.quantile(one, share)) for one in each]
 
 
 EVENLY = 1001

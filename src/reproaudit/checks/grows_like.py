@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,7 +14,20 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
-from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FloatArray, Law, Misfit, misfits
+from reproaudit.stats.growth import (
+    CERTAIN,
+    FEWEST_LATE,
+    LIKELY,
+    MOST_LIKELY,
+    FloatArray,
+    Law,
+    Misfit,
+    misfits,
+    thinned,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
 _LAW = Number(
@@ -28,8 +42,18 @@ _LAW = Number(
 )
 
 
+LATE = 0.25
+"""The share of training from which on growth is late, where an audit states none."""
+
+SURELY = 2.576
+"""So many standard errors lie between two paces that surely differ: 99 % of a normal law."""
+
+LATER = 4.0
+"""How many times as late the next place is at which the start of a law is looked for."""
+
+
 class GrowsLike(Kind, Sourced):
-    """A quantity grows by a law late in training: like log t, or like a power of t.
+    """A quantity grows by a law: like log t, or like a power of t.
 
     Two conditions: it grows by at least a bound; and the law competes, run by run, with rivals that
     are fitted to the same observations (`reproaudit.stats.growth`: powers with another exponent,
@@ -37,6 +61,11 @@ class GrowsLike(Kind, Sourced):
     misfit over the law's, above 1, a contrast. A quantity that no longer grows has none: a constant
     fits as well, or it surely grows less, late in training, than the law would if its growth since
     the first step were the bound.
+
+    The law is fitted to the last three quarters of training, or from `since` on. Where no `since`
+    is stated and a rival does not refute it there, it is fitted to the longest part up to the end,
+    of those that begin at the first step, four times as late, and so on, on which it leaves over
+    noise alone, late growth is as fast as all of it, and no rival surely fits better.
 
     Noise is what the better one leaves over, or, where that is systematic, what neighbours do not
     share of it. A run in which a rival fits better, and not surely so
@@ -58,8 +87,9 @@ class GrowsLike(Kind, Sourced):
     apart: Positive = 0.1
     """A power is a rival if its exponent differs from the law's by at least this; the logarithm has
     the exponent 0."""
-    since: Annotated[float, Field(gt=0, lt=1)] = 0.25
-    """The share of training from which on the law is fitted."""
+    since: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The share of training from which on the law is fitted; left out, it is fitted to all that
+    follows its start."""
     growth: Bound
     """The bound on the growth from start to end, in the series' units."""
 
@@ -69,7 +99,7 @@ class GrowsLike(Kind, Sourced):
             "law": Part("law"),
             "exponent": Part("exponent", unless=None),
             "apart": Part("apart", unless=0.1),
-            "since": Part("since", unless=0.25),
+            "since": Part("since", unless=LATE),
             "growth": Part("growth", BOUND),
         }
     )
@@ -102,41 +132,92 @@ class GrowsLike(Kind, Sourced):
         """Return the growth, and the best rival's misfit over the law's."""
         steps, values = run.series(self.series)
         course = values[:, 0]
-        limit = Limit(Side.ABOVE, 1.0, self.origin)
         number, fit = self.numbers
         whole = float(course[-1] - course[0])
         growth = self._condition([whole], self.growth.limit(), self.series, number)
-        late = [s for s in steps if s > 0 and s >= steps[0] + self.since * (steps[-1] - steps[0])]
+        late = [s for s in steps if s > 0 and s >= steps[0] + self.late * (steps[-1] - steps[0])]
         if len(late) < FEWEST_LATE:
             raise MeasurementMissingError(
                 f"'{self.series.measurement}' has {len(late)} observations in the last "
-                f"{1 - self.since:.0%} of training; a law of growth needs {FEWEST_LATE}",
+                f"{1 - self.late:.0%} of training; a law of growth needs {FEWEST_LATE}",
                 self.series.measurement,
             )
-        law = Law(self.exponent or 0.0, self.apart)
-        found = misfits(tuple(late), np.asarray(course[-len(late) :]), law)
-        best = found["law"]
-        rival = min((found[one] for one in law.rivals), key=lambda one: one.size)
-        ratio = rival.size / best.size
-        grows = best.size < found["constant"].size and self._goes_on(steps, course, late, best)
+        at = np.asarray(steps, dtype=np.float64)
+        part = at >= late[0]
+        if self.since is None:
+            found = misfits(*thinned(at[part], course[part]), self._law)
+        else:
+            found = misfits(tuple(late), course[part], self._law)
+        grows = found["law"].size < found["constant"].size
+        goes_on = self._goes_on(at, course, part, found["law"])
+        if goes_on and self.since is None and not self._is_refuted(found, MOST_LIKELY):
+            longest = self._after_its_start(at, course, part, found["law"])
+            grows = grows or longest is not None
+            found = longest or found
+        return growth, self._fits(found, grows and goes_on, fit)
+
+    def _fits(self, found: Mapping[str, Misfit], grows: bool, fit: Number) -> Condition:
+        """The condition on the law's fit; void where a rival fits better, and not surely so."""
+        limit = Limit(Side.ABOVE, 1.0, self.origin)
+        ratio = self._best_rival(found).size / found["law"].size
         fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
-        if grows and ratio <= 1 and not rival.surely_below(best):
-            return growth, replace(fits, value=None, says=None, void=Void.HIDDEN)
-        return growth, fits
+        if grows and ratio <= 1 and not self._is_refuted(found):
+            return replace(fits, value=None, says=None, void=Void.HIDDEN)
+        return fits
+
+    def _after_its_start(
+        self, at: FloatArray, course: FloatArray, late: NDArray[np.bool_], misfit: Misfit
+    ) -> dict[str, Misfit] | None:
+        """The misfits over the longest part up to the end on which the law holds; None if none.
+
+        It holds where it leaves over noise alone, late growth is as fast as all of it, and no rival
+        surely fits better. What sets in later, as log(1 + t/tau), begins where it has set in.
+        """
+        newest, error = self._pace(at[late], course[late], misfit)
+        since = float(at[at > 0][0])
+        while since < at[late][0]:
+            part = at >= since
+            found = misfits(*thinned(at[part], course[part]), self._law)
+            whole, _ = self._pace(at[part], course[part], found["law"])
+            as_fast = abs(whole - newest) <= SURELY * error
+            if as_fast and not found["law"].systematic and not self._is_refuted(found):
+                return found
+            since *= LATER
+        return None
+
+    def _pace(self, at: FloatArray, course: FloatArray, misfit: Misfit) -> tuple[float, float]:
+        """How many times the law a course grows, and the standard error of that."""
+        made = self._at(at)
+        apart = made - made.mean()
+        length = float(np.linalg.norm(apart))
+        return float(apart @ course) / length**2, misfit.noise / length
+
+    @property
+    def late(self) -> float:
+        """The share of training from which on the law must still make its share of the growth."""
+        return LATE if self.since is None else self.since
+
+    @property
+    def _law(self) -> Law:
+        return Law(self.exponent or 0.0, self.apart)
+
+    def _best_rival(self, found: Mapping[str, Misfit]) -> Misfit:
+        return min((found[one] for one in self._law.rivals), key=lambda one: one.size)
+
+    def _is_refuted(self, found: Mapping[str, Misfit], beyond: float = LIKELY) -> bool:
+        """Whether a rival surely fits better."""
+        return self._best_rival(found).surely_below(found["law"], beyond)
 
     def _goes_on(
-        self, steps: tuple[int, ...], course: FloatArray, late: list[int], best: Misfit
+        self, at: FloatArray, course: FloatArray, late: NDArray[np.bool_], misfit: Misfit
     ) -> bool:
         """Whether the law may make its late share of the growth that is asked, for all noise."""
         limit = self.growth.limit()
-        since = np.array([next(s for s in steps if s > 0), late[0], late[-1]], dtype=np.float64)
+        since = np.array([at[at > 0][0], at[late][0], at[-1]])
         first, begins, ends = self._at(since)
         asked = limit.level * (ends - begins) / (ends - first)
-        made = self._at(np.asarray(late, dtype=np.float64))
-        apart = made - made.mean()
-        scale = float(apart @ course[-len(late) :]) / float(apart @ apart)
-        error = best.noise / float(np.linalg.norm(apart))
-        return bool((scale + CERTAIN * error) * (ends - begins) >= asked)
+        pace, error = self._pace(at[late], course[late], misfit)
+        return bool((pace + CERTAIN * error) * (ends - begins) >= asked)
 
     def _at(self, steps: FloatArray) -> FloatArray:
         """The law at some steps."""

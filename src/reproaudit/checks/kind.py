@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -57,6 +57,8 @@ class Void(StrEnum):
     NOT_ENDED = "not ended"
     HIDDEN = "hidden"
     END_APART = "end apart"
+    UNPROMPTED = "unprompted"
+    CUT = "cut"
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Limit:
     target: float = 0.0
     """Of a margin, the number that is to be equalled."""
     relative: bool = False
-    """Of a margin, whether it is a share of the target."""
+    """Whether a margin is a factor either way: 0.25 for target / 1.25 to 1.25 · target."""
     of: Provenance | None = None
     """Of a margin, where the target comes from, if not from where the margin does."""
     margin: float | None = None
@@ -216,6 +218,8 @@ class Condition:
         about: the measurement of which `void` speaks, where that is not the number's.
         found: what was found in place of the number: the step at which a log begins, or a number
             out of range.
+        refuted: whether the run says no although its number meets the bound, as of a trend that a
+            single size makes.
         groups: where two groups are compared, what is compared of this run and of each run of the
             other arm, the smaller the better; NaN where a run has no number.
     """
@@ -230,6 +234,7 @@ class Condition:
     void: Void | None = None
     about: str | None = None
     found: float | None = None
+    refuted: bool = False
     groups: tuple[float, tuple[float, ...]] | None = None
 
     @property
@@ -237,6 +242,8 @@ class Condition:
         """Whether the run meets the bound; None where nobody can tell."""
         if self.void is not None:
             return None
+        if self.refuted:
+            return False
         return self.says if self.value is None else self.limit.held(self.value, self.censored)
 
     @property
@@ -371,8 +378,8 @@ class Kind(StrictModel):
     """typical: more than half of all runs meet it; mean: the mean of the runs does, with its 90 %
     interval. Left out, equality with a constant and exponents are decided on the mean."""
     log: bool | None = None
-    """Of `mean`: whether the mean is taken of logarithms; left out, it is for positive numbers that
-    are no differences and no exponents."""
+    """Whether the mean of `standard: mean` is geometric, of positive numbers; left out, it is
+    arithmetic."""
     in_share: float | None = Field(default=None, gt=0, le=1)
     """The share of its coordinates at which it must hold in a run: 0.9 for nine of ten heads. The
     run's number is then that of the last coordinate that is needed, and not of the worst."""
@@ -394,11 +401,6 @@ class Kind(StrictModel):
     def by_mean(self) -> bool:
         """Whether the mean of the runs decides."""
         return self.means if self.standard is None else self.standard == "mean"
-
-    @property
-    def signed(self) -> bool:
-        """Whether its numbers may have either sign, as differences and exponents do."""
-        return False
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -444,6 +446,11 @@ class Kind(StrictModel):
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None
+
+    @property
+    def settings_read(self) -> Mapping[str, str]:
+        """The settings whose values it reads, by the field that names each."""
+        return {}
 
     @property
     def fewest(self) -> int:

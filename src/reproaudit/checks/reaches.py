@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -16,6 +17,9 @@ from reproaudit.lazy import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+BEYOND = 1.1
+"""The place past which a number without a course shows that its ceiling is none."""
 
 _END = Number("reaches", drawn=True)
 _KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD)
@@ -36,7 +40,8 @@ class Reaches(OneBound):
     With `relative_to` the number is a ratio, and the run is void where the divisor is 0 or less;
     with `grown_from` a difference. With `between` it is the place s = (x − null) / (ceiling −
     null), 0 where the null ends and 1 at the ceiling. A run is void if null and ceiling are equal,
-    or exchanged: then the course starts at the ceiling or beyond it. It is void, too, if the place
+    or exchanged: then the course starts at the ceiling or beyond it, and a number without a course
+    lies beyond that of another arm by more than a tenth of the gap. It is void, too, if the place
     that is asked for was reached before training, or at the first point of a log that begins late.
     """
 
@@ -138,12 +143,26 @@ class Reaches(OneBound):
             found = self._learned(run, self.value, number, limit, place)
         else:
             found = self._condition(place(self.value), limit, self.value, number)
-        first = run.first(self.value)
-        late = first is not None and run.begins_late(first) is not None
-        beyond = first is not None and not late and bool((place(first) >= 1 - ROUNDING).any())
-        if beyond or (gap == 0).any():
+        if (gap == 0).any() or self._beyond(run, place, high.arm is not None):
             return replace(found, value=None, says=None, void=Void.EXCHANGED, found=None)
         return found
+
+    def _beyond(
+        self, run: Run, place: Callable[[Quantity], NDArray[np.float64]], of_arm: bool
+    ) -> bool:
+        """Whether the quantity lies beyond its ceiling, so that this is none.
+
+        A course does where it starts; a number without one, where it ends, if the ceiling is that
+        of another arm: what a run measures of itself is a yardstick, which may be passed. What is
+        built may lie anywhere.
+        """
+        if run.built:
+            return False
+        first = run.first(self.value)
+        if first is None:
+            return of_arm and bool((place(self.value) > BEYOND + ROUNDING).any())
+        late = run.begins_late(first) is not None
+        return not late and bool((place(first) >= 1 - ROUNDING).any())
 
 
 def _ratio(value: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:

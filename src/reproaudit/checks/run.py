@@ -62,6 +62,7 @@ class Run:
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
         built: whether its solution was built by hand, and is there before training.
+        control: whether it lacks what the claim says is needed, and has to fail.
         settled: whether the median over the end of a course is read in place of its last value, or
             of the mean of its late part.
         groups: of arms that are compared as a group, all runs, by the arm's name; None for one
@@ -77,6 +78,7 @@ class Run:
     at: Mapping[str, Coordinate] = field(default_factory=dict)
     others: Mapping[str, Run] = field(default_factory=dict)
     built: bool = False
+    control: bool = False
     settled: bool = False
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
     is_partial: bool = False

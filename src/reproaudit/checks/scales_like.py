@@ -29,6 +29,7 @@ from reproaudit.stats.powers import (
     PowerFit,
     offset_power_fit,
     power_fit,
+    slopes_without_an_end,
     surely_bends,
     surely_departs,
 )
@@ -42,7 +43,11 @@ FEWEST_SIZES = 3
 FEWEST_BENT = 4
 """The fewest sizes that tell a bend, or a power above a constant, which has three parameters."""
 
-_EXPONENT = Number("exponent", noun="exponent", never="{noun} is no power of the size")
+_EXPONENT = Number(
+    "exponent",
+    noun="exponent",
+    never="{noun} is no power of the size",
+)
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
 
 
@@ -61,6 +66,11 @@ class ScalesLike(Kind):
     (`reproaudit.stats.powers.surely_departs`), and the law is farther from a value than any course
     whose exponents stay within the margin: the margin times a quarter of the logarithm of the
     largest size over the smallest.
+
+    A trend, an exponent with a bound, is no single size: a run says no unless the bound is met
+    without the first and without the last size, too; of three sizes, what is left may miss the
+    bound, but has the same sign. With `offset`, the form is a claim of its own, and is fitted to
+    all sizes.
 
     Noise is what the best rival leaves over, or the power above a constant. A run whose bend is not
     surely one is void, and so is one that decides alone, not by the mean, and misses a bound that
@@ -106,11 +116,6 @@ class ScalesLike(Kind):
         return self
 
     @property
-    def signed(self) -> bool:
-        """True: an exponent may have either sign."""
-        return True
-
-    @property
     def numbers(self) -> tuple[Number, ...]:
         """The exponent and, if asked, the distance from the power law."""
         return (_EXPONENT,) if self.bend is None else (_EXPONENT, _BEND)
@@ -141,6 +146,8 @@ class ScalesLike(Kind):
         exponent = self._of_exponent(fit)
         if fit is not None and self._is_no_power(array, values, fit):
             exponent = replace(exponent, value=None, says=False, void=None)
+        if fit is not None and exponent.met:
+            exponent = self._as_trend(array, values, exponent)
         if self.bend is None:
             return (exponent,)
         line = fit if self.offset or not known else power_fit(array, values)
@@ -184,6 +191,25 @@ class ScalesLike(Kind):
         low, high = limit.accepted
         inside = fit.least < high and fit.most > low
         return replace(found, value=None, void=Void.HIDDEN) if inside else found
+
+    def _as_trend(
+        self, sizes: NDArray[np.float64], values: NDArray[np.float64], found: Condition
+    ) -> Condition:
+        """The condition on an exponent with a bound, a no where a single size makes it.
+
+        Its number is then that without the size; where a mean decides, it stays that of all sizes.
+        """
+        if found.value is None or not isinstance(self.exponent, Bound) or self.offset:
+            return found
+        parts = slopes_without_an_end(sizes, values)
+        if len(sizes) == FEWEST_SIZES:
+            parts = [one for one in parts if one * found.value <= 0]
+        missed = [one for one in parts if not found.limit.met_by(one)]
+        if not missed:
+            return found
+        if self.by_mean:
+            return replace(found, refuted=True)
+        return replace(found, value=found.limit.worst(missed))
 
     def _margin(self, exponent: float) -> Limit:
         """The margin around a claimed exponent."""

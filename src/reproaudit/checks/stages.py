@@ -70,7 +70,8 @@ class Stages(Kind):
     earlier onset: it is a tenth at most, and until the later onset it falls at some time to half of
     what a constant pace gives, or less. The number is by how much both are met, above 1. Both are
     contrasts. A change that never comes, or is smaller than `least`, has no onset, and the run says
-    no; with one that still goes on, and no level, it is void.
+    no; with one that still goes on, and no level, it is void. A control in which the later change
+    comes without the earlier one does not fail by that: it refutes the order, and is void.
 
     An onset lies between two observations, and the later change is known but for four standard
     deviations of its noise (`reproaudit.stats.onsets.noise`): where either decides, the run is
@@ -128,6 +129,8 @@ class Stages(Kind):
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""
         changes = [_change(run, one) for one in (self.earlier, self.later)]
+        if run.control and changes[0] is None and changes[1] is not None:
+            changes[0] = Void.UNPROMPTED
         limits = [(_ORDER, self.order.limit(1.0), _order)]
         if self.wait is not None:
             limits.append((_WAIT, Limit(Side.ABOVE, 1.0, self.wait.origin), _wait))
@@ -141,6 +144,8 @@ class Stages(Kind):
         early, late = changes
         if early is None or late is None:
             return found
+        if early is Void.UNPROMPTED:
+            return replace(found, says=None, void=early)
         if isinstance(early, Void) or isinstance(late, Void):
             moving = self.earlier if isinstance(early, Void) else self.later
             name = moving.series.measurement

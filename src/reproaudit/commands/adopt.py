@@ -22,13 +22,14 @@ from reproaudit.running.adoptions import (
     Adoptions,
     ComparedCell,
     Pair,
+    SameCode,
     adoption_tier,
     compared_pair_of,
     measured_by,
     pair_of,
     read_adoptions,
 )
-from reproaudit.running.code import closure_of, versions, versions_of
+from reproaudit.running.code import closure_of, first_form, versions, versions_of
 from reproaudit.running.devices import processor
 from reproaudit.running.events import PhaseStarted
 from reproaudit.running.journal import Journal, add_line
@@ -106,12 +107,10 @@ def prepare(
     """
     store = how.store
     code = closure_of(entry.module)
-    adoptions = read_adoptions(entry, store.root)
-    records = [
-        one
-        for one in _finished(_every_record(entry, audit, how, reports))
-        if adoptions.counting_as(one) == code.digest
-    ]
+    every = _every_record(entry, audit, how, reports)
+    adoptions = read_adoptions(entry, store.root).held_against(every)
+    today = adoptions.name(code.digest)
+    records = [one for one in _finished(every) if adoptions.counting_as(one) == today]
     drawn = list(_drawn(records, [], code.digest, code.digest))
     measured = _measured(entry, audit, how, drawn, budget)
     counts = {"measured": len(measured), "pairs": len(drawn)}
@@ -143,17 +142,19 @@ def adopt_code(
     """
     store = how.store
     code = closure_of(entry.module)
-    adoptions = read_adoptions(entry, store.root)
     every = _every_record(entry, audit, how, reports)
+    adoptions = read_adoptions(entry, store.root).held_against(every)
     records = list(_finished(every))
     if not records:
         raise UsageError(
             f"{store.root}: no records of {entry.slug}, here or in {reports}. Name their folder "
             "with --store."
         )
-    others = [one for one in records if adoptions.counting_as(one) != code.digest]
+    today = adoptions.name(code.digest)
+    others = [one for one in records if adoptions.counting_as(one) != today]
     old = _old_code([one.code for one in records], [one.code for one in others], wanted)
-    if old is None or old == code.digest:
+    if old is None or adoptions.name(old) == today:
+        _note_forms(entry, store, adoptions, {one.code for one in records})
         return CodeComparison(entry.slug, None, code.digest)
     mine = [one for one in others if old in _alike(adoptions, one)]
     here = versions(how.device_for(entry), code.packages)
@@ -202,7 +203,8 @@ def _finished(records: Iterable[Record]) -> Iterator[Record]:
 def _alike(adoptions: Adoptions, record: Record) -> list[str]:
     """The codes that gave the same bits as that of a record."""
     versions = versions_of(record.environment).items()
-    return adoptions.alike(compared_pair_of(record), versions, record.code)
+    names = adoptions.alike(compared_pair_of(record), versions, record.code)
+    return [code for name in names for code in adoptions.digests_of(name)]
 
 
 def _old_code(known: Sequence[str], others: Sequence[str], wanted: str | None) -> str | None:
@@ -287,6 +289,22 @@ def _compare(drawn: Drawn, record: Record | None, found: CodeComparison) -> None
     else:
         measured = measured_by(record)
         found.same.append(ComparedCell(**pair._asdict(), seed=record.seed, measured=measured))
+
+
+def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str]) -> None:
+    """Add a line on both forms of today's digest, if records or adoptions are of the first."""
+    first = first_form(entry.module)
+    known = codes | {code for line in adoptions.lines for code in (line.old, line.new)}
+    if first == adoptions.today or first not in known or adoptions.today in adoptions.forms:
+        return
+    line = SameCode(
+        date=datetime.now(UTC).replace(microsecond=0),
+        revision=git(entry.audit_file, "rev-parse", "HEAD"),
+        first=first,
+        second=adoptions.today,
+    )
+    with Journal(entry, "adoptions", store.root).writing() as file:
+        add_line(file, line.model_dump_json(exclude_none=True).encode())
 
 
 def _note(entry: Entry, store: Store, found: CodeComparison, here: dict[str, str]) -> None:

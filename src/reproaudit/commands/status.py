@@ -11,7 +11,7 @@ from reproaudit.audit.plan import cells_of_tier
 from reproaudit.commands.run import How, Papers
 from reproaudit.records import Record
 from reproaudit.running.adoptions import read_adoptions
-from reproaudit.running.run import fingerprints_of, plan_jobs
+from reproaudit.running.run import borne_out, fingerprints_of, plan_jobs, with_adopted
 from reproaudit.running.store import Store
 from reproaudit.running.worker import Job
 
@@ -53,8 +53,9 @@ def _state(paper: tuple[Entry, Audit], tier: TierName, how: How) -> PaperState:
         how.store,
         how.device_for(entry),
         how.form,
-        adoptions={entry.slug: read_adoptions(entry, how.store.root)},
     )
+    adoptions = {entry.slug: read_adoptions(entry, how.store.root)}
+    jobs = with_adopted(jobs, borne_out(how.store, jobs, adoptions))
     done = 0
     running: list[str] = []
     failed: list[str] = []

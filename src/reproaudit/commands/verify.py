@@ -66,18 +66,22 @@ def _sample(
     catalog: Catalog, papers: Collection[str], store: Store, again: Store
 ) -> Iterator[tuple[Record, Cell, str]]:
     """Records that today's code made, as they are drawn, each with its cell and fingerprint."""
-    from reproaudit.running.run import fingerprints_of, plan_jobs
+    from reproaudit.running.run import fingerprints_of, plan_jobs, with_adopted
 
     records = [one for paper in papers for one in store.records_of(paper)]
+    known = {
+        paper: read_adoptions(catalog[paper], store.root).held_against(records)
+        for paper in papers
+        if paper in catalog.entries
+    }
     random.Random(store.manifest.root()).shuffle(records)
     for record in records:
         if record.status is CellStatus.FAILED or record.paper not in catalog.entries:
             continue
         cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
         device, form = _way_of(record)
-        known = {record.paper: read_adoptions(catalog[record.paper], store.root)}
         try:
-            (job,) = plan_jobs([cell], catalog.locate, again, device, form, adoptions=known)
+            (job,) = with_adopted(plan_jobs([cell], catalog.locate, again, device, form), known)
         except SpecError:
             continue  # of an experiment that today's code does not have
         if record.fingerprint in fingerprints_of(job):  # else made by other code or versions
@@ -95,11 +99,12 @@ def faults_of_adoptions(
     for slug in papers:
         if slug not in catalog.entries:
             continue
+        adoptions = read_adoptions(catalog[slug], store.root)
         wanted: dict[tuple[object, ...], str] = {
             (cell.pair, cell.seed, code, line.processor): cell.measured
-            for line in read_adoptions(catalog[slug], store.root).lines
-            for cell in line.cells
-            for code in (line.old, line.new)
+            for line, cell in adoptions.compared
+            for one in (line.old, line.new)
+            for code in adoptions.digests_of(one)
         }
         for record in store.records_of(slug) if wanted else ():
             made = record.code, record.environment.processor

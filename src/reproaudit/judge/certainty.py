@@ -123,13 +123,13 @@ def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
 
 
 def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    """Too few runs of a reading agree with its answer; means and exact answers do not count."""
+    """Too few runs of a reading answer as it does; means and exact answers do not count."""
     for one in found.stated:
         by_mean = all(each.decision is not None for each in one.estimates)
         silent = one.answer not in (Answer.YES, Answer.NO, Answer.MIXED)
         if claim.exact or by_mean or silent or not one.n:
             continue
-        agree = one.yes if 2 * one.yes >= one.n else one.valid - one.yes
+        agree = one.yes if one.answer is Answer.YES else one.valid - one.yes
         if share_interval(agree, one.n)[0] < SURE_SHARE:
             yield Reason(kind=ReasonKind.RUNS, arm=one.name, runs=one.n - agree)
             return

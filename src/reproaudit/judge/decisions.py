@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
@@ -11,7 +12,7 @@ from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
 from reproaudit.judge.runs import Bundles, Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
-from reproaudit.stats.means import decide_mean, mean_interval
+from reproaudit.stats.means import decide_mean, mean_interval, without_farthest
 from reproaudit.stats.ranks import decide_ranks
 from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
@@ -20,6 +21,10 @@ FEWEST_OF_PAPER = 3
 
 INSIDE = 0.25
 """The share of runs that lie inside a margin, at least, where their mean does."""
+
+
+APART = 1 / 15
+"""The share of runs, at most, without which a mean may decide as the count does."""
 
 
 def all_of(decisions: Iterable[Decision]) -> Decision:
@@ -35,8 +40,7 @@ def ask(
 ) -> ArmAnswer:
     """Return what an arm's runs say of checks that must all be met, at a graded coordinate."""
     claim = bundles.claim
-    place = {claim.grade.axis: at} if claim.grade is not None and at is not None else {}
-    said = ask_runs(checks, bundles, arm, place)
+    said = ask_runs(checks, bundles, arm, bundles.place(at))
     estimates = tuple(_estimates(checks, said))
     runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
     found = ArmAnswer(
@@ -112,6 +116,11 @@ def stands_in_the_way(found: ArmAnswer, share: float, exact: bool) -> bool:
     return any(decide(one, share, exact) is not Decision.OPEN for one in hoped)
 
 
+def may_be_met(found: ArmAnswer, claim: Claim) -> bool:
+    """Tell whether an arm would be met if every void or crashed run said yes."""
+    return decide(_as(found, Status.YES), claim.share, claim.exact) is Decision.MET
+
+
 def with_crashes(found: ArmAnswer, status: Status | None, claim: Claim) -> ArmAnswer:
     """Return an answer in which every crashed run says yes, or no; with None, as it is."""
     if status is None or not found.crashed:
@@ -151,7 +160,7 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
             log=bool(check.log),
         )
         if one.groups is not None:
-            own = tuple(_known(each.groups[0]) if each and each.groups else None for each in found)
+            own = tuple(map(_compared, found))
             others = tuple(map(_known, one.groups[1]))
             compared = {"groups": (own, others), "decision": Decision.OPEN}
             estimate = estimate.model_copy(update=compared)
@@ -160,6 +169,13 @@ def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimat
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _compared(one: Condition | None) -> float | None:
+    """What is compared of a run with a group; None of a run that is void or has no number."""
+    if one is None or one.groups is None or one.void is not None:
+        return None
+    return _known(one.groups[0])
 
 
 def _ranked(found: ArmAnswer, hoped: Mapping[int, Status] | None = None) -> ArmAnswer:
@@ -208,9 +224,32 @@ def _with_mean(one: Estimate) -> Estimate:
         return one.model_copy(update={"decision": Decision.OPEN})
     mean = mean_interval(values, one.log)
     decision = decide_mean(mean[1:], one.limit.accepted) if len(values) >= fewest else Decision.OPEN
-    if decision is Decision.MET and sum(map(bool, one.holds)) < INSIDE * len(values):
+    inside = sum(map(bool, one.holds))
+    counted = decide_count(inside, len(values))
+    few = inside < INSIDE * len(values)
+    if decision is Decision.MET and (few or (_refuted(one) and counted is not Decision.MET)):
         decision = Decision.OPEN
-    return one.model_copy(update={"mean": mean, "decision": decision})
+    changes = {"mean": mean, "decision": decision}
+    if decision is Decision.OPEN and counted is not Decision.OPEN:
+        changes |= _without_a_few(one, counted)
+    return one.model_copy(update=changes)
+
+
+def _without_a_few(one: Estimate, counted: Decision) -> dict[str, Any]:
+    """The mean without the runs that lie apart, if it decides as the count of all of them does."""
+    kept = without_farthest(one.numbers, int(APART * len(one.numbers)))
+    mean = mean_interval(kept, one.log)
+    if decide_mean(mean[1:], one.limit.accepted) is not counted:
+        return {}
+    return {"mean": mean, "decision": counted, "apart": len(one.numbers) - len(kept)}
+
+
+def _refuted(one: Estimate) -> bool:
+    """Whether a run says no although its number meets the bound."""
+    return any(
+        holds is False and value is not None and one.limit.met_by(value)
+        for value, holds in zip(one.values, one.holds, strict=True)
+    )
 
 
 def _fewest_of(one: Estimate) -> int:

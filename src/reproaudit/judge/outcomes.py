@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, left_out_readings
+from reproaudit.checks import Side
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import ask, missing_runs, with_crashes
 from reproaudit.judge.readings import Panel, out_of_reach, rarer
@@ -22,6 +23,7 @@ from reproaudit.verdict import (
     ArmAnswer,
     ClaimAnswer,
     ControlAnswer,
+    Estimate,
     Outcome,
     ReadingAnswer,
     Reason,
@@ -86,7 +88,7 @@ def judge_claim(
         alternatives=_alternatives(panel, own.answer, records, lower),
     )
     part = _lacks_support(panel, found.stated)
-    outcome = conclude(found, lacks_support=part)
+    outcome = conclude(panel, found, lacks_support=part)
     reasons: tuple[Reason, ...] = ()
     if tier == "smoke":
         outcome = Outcome.NOT_TESTED
@@ -107,11 +109,19 @@ def judge_claim(
 # --- the outcome --------------------------------------------------------------------------------
 
 
-def conclude(found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
-    """Return the outcome that follows from what the readings answer; the first that applies."""
+def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
+    """Return the outcome that follows from what the readings answer; the first that applies.
+
+    That every stated reading is ruled out leaves it undecided where each of them only `diverges`.
+    """
     credible = {one.answer for one in found.alternatives if one.counts and one.credible}
     stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
-    return outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
+    outcome = outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
+    pairs = zip(panel.stated, found.stated, strict=True)
+    if set(stated) != {Answer.RULED_OUT}:
+        return outcome
+    astray = all(panel.under(arm).diverges(answer) for arm, answer in pairs)
+    return Outcome.UNDECIDED if astray else outcome
 
 
 def outcome_of(
@@ -157,7 +167,7 @@ def crashes_matter(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> bool:
         base, *readings = (panel.reading(arm, said.get(place)) for place, arm in arms)
         mended = found.model_copy(update={"base": base, "readings": tuple(readings)})
         part = _lacks_support(panel, mended.stated, said)
-        if conclude(mended, lacks_support=part) is not outcome:
+        if conclude(panel, mended, lacks_support=part) is not outcome:
             return True
     return False
 
@@ -246,6 +256,16 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
 
 def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     base = found.base
+    for arm, one in zip(panel.stated, found.stated, strict=True):
+        there = panel.under(arm)
+        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(one):
+            yield Reason(
+                kind=ReasonKind.ALL_DIVERGED,
+                arm=one.name,
+                runs=one.diverged,
+                settings=there.guesses,
+                what=there.diverged_too,
+            )
     for one in found.stated:
         if one.answer is Answer.UNFINISHED:
             missing = missing_runs(one, panel.bundles.claim)
@@ -303,7 +323,12 @@ def _near(found: ReadingAnswer) -> Reason:
 def _still_moves(panel: Panel, base: ArmAnswer) -> bool:
     """Whether what is judged still moves at the end in most of the runs that say no."""
     saying_no = [one.seed for one in base.runs if one.status is Status.NO and one.answered]
-    moving = [seed for seed in saying_no if panel.bundles.still_moves(panel.base, seed)]
+    moves = panel.bundles.still_moves
+    moving = [
+        seed
+        for seed in saying_no
+        if any(moves(panel.base, seed, panel.bundles.place(at)) for at in panel.primary)
+    ]
     return bool(saying_no) and 2 * len(moving) > len(saying_no)
 
 
@@ -337,9 +362,7 @@ def _meets_mostly(control: ArmAnswer, place: int) -> bool:
 
 
 def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
-    """An ablation's answer: specific if missed, smaller if met with under half the log effect."""
-    mine = base.effect
-    theirs = answer.effect
+    """An ablation's answer: specific if missed, smaller if met with under half the effect."""
     found = Specificity.NOT_SPECIFIC
     if 2 * answer.diverged > answer.n:
         found = Specificity.DIVERGES
@@ -347,6 +370,22 @@ def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
         found = Specificity.SPECIFIC
     elif answer.decision is Decision.OPEN:
         found = Specificity.OPEN
-    elif mine is not None and theirs is not None and math.log(theirs) < math.log(mine) / 2:
+    elif _has_under_half(base, answer):
         found = Specificity.SMALLER
     return AblationAnswer(**dict(answer), specificity=found)
+
+
+def _has_under_half(base: ArmAnswer, answer: ArmAnswer) -> bool:
+    """Whether the first contrast that both have is under half the claim's, on its own scale."""
+    pairs = zip(base.estimates, answer.estimates, strict=False)
+    sizes = ((_effect(mine), _effect(theirs)) for mine, theirs in pairs if mine.contrast)
+    known = (pair for pair in sizes if not any(map(math.isnan, pair)))
+    return any(mine > 0 and theirs < mine / 2 for mine, theirs in itertools.islice(known, 1))
+
+
+def _effect(one: Estimate) -> float:
+    """How far the typical run is beyond no effect, a factor by its logarithm; NaN without one."""
+    typical = math.nan if one.median is None else one.median
+    if one.unit == "factor":
+        typical = math.log(typical) if typical > 0 else math.nan
+    return -typical if one.limit.side in (Side.BELOW, Side.AT_MOST) else typical

@@ -10,15 +10,16 @@ too, where they ran with it; `reading` holds the arm against those.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.decisions import ask, joined, with_crashes
+from reproaudit.judge.decisions import ask, joined, may_be_met, missing_runs, with_crashes
 from reproaudit.judge.runs import Bundles, Records
+from reproaudit.records import CellStatus
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 from reproaudit.verdict import (
     AlternativeAnswer,
@@ -147,7 +148,7 @@ class Panel:
     def control(self, own: ArmAnswer, arm: PlannedArm, place: Coordinate | None) -> ControlAnswer:
         """Put the headline to a control, and hold it against the reading's own runs."""
         answer = self.at(arm, place)
-        return ControlAnswer(**dict(answer), verdict=_verdict(own, answer))
+        return ControlAnswer(**dict(answer), verdict=_verdict(own, answer, self.bundles.claim))
 
     def controls(self) -> tuple[ControlAnswer, ...]:
         """Return every control at the primary coordinates together, the worst verdict of each."""
@@ -195,14 +196,43 @@ class Panel:
             if out_of_reach(self.at(arm, place), self.bundles.claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
-            waiting = [one for one in controls if one.verdict is Verdict.OPEN]
-            if waiting and self.bundles.claim.needs_control:
+            needed = self.bundles.claim.needs_control
+            asked = [one for one in controls if needed or (one.n and not one.lacks)]
+            waiting = [one for one in asked if one.verdict is Verdict.OPEN]
+            if waiting:
                 least = min(waiting, key=lambda one: one.n)
                 return (Answer.OPEN if least.n else Answer.UNFINISHED), least.name
             return Answer.YES, ""
-        if own.decision is Decision.MISSED:
+        if own.decision is Decision.MISSED and not self.diverges(own):
             return (Answer.NO if own.relaxed is Decision.MISSED else Answer.NEAR), ""
         return Answer.OPEN, ""
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """The settings of the panel's own reading whose value nobody states."""
+        settings = self.bundles.audit.settings_of(self.bundles.claim.experiment).items()
+        varied = self.base.overrides
+        return tuple(name for name, one in settings if one.guessed and name not in varied)
+
+    @property
+    def diverged_too(self) -> str:
+        """The first control or compared arm of which every run diverged; '' if there is none."""
+        roles = (Role.CONTROL, Role.POSITIVE_CONTROL, Role.COMPARED)
+        for arm in self.bundles.arms.values():
+            ends = {one.status for one in self.bundles.recorded(arm).runs.values()}
+            if arm.role in roles and ends == {CellStatus.DIVERGED}:
+                return arm.name
+        return ""
+
+    def diverges(self, own: ArmAnswer) -> bool:
+        """Tell whether the panel's own runs say no since they diverged, not against the claim.
+
+        Every run that says no diverged, and so did every run of a control or of an arm that is
+        compared; or more than half of these runs did, under a value that is guessed.
+        """
+        no = [run.diverged for run in own.runs if run.status is Status.NO]
+        mostly = 2 * sum(no) > len(no)
+        return mostly and bool(self.guesses or (all(no) and self.diverged_too))
 
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer
@@ -237,14 +267,22 @@ class Panel:
 _WORST_FIRST = (Verdict.PASSES, Verdict.LARGER, Verdict.OPEN, Verdict.FAILS)
 
 
-def _verdict(own: ArmAnswer, control: ArmAnswer) -> Verdict:
+def _verdict(own: ArmAnswer, control: ArmAnswer, claim: Claim) -> Verdict:
     if control.decision is Decision.MET:
         return Verdict.PASSES
     if _larger(own, control):
         return Verdict.LARGER
-    if control.decision is Decision.MISSED:
-        return Verdict.FAILS
-    return Verdict.FAILS if rarer(control, own) else Verdict.OPEN
+    fails = control.decision is Decision.MISSED or rarer(control, own) or _exceeds(own, control)
+    return Verdict.FAILS if fails or _cannot_pass(control, claim) else Verdict.OPEN
+
+
+def _cannot_pass(control: ArmAnswer, claim: Claim) -> bool:
+    """Whether no run of a control says yes, some are void, and the control would not pass by them.
+
+    A run that crashed has shown nothing.
+    """
+    none = control.void > 0 and not control.yes and not control.crashed
+    return none and not missing_runs(control, claim) and not may_be_met(control, claim)
 
 
 def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
@@ -255,6 +293,30 @@ def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
 
 def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
     """Whether the control says yes with a larger contrast in more than half of the paired runs."""
+    yes = [run.status is Status.YES for run in control.runs]
+    return any(
+        2 * sum(yes[b] and _sizes(other, b)[0] > _sizes(mine, a)[1] for a, b in pairs) > len(pairs)
+        for mine, other, pairs in _contrasts(own, control)
+    )
+
+
+def _exceeds(own: ArmAnswer, control: ArmAnswer) -> bool:
+    """Whether more than half of all pairs would have the larger contrast in the claim's own run.
+
+    At 95 % confidence, where every pair with a void run counts against it.
+    """
+    seeds = {run.seed for run in own.runs} & {run.seed for run in control.runs}
+    for mine, other, pairs in _contrasts(own, control):
+        larger = sum(_sizes(mine, a)[0] > _sizes(other, b)[1] for a, b in pairs)
+        if len(seeds) >= FEWEST_RUNS and decide_count(larger, len(seeds)) is Decision.MET:
+            return True
+    return False
+
+
+def _contrasts(
+    own: ArmAnswer, control: ArmAnswer
+) -> Iterator[tuple[Estimate, Estimate, list[tuple[int, int]]]]:
+    """Yield each contrast of both, with the places of the runs of one seed that answered."""
     theirs = {run.seed: place for place, run in enumerate(control.runs) if run.answered}
     pairs = [
         (place, theirs[run.seed])
@@ -262,23 +324,19 @@ def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
         if run.answered and run.seed in theirs
     ]
     for mine, other in zip(own.estimates, control.estimates, strict=False):
-        if mine.contrast and pairs:
-            larger = sum(
-                _sizes(other, b)[0] > _sizes(mine, a)[1]
-                for a, b in pairs
-                if control.runs[b].status is Status.YES
-            )
-            if 2 * larger > len(pairs):
-                return True
-    return False
+        if mine.contrast:
+            yield mine, other, pairs
 
 
 def _sizes(one: Estimate, run: int) -> tuple[float, float]:
     """The least and the largest that a run's contrast may be, larger where it is met by more.
 
-    The two differ where its number is only a limit; without a number it is without end.
+    The two differ where its number is only a limit; without a number it is without end. Of a void
+    one nothing is known.
     """
     value = one.values[run]
+    if one.holds[run] is None and one.side(run) is None:
+        return -math.inf, math.inf
     if value is None:
         end = math.inf if one.holds[run] else -math.inf
         return end, end

@@ -118,7 +118,7 @@ class Bundles:
         if record.origin is not None and record.coordinates:
             measured = _at_all_coordinates(record, record.coordinates, declared)
             run = replace(run, measurements=measured, is_partial=True)
-        return replace(run, built=built)
+        return replace(run, built=built, control=arm.role is Role.CONTROL)
 
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
@@ -128,23 +128,34 @@ class Bundles:
         ends = [median(float(one.values[at].mean()) for one in kept) for at in (0, -1) if kept]
         return (ends[0], ends[1]) if ends else None
 
-    def still_moves(self, arm: PlannedArm, seed: int) -> bool:
+    def place(self, at: Coordinate | None) -> dict[str, Coordinate]:
+        """Return a graded coordinate by its axis; nothing of a claim without a grade."""
+        grade = self.claim.grade
+        return {} if grade is None or at is None else {grade.axis: at}
+
+    def still_moves(self, arm: PlannedArm, seed: int, at: Mapping[str, Coordinate]) -> bool:
         """Tell whether a series that the headline reads in a run still moves at the end.
 
-        It does where the last fifth of training makes more than a tenth of its whole change.
+        It does where the last fifth of training makes more than a tenth of its whole change. `at`
+        is a graded coordinate, by axis.
         """
-        run = self.run(arm, self.recorded(arm)[seed])
-        for quantity in (q for one in self.claim.headline for q in one.quantities() if not q.arm):
-            at_a_step = quantity.step == "first" or isinstance(quantity.step, int)
-            if at_a_step or not _is_series(quantity, run):
-                continue
-            steps, values = run.series(quantity)
-            late = steps[0] + 0.8 * (steps[-1] - steps[0])
-            before = values[[step <= late for step in steps]][-1]
-            whole = abs(values[-1] - values[0])
-            if (abs(values[-1] - before) > STILL * whole).any():
-                return True
+        run = self.run(arm, self.recorded(arm)[seed]).placed(at)
+        read = ((run.placed(one.at), q) for one in self.claim.headline for q in one.quantities())
+        return any(_still_moves(there, quantity) for there, quantity in read if not quantity.arm)
+
+
+def _still_moves(run: Run, quantity: Quantity) -> bool:
+    at_a_step = quantity.step == "first" or isinstance(quantity.step, int)
+    if at_a_step or not _is_series(quantity, run):
         return False
+    try:
+        steps, values = run.series(quantity)
+    except MeasurementMissingError:  # not observed at this coordinate
+        return False
+    late = steps[0] + 0.8 * (steps[-1] - steps[0])
+    before = values[[step <= late for step in steps]][-1]
+    whole = abs(values[-1] - values[0])
+    return bool((abs(values[-1] - before) > STILL * whole).any())
 
 
 def _at_all_coordinates(

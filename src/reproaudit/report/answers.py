@@ -22,7 +22,6 @@ from reproaudit.report.courses import chart_of
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.words import leading
 from reproaudit.results import history_of
-from reproaudit.running.adoptions import Adoptions, read_adoptions
 from reproaudit.running.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.running.shipped import FILE_NAME, unpack_records
 from reproaudit.running.store import DamagedError, Store
@@ -104,7 +103,7 @@ def _judged(
         own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
         history = history_of(entry, audit, kept, own)
     quick = index_records(lower.records.values()) or None
-    made = _made(chosen, lower, tier, read_adoptions(entry, kept), said)
+    made = _made(chosen, lower, tier, said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
     return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
@@ -166,11 +165,11 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
     return answer
 
 
-def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, said: Made) -> Made:
+def _made(chosen: Chosen, lower: Chosen, tier: TierName, said: Made) -> Made:
     records = list(chosen.records.values())
     every = [one.environment for one in records]
     code = "" if chosen.group is None else chosen.group.code
-    adopted = tuple(sorted({one.code for one in records if one.code != code}))
+    adopted = tuple(sorted({chosen.adoptions.name(one.code) for one in records} - {code}))
     revisions = {one.revision for one in every}
     return Made(
         environment=every[0].model_copy(update={"revision": None}) if every else None,
@@ -178,7 +177,7 @@ def _made(chosen: Chosen, lower: Chosen, tier: TierName, adoptions: Adoptions, s
         revisions=tuple(sorted(revisions, key=lambda one: one or "unknown")),
         code=code,
         adopted=adopted,
-        measured_again=len(adoptions.cells_of(records)) if adopted else 0,
+        measured_again=len(chosen.adoptions.cells_of(records)) if adopted else 0,
         other_groups=chosen.others,
         left_out=(*chosen.left_out(tier), *lower.left_out("quick")),
         damaged=said.damaged,

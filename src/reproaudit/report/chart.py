@@ -220,9 +220,7 @@ def _scale(own: Estimate, rows: Sequence[StripRow], left: float, right: float) -
 
 def _ends(estimate: Estimate) -> tuple[float, ...]:
     limit = estimate.limit
-    if limit.side is Side.WITHIN:
-        return limit.target - limit.at, limit.target + limit.at
-    return (limit.at,)
+    return limit.accepted if limit.side is Side.WITHIN else (limit.at,)
 
 
 def _accepted(estimate: Estimate, x: _Axis, top: float, right: float, floor: float) -> list[Markup]:

@@ -18,6 +18,7 @@ from reproaudit.report.numbers import (
     of,
     percent,
     setting_value,
+    several,
     stated,
 )
 from reproaudit.stats.binomial import Decision
@@ -197,7 +198,7 @@ def bound_of(one: Estimate, what: Number) -> str:
     asked = what.bound
     if limit.side is Side.WITHIN:
         if limit.relative:
-            return f"within {percent(limit.at)} of {stated(limit.target)}"
+            return f"within {_either_way(limit.at)} of {stated(limit.target)}"
         if limit.target == 0:
             return f"{stated(limit.at)} either way"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
@@ -206,6 +207,11 @@ def bound_of(one: Estimate, what: Number) -> str:
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
     at = percent(limit.at) if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
+
+
+def _either_way(margin: float) -> str:
+    """A margin that is a factor either way; below a thousandth a share, which prints the same."""
+    return percent(margin) if margin < 0.001 else f"a factor of {stated(1 + margin)}"
 
 
 def typical_words(
@@ -219,7 +225,8 @@ def typical_words(
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
         interval = f" [{low}, {high}]" if with_worst else ""
-        return f"{called} {mean} on average{interval}"
+        some = of(len(one.values) - one.apart, len(one.values)) if one.apart else ""
+        return f"{called} {mean} on average{some and f' of {some}'}{interval}"
     if one.median is None or one.worst is None:
         return what.never.format(noun=noun)
     template = what.says
@@ -442,6 +449,8 @@ _VOIDS: Mapping[Void, str] = {
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
     Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
     Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
+    Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
+    Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
     Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
 }
 
@@ -460,6 +469,15 @@ def _voids(reason: Reason, context: Context) -> str:
     if reason.void is Void.NO_REFERENCE and could:
         return f"{said}; 'paired: false' in the check compares groups with seeds of their own"
     return said
+
+
+def _all_diverged(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
+    too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
+    guessed = f"; guessed: {several([context.setting(one) for one in reason.settings], 3)}"
+    said = f"{of(reason.runs, arm.n)} diverged{there}{too}"
+    return said + (guessed if reason.settings else "")
 
 
 def _unfinished(reason: Reason, context: Context) -> str:
@@ -540,6 +558,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.CONTROL_LARGER: "the control ({arm}) has the larger difference in most runs",
     ReasonKind.OUT_OF_REACH: _out_of_reach,
     ReasonKind.VOID_RUNS: _voids,
+    ReasonKind.ALL_DIVERGED: _all_diverged,
     ReasonKind.READING_UNFINISHED: _unfinished,
     ReasonKind.READING_LEFT_OUT: "not run with another stated {settings}",
     ReasonKind.NEAR: _near,

@@ -4,27 +4,28 @@ A record belongs to the digest of the code that made it. After a change of code 
 same, ``reproaudit adopt`` measures a drawn cell of every pair of experiment and settings again, and
 adds a line to ``audits/<slug>.adoptions.jsonl`` on those that gave the same bits. Records of the
 old and the new code then count alike, pair by pair. A line says what was compared; it proves
-nothing of the cells that were not drawn.
+nothing of the cells that were not drawn. Another kind of line has the two forms of one digest. A
+cell is held against its records: without one, or with other numbers there, it does not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.cell import Cell, canonical_settings
 from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
 from reproaudit.files import sha256
-from reproaudit.records import Record
-from reproaudit.running.code import closure_of, versions_of
+from reproaudit.records import CellStatus, Record
+from reproaudit.running.code import closure_of, first_form, versions_of
 from reproaudit.running.journal import Journal
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -102,12 +103,95 @@ class Adoption(StrictModel):
     cells: tuple[ComparedCell, ...]
 
 
+class SameCode(StrictModel):
+    """A line on the two forms of a digest: of one and the same code, so that nothing is measured.
+
+    Attributes:
+        revision: of the checkout that holds the audit, if there is one.
+        first: the form that covers the names and places of files.
+        second: today's form, which does not.
+    """
+
+    kind: Literal["form"] = "form"
+    date: datetime
+    revision: str | None = None
+    first: CodeDigest
+    second: CodeDigest
+
+
 @dataclass(frozen=True)
 class Adoptions:
-    """Every adoption of a paper, in order, and the digest of its code as it is today."""
+    """Every adoption of a paper, in order, and the digest of its code as it is today.
+
+    Attributes:
+        forms: from the second form of a digest to the first of the same code.
+        first_form: gives the first form of today's code.
+    """
 
     lines: tuple[Adoption, ...] = ()
     today: str = ""
+    forms: Mapping[str, str] = field(default_factory=dict)
+    first_form: Callable[[], str] | None = field(default=None, compare=False)
+
+    @cached_property
+    def _first_of_today(self) -> str:
+        return self.today if self.first_form is None else self.first_form()
+
+    def name(self, code: str) -> str:
+        """The digest that stands for a code, whichever of its two forms is given."""
+        if code in self.forms:
+            return self.forms[code]
+        is_today = code not in (self.today, *self.forms.values()) and code == self._first_of_today
+        return self.name(self.today) if is_today else code
+
+    def digests_of(self, code: str) -> list[str]:
+        """Both forms of a digest, where they are known; the given one first."""
+        name = self.name(code)
+        seconds = [second for second, first in self.forms.items() if first == name]
+        todays = [self.today, self._first_of_today] if name == self.name(self.today) else []
+        return list(dict.fromkeys([code, name, *seconds, *todays]))
+
+    @property
+    def compared(self) -> Iterator[tuple[Adoption, ComparedCell]]:
+        """Every cell that was compared, with its line."""
+        return ((line, cell) for line in self.lines for cell in line.cells)
+
+    def held_against(self, records: Iterable[Record]) -> Adoptions:
+        """The adoptions without the cells that some records of theirs do not bear out."""
+        wanted = {(cell.pair, cell.seed) for _, cell in self.compared}
+        known: dict[tuple[Pair, int], list[Record]] = {}
+        for record in records if wanted else ():
+            place = compared_pair_of(record), record.seed
+            if place in wanted and record.status is not CellStatus.FAILED:
+                known.setdefault(place, []).append(record)
+        lines = []
+        for line in self.lines:
+            cells = tuple(
+                cell
+                for cell in line.cells
+                if self._bear_out(line, cell, known.get((cell.pair, cell.seed), ()))
+            )
+            lines.append(line.model_copy(update={"cells": cells}))
+        return replace(self, lines=tuple(lines))
+
+    def _bear_out(self, line: Adoption, cell: ComparedCell, records: Iterable[Record]) -> bool:
+        """Whether the records of a cell, by the old or the new code, hold what the line says.
+
+        Another processor may round otherwise, so that a record of it proves nothing, unless it
+        agrees. A record from before processors were noted shows that there was such a cell.
+        """
+        codes = {self.name(line.old), self.name(line.new)}
+        of_line = [
+            record
+            for record in records
+            if self.name(record.code) in codes and versions_of(record.environment) == line.versions
+        ]
+        processors = [record.environment.processor for record in of_line]
+        agree = [measured_by(record) == cell.measured for record in of_line]
+        of_processor = [
+            same for same, it in zip(agree, processors, strict=True) if it == line.processor
+        ]
+        return all(of_processor) and (any(agree) or set(processors) == {None})
 
     @cached_property
     def _alike(self) -> dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]]:
@@ -117,35 +201,36 @@ class Adoptions:
             versions = tuple(sorted(line.versions.items()))
             for cell in line.cells:
                 sets = found.setdefault((cell.pair, versions), [])
-                joined = [one for one in sets if line.old in one or line.new in one]
-                codes = [code for one in joined for code in one if code != line.new]
+                old, new = self.name(line.old), self.name(line.new)
+                joined = [one for one in sets if old in one or new in one]
+                codes = [code for one in joined for code in one if code != new]
                 sets[:] = [one for one in sets if one not in joined]
-                sets.append(list(dict.fromkeys([*codes, line.old, line.new])))
+                sets.append(list(dict.fromkeys([*codes, old, new])))
         return found
 
     def alike(self, pair: Pair, versions: Iterable[tuple[str, str]], code: str) -> list[str]:
-        """Every code that counts like this one for a pair, this one among them, the newest last."""
+        """The names of all codes that count like this one for a pair, the newest last."""
+        name = self.name(code)
         if not self.lines:
-            return [code]
+            return [name]
         sets = self._alike.get((pair, tuple(sorted(versions))), [])
-        return next((one for one in sets if code in one), [code])
+        return next((one for one in sets if name in one), [name])
 
     def counting_as(self, record: Record) -> str:
-        """The code that a record counts as: today's if it gave the same bits, else the newest."""
-        if not self.lines:
-            return record.code
+        """The name of the code that a record counts as: today's if it gave the same bits."""
         versions = versions_of(record.environment)
         codes = self.alike(pair_of(record), versions.items(), record.code)
-        return self.today if self.today in codes else codes[-1]
+        today = self.name(self.today)
+        return today if today in codes else codes[-1]
 
     def cells_of(self, records: Iterable[Record]) -> set[ComparedCell]:
         """The cells that were measured again for the pairs of some records, under their codes."""
-        of = {(pair_of(one), one.code) for one in records} if self.lines else set()
+        of = {(pair_of(one), self.name(one.code)) for one in records} if self.lines else set()
         return {
             cell
             for line in self.lines
             for cell in line.cells
-            if (cell.pair, line.old) in of or (cell.pair, line.new) in of
+            if {(cell.pair, self.name(code)) for code in (line.old, line.new)} & of
         }
 
 
@@ -153,15 +238,30 @@ NO_ADOPTIONS = Adoptions()
 
 
 def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
-    """The adoptions beside an audit, then those in a store; a SpecError names a bad line."""
-    today = "" if entry.code is None else closure_of(entry.code).digest
-    return Adoptions(tuple(_read(Journal(entry, "adoptions", store).lines())), today)
+    """The adoptions beside an audit, then those in a store, as they are written.
+
+    Raises:
+        SpecError: naming a bad line.
+    """
+    module = entry.code
+    every = [*_read(Journal(entry, "adoptions", store).lines())]
+    return Adoptions(
+        lines=tuple(one for one in every if isinstance(one, Adoption)),
+        today="" if module is None else closure_of(module).digest,
+        forms={one.second: one.first for one in every if isinstance(one, SameCode)},
+        first_form=None if module is None else partial(first_form, module),
+    )
 
 
-def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption]:
+_LINE: TypeAdapter[Adoption | SameCode] = TypeAdapter(
+    Annotated[Adoption | SameCode, Field(discriminator="kind")]
+)
+
+
+def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption | SameCode]:
     for place, line in lines:
         try:
-            yield Adoption.model_validate_json(line)
+            yield _LINE.validate_json(line)
         except ValidationError as error:
             raise SpecError(
                 f"{place}: found no adoption ({first_refusal(error)}); expected a line that "

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, Module
 from reproaudit.audit.model import Audit, TierName
@@ -31,7 +32,7 @@ from reproaudit.cell import TierKey
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.files import sha256
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, read_adoptions
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, read_adoptions
 from reproaudit.running.code import closure_of, versions, versions_of
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.store import DamagedError, Store
@@ -63,13 +64,14 @@ def group_of(record: Record, adoptions: Adoptions = NO_ADOPTIONS) -> Group:
     return Group(code, tuple(sorted(versions_of(record.environment).items())))
 
 
-def todays_groups(module: Module | None) -> tuple[Group, ...]:
+def todays_groups(module: Module | None, adoptions: Adoptions = NO_ADOPTIONS) -> tuple[Group, ...]:
     """The groups that today's code makes in the fast form; a SpecError if it cannot be read."""
     if module is None:
         return ()
     code = closure_of(module)
     found = [versions(device, code.packages) for device in ("cpu", "cuda")]
-    return tuple(Group(code.digest, tuple(sorted(one.items()))) for one in found)
+    name = adoptions.name(code.digest)
+    return tuple(Group(name, tuple(sorted(one.items()))) for one in found)
 
 
 def grouped(
@@ -96,6 +98,7 @@ class Chosen:
         other_data: by the name of a data file, how many records read another state of it than
             today's and were left out.
         changed: how many were left out, since the audit now declares other coordinates.
+        adoptions: by which records of several codes count alike.
     """
 
     records: Mapping[TierKey, Record] = field(default_factory=dict)
@@ -104,6 +107,7 @@ class Chosen:
     others: int = 0
     other_data: Mapping[str, int] = field(default_factory=dict)
     changed: Mapping[ChangedAxes, int] = field(default_factory=dict)
+    adoptions: Adoptions = NO_ADOPTIONS
 
     def left_out(self, tier: TierName) -> Iterator[LeftOut]:
         """What was left out of a tier's records, and why."""
@@ -128,7 +132,8 @@ def planned_only(
     """The records that have the fingerprint which a plan gave to their cell, and no others."""
     of_plan = [one for one in records if planned.get((one.tier, one.key)) == one.fingerprint]
     group = group_of(of_plan[0], adoptions) if of_plan else None
-    return Chosen(_by_cell(of_plan, adoptions), group, of_today=True)
+    by_cell = _by_cell(of_plan, adoptions)
+    return Chosen(by_cell, group, of_today=True, adoptions=adoptions)
 
 
 def choose(
@@ -181,7 +186,8 @@ def choose(
         return Chosen(other_data=other_data)
     (group,) = fitting
     others = len({*with_cells} - {group})
-    return Chosen(groups[group], group, ranks[group][1], others, other_data)
+    is_of_today = ranks[group][1]
+    return Chosen(groups[group], group, is_of_today, others, other_data, adoptions=adoptions)
 
 
 def _todays_data(
@@ -212,9 +218,15 @@ def _other_data(
 
 
 def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, Record]:
-    """Records by cell: of several that count alike, that of today's code, else the last."""
-    ordered = sorted(records, key=lambda one: one.code == adoptions.today)
-    return {(one.tier, one.key): one for one in ordered}
+    """Records by cell: of several that count alike a finished one, and of these that of today's
+    code, else the last.
+    """
+    today = adoptions.name(adoptions.today)
+
+    def worth(record: Record) -> tuple[bool, bool]:
+        return record.status is not CellStatus.FAILED, adoptions.name(record.code) == today
+
+    return {(one.tier, one.key): one for one in sorted(records, key=worth)}
 
 
 # --- of a store ---------------------------------------------------------------------------------
@@ -247,8 +259,9 @@ def chosen_by_run(
     only = frozenset(planned.values())
     own = store.records(entry.slug, kept, only=only)
     varied = store.records(entry.slug, varied_tier(kept), on_damage, only)
-    adoptions = read_adoptions(entry, store.root)
-    chosen = planned_only(store.in_order([*own, *varied]), planned, adoptions)
+    records = store.in_order([*own, *varied])
+    adoptions = _adoptions_of(entry, store, store.root, kept, records)
+    chosen = planned_only(records, planned, adoptions)
     return _of_todays_axes(audit, tier, chosen, store)
 
 
@@ -277,11 +290,29 @@ def chosen_of_store(
     records = store.in_order(one for it in places for one in store.records(entry.slug, it))
     planned = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(one.tier, one.key) for one in (records if shipped else planned)}
-    adoptions = read_adoptions(entry, None if shipped else store.root)
-    today = todays_groups(entry.code)
+    adoptions = _adoptions_of(entry, store, None if shipped else store.root, kept, records)
+    today = todays_groups(entry.code, adoptions)
     chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
     found = {key: one for key, one in chosen.records.items() if key in keys}
     return _of_todays_axes(audit, judged or tier, replace(chosen, records=found), store)
+
+
+def _adoptions_of(
+    entry: Entry, store: Store, written: Path | None, tier: str, records: Iterable[Record]
+) -> Adoptions:
+    """The adoptions that the records of a tier bear out, with those measured to compare code.
+
+    Args:
+        written: the folder in which there are adoptions, too.
+    """
+    adoptions = read_adoptions(entry, written)
+    if not adoptions.lines:
+        return adoptions
+    places = map(adoption_tier, (tier, varied_tier(tier)))
+    compared = [
+        one for it in places for one in store.records(entry.slug, it, lambda _damaged: None)
+    ]
+    return adoptions.held_against([*records, *compared])
 
 
 def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) -> Chosen:

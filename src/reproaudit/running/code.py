@@ -1,9 +1,10 @@
 """What makes a cell's numbers: its code, its settings and seed, its data and its versions.
 
-A paper's code is digested without what computes nothing (`syntax`). The digest covers every module
-of the paper, all of `reproaudit.lab` with its stub, and `reproaudit.records`. A user's paper is its
-own file or package, and what that imports from the folder in which it lies. Code is read and never
-run, so an import by a computed name is not seen.
+A paper's code is digested without what computes nothing (`syntax`), and without the names and
+places of files (`imports`). The digest covers every module of the paper, and of `reproaudit.lab`
+and `reproaudit.records` what these import. A user's paper is its own file or package, and what that
+imports from the folder in which it lies. Code is read and never run, so an import by a computed
+name is not seen; it is refused when the paper is imported.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 
 from reproaudit.audit.catalog import PACKAGE, Module
+from reproaudit.audit.sources import own_file, sources_of
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
 from reproaudit.records import Environment, Record
+from reproaudit.running.imports import Outline, imported_text, outline_of
 from reproaudit.running.syntax import computing_text
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
@@ -61,16 +64,44 @@ def closure_of(module: Module) -> CodeClosure:
         from reproaudit.repositories.run_file import run_file_digest
 
         return CodeClosure(run_file_digest(module.file), frozenset())
-    folder = module.file.resolve().parent
+    files = files_of(module).files
+    sources = {file: _bytes(file) for file in sorted([*files, *_ours()])}
+    imports = {name for file, source in sources.items() for name in _outline(file, source).imported}
+    folder = module.folder
+    own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
+    start = folder / module.file.name
+    text = imported_text(
+        start / "__init__.py" if start.is_dir() else start.with_suffix(".py"),
+        files,
+        tuple(sources.items()),
+        None if module.importable else folder,
+        PACKAGE,
+    )
+    packages = {name.partition(".")[0] for name in imports}
+    return CodeClosure(_digest(text), frozenset(packages - own - sys.stdlib_module_names - {""}))
+
+
+def first_form(module: Module) -> str:
+    """Give the digest of a paper's code as records have it that were made before 0.2.
+
+    It covers the names of files, their places, and all of `reproaudit.lab`.
+    """
+    if module.is_run_file:
+        return closure_of(module).digest
+    folder = module.folder
+    names = {file: file.relative_to(folder).as_posix() for file in files_of(module).files}
+    names |= {file: f"reproaudit/{file.relative_to(PACKAGE).as_posix()}" for file in _ours()}
+    texts = {name: _text(_bytes(file)) for file, name in names.items()}
+    return _digest("".join(f"{name}\0{text}\0" for name, text in sorted(texts.items())))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _ours() -> list[Path]:
     lab = PACKAGE / "lab"
-    ours = [*lab.rglob("*.py"), *lab.rglob("*.pyi"), PACKAGE / "records.py"]
-    read = {file.relative_to(folder).as_posix(): _read(file) for file in _files_of_paper(module)}
-    own = {name.partition("/")[0].removesuffix(".py") for name in read}
-    read |= {f"reproaudit/{file.relative_to(PACKAGE).as_posix()}": _read(file) for file in ours}
-    texts = "".join(f"{name}\0{text}\0" for name, (text, _) in sorted(read.items()))
-    digest = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    packages = {name.partition(".")[0] for _, imports in read.values() for name in imports}
-    return CodeClosure(digest, frozenset(packages - own - sys.stdlib_module_names - {""}))
+    return [*lab.rglob("*.py"), *lab.rglob("*.pyi"), PACKAGE / "records.py"]
 
 
 def imports_torch(module: Module) -> bool:
@@ -80,39 +111,83 @@ def imports_torch(module: Module) -> bool:
     """
     if module.is_run_file:
         return True
-    names = {name for file in _files_of_paper(module) for name in _read(file)[1]}
+    files = files_of(module).files
+    names = {name for file in files for name in _outline(file, _bytes(file)).imported}
     return any(part.startswith("torch") for name in names for part in name.split("."))
 
 
-def _files_of_paper(module: Module) -> set[Path]:
-    start = module.file.resolve()
-    found: set[Path] = set()
-    waiting = _files_at(start.with_suffix(""))
+@dataclass(frozen=True)
+class PaperFiles:
+    """The files of a paper that its digest is made of, beside ours.
+
+    Attributes:
+        neighbours: the first names under which a user's paper imports some of them absolutely.
+    """
+
+    files: frozenset[Path]
+    neighbours: frozenset[str]
+
+
+def files_of(module: Module) -> PaperFiles:
+    """Find a paper's files; a SpecError if one cannot be read or is none of its folder's own."""
+    folder = module.folder
+    start = folder / module.file.name
+    sources = None if module.importable else sources_of(module)
+    waiting = _files_at(start.with_suffix(""), sources)
     if not waiting:
         raise SpecError(f"{start}: there is no such module")
+    files: set[Path] = set()
+    neighbours: set[str] = set()
     while waiting:
         file = waiting.pop()
-        if file not in found:
-            found.add(file)
-            names = () if module.importable else _read(file)[1]
-            for name in names:  # a neighbour is imported relatively or by name
-                waiting += _files_at(start.parent / name.lstrip(".").partition(".")[0])
-    return found
+        if file in files:
+            continue
+        files.add(file)
+        names = () if module.importable else _outline(file, _bytes(file)).imported
+        for first, is_absolute in _neighbours_named(names):
+            beside = _files_at(folder / first, sources)
+            waiting += beside
+            neighbours.update({first} if beside and is_absolute else ())
+    return PaperFiles(frozenset(files), frozenset(neighbours))
 
 
-def _files_at(place: Path) -> list[Path]:
-    """The file of a module, or all files of a package, by its path without a suffix."""
+def _neighbours_named(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """What may lie in the folder of a file that imports some names, and whether it is absolute."""
+    for name in names:
+        is_absolute = not name.startswith(".")
+        first = name.lstrip(".").partition(".")[0]
+        if not (is_absolute and first in sys.stdlib_module_names):
+            yield first, is_absolute
+
+
+def _files_at(place: Path, sources: Sequence[Path] | None) -> list[Path]:
+    """The file of a module, or all files of a package, by its path without a suffix.
+
+    Args:
+        sources: of a user's folder, its files, of which they are some.
+    """
     file = place.with_name(f"{place.name}.py")
-    is_module = file.is_file() and not (place / "__init__.py").is_file()
-    return [file] if is_module else [*place.rglob("*.py")]
+    start = place / "__init__.py"
+    is_module = file.is_file() and not start.is_file()
+    if sources is None:
+        return [file] if is_module else [*place.rglob("*.py")]
+    if is_module:
+        return [own_file(file, place.parent)]
+    own_file(start, place.parent)
+    return [one for one in sources if one.suffix == ".py" and place in one.parents]
 
 
-def _read(file: Path) -> tuple[str, frozenset[str]]:
-    """The syntax of a module as text, and the dotted names that it imports."""
+def _bytes(file: Path) -> bytes:
     try:
-        return _parsed(file.read_bytes())
+        return file.read_bytes()
     except OSError as error:
         raise SpecError(f"{file}: this module cannot be read ({error.strerror})") from error
+
+
+def _outline(file: Path, source: bytes) -> Outline:
+    """What a module holds and imports."""
+    try:
+        return outline_of(source)
     except (SyntaxError, ValueError, RecursionError) as error:  # a null byte; deep nesting
         line = getattr(error, "lineno", None) or 1
         text = getattr(error, "msg", None) or error
@@ -120,25 +195,8 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=1024)
-def _parsed(source: bytes) -> tuple[str, frozenset[str]]:
-    tree = ast.parse(source)
-    imports: set[str] = set()
-    for node in _statements(tree):
-        match node:
-            case ast.Import(names=names):
-                imports.update(one.name for one in names)
-            case ast.ImportFrom(module=module, names=names, level=level):
-                of = "." * level + (f"{module}." if module else "")
-                imports.update(of + one.name for one in names)
-    return computing_text(tree), frozenset(imports)
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Every statement below a node; expressions, ten times as many, hold none."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for one in getattr(node, name, ()):
-            yield one
-            yield from _statements(one)
+def _text(source: bytes) -> str:
+    return computing_text(ast.parse(source))
 
 
 def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:

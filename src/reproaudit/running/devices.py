@@ -19,6 +19,35 @@ VECTORS = ("avx512f", "avx2", "avx", "sse4_2", "asimd")
 """Sets of vector instructions, the widest first: libraries choose their kernels by them."""
 
 
+KERNEL_VARIABLES = (
+    "ATEN_CPU_CAPABILITY",
+    "BLIS_ARCH_TYPE",
+    "BLIS_MODEL_TYPE",
+    "DNNL_CPU_ISA_HINTS",
+    "DNNL_DEFAULT_FPMATH_MODE",
+    "DNNL_MAX_CPU_ISA",
+    "GLIBC_TUNABLES",
+    "MKL_CBWR",
+    "MKL_DEBUG_CPU_TYPE",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES",
+    "NUMBA_CPU_FEATURES",
+    "NUMBA_CPU_NAME",
+    "NUMBA_DISABLE_INTEL_SVML",
+    "NUMBA_DISABLE_JIT",
+    "NUMBA_ENABLE_AVX",
+    "NUMBA_LOOP_VECTORIZE",
+    "NUMBA_OPT",
+    "NUMBA_SLP_VECTORIZE",
+    "ONEDNN_CPU_ISA_HINTS",
+    "ONEDNN_DEFAULT_FPMATH_MODE",
+    "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE",
+)
+"""The variables by which libraries take other kernels than they would for the processor."""
+
+
 def available_cores() -> int:
     """The number of cores that this process may use, at least 1."""
     if hasattr(os, "sched_getaffinity"):
@@ -26,9 +55,19 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-@cache
 def processor() -> str:
-    """The processor's name, family and model, and its widest vectors; the same gives equal bits."""
+    """What rounds: the processor, and the variables by which libraries choose other kernels for it.
+
+    The same text gives equal bits: ``"Intel(R) Xeon(R), cpu family 6, model 85, avx512f"``, with
+    ``", OPENBLAS_CORETYPE=Haswell"`` after it where that variable is set.
+    """
+    values = ((name, os.environ.get(name)) for name in KERNEL_VARIABLES)
+    return ", ".join([_hardware(), *(f"{name}={value}" for name, value in values if value)])
+
+
+@cache
+def _hardware() -> str:
+    """The processor's name, family and model, and its widest vectors."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
     except (OSError, ValueError):

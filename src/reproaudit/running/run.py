@@ -10,10 +10,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
@@ -27,11 +28,11 @@ from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.running import events
-from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, pair_of
+from reproaudit.running.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, pair_of
 from reproaudit.running.code import closure_of, fingerprint, versions
 from reproaudit.running.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.running.executors import NO_LIMITS, Executor, Limits, LocalProcesses
-from reproaudit.running.modules import load_experiments, one_line
+from reproaudit.running.modules import load_experiments, one_line, own_neighbours
 from reproaudit.running.store import (
     MOST_FAILURES,
     CellLock,
@@ -89,7 +90,8 @@ def run_cells(
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
         judged_too: cells that are planned and not run; what records they have are judged, too.
-        adoptions: by paper, which codes gave the same bits; their records count like today's.
+        adoptions: by paper, which codes gave the same bits; their records count like today's, as
+            far as the store bears that out.
         leave: end, rather than wait, where other runs compute all that is left.
 
     Raises:
@@ -99,8 +101,11 @@ def run_cells(
     """
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    planned = plan_jobs(cells, locate, store, device, form, declared or {}, adoptions, on_event)
-    others = plan_jobs(judged_too, locate, store, device, form, {}, adoptions, on_event)
+    planned = plan_jobs(cells, locate, store, device, form, declared or {}, on_event)
+    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
+    held = borne_out(store, [*planned, *others], adoptions)
+    planned = with_adopted(planned, held)
+    others = with_adopted(others, held)
     on_event(events.PhaseStarted("reading records"))
     anew = Anew.now(store) if fresh is True else fresh or None
     present = _records_of(store, planned, anew)
@@ -172,7 +177,6 @@ def plan_jobs(
     device: str | Mapping[str, str],
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
-    adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
     on_event: events.OnEvent = lambda _event: None,
 ) -> list[Job]:
     """A job for each cell, in order and once; a SpecError names all that are unknown or unfit."""
@@ -196,7 +200,9 @@ def plan_jobs(
             try:
                 if key not in alike:
                     known = declared.get(cell.paper, {}).get(cell.experiment)
-                    alike[key] = _job_like(cell, papers[cell.paper], known, on_event)
+                    paper = papers[cell.paper]
+                    with own_neighbours(paper.module):
+                        alike[key] = _job_like(cell, paper, known, on_event)
             except SpecError as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
@@ -204,8 +210,7 @@ def plan_jobs(
             name = fingerprint(cell, like.code, like.versions, like.data)
             place = store.partial(cell, name).folder
             job = replace(like, number=len(jobs), cell=cell, fingerprint=name, partial=place)
-            alike_codes = adoptions.get(cell.paper, NO_ADOPTIONS)
-            jobs.setdefault(place, replace(job, adopted=_adopted(job, alike_codes)))
+            jobs.setdefault(place, job)
     if faults:
         raise SpecError("\n".join(faults))
     return list(jobs.values())
@@ -250,7 +255,7 @@ def _job_like(
     try:
         data = dict(experiment.data(settings))
     except Exception as error:  # for instance a download that failed: this cell's failure
-        blocked = one_line(error, paper.module.file.resolve().parent)
+        blocked = one_line(error, paper.module.folder)
     return Job(
         number=-1,
         cell=cell,
@@ -292,9 +297,41 @@ def _noted(
     return summary
 
 
-def _adopted(job: Job, adoptions: Adoptions) -> tuple[str, ...]:
-    codes = adoptions.alike(pair_of(job.cell), job.versions.items(), job.code)
-    return tuple(code for code in reversed(codes) if code != job.code)
+def with_adopted(jobs: Iterable[Job], adoptions: Mapping[str, Adoptions]) -> list[Job]:
+    """Jobs with the codes whose records count as theirs, by adoptions that were held to records."""
+    whole = []
+    for job in jobs:
+        lines = adoptions.get(job.cell.paper, NO_ADOPTIONS)
+        names = lines.alike(pair_of(job.cell), job.versions.items(), job.code)
+        codes = [code for name in reversed(names) for code in lines.digests_of(name)]
+        others = dict.fromkeys(code for code in codes if code != job.code)
+        whole.append(replace(job, adopted=tuple(others)))
+    return whole
+
+
+def borne_out(
+    store: Store, jobs: Sequence[Job], adoptions: Mapping[str, Adoptions]
+) -> dict[str, Adoptions]:
+    """By paper, its adoptions as far as the records of a store bear them out."""
+    return {
+        paper: lines.held_against(_compared(store, jobs, lines))
+        for paper, lines in adoptions.items()
+    }
+
+
+def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterator[Record]:
+    """The records of cells that adoptions compared, of the pairs to which some jobs belong."""
+    likes = {pair_of(job.cell): job for job in jobs} if adoptions.lines else {}
+    for line, cell in adoptions.compared:
+        like = likes.get(cell.pair)
+        if like is None or line.versions != like.versions:
+            continue
+        codes = [code for one in (line.old, line.new) for code in adoptions.digests_of(one)]
+        for tier, code in product((cell.tier, adoption_tier(cell.tier)), codes):
+            drawn = replace(like.cell, tier=tier, seed=cell.seed)
+            with suppress(DamagedError):
+                record = store.find(drawn, fingerprint(drawn, code, like.versions, like.data))
+                yield from filter(None, [record])
 
 
 def fingerprints_of(job: Job) -> Iterator[str]:
@@ -361,6 +398,7 @@ class _Run:
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
     _awaited: set[Path] = field(default_factory=set)
+    _has_given_up: bool = False
 
     def all(self, jobs: Sequence[Job], executor: Executor) -> None:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
@@ -418,16 +456,13 @@ class _Run:
             if not self.may_start(job.cell):
                 self._left.append(job)
                 continue
-            before = self.store.holder(job.cell, job.fingerprint)
             lock = self.store.try_lock(job.cell, job.fingerprint)
             if lock is None:
                 busy.append(job)
                 continue
             self._held[job.number] = (job, lock)
-            series = self.anew.series if self.anew else ""
-            lock.note(Holder(place=this_place(), since=datetime.now(UTC), series=series))
-            if series and (before is None or before.series != series):
-                Partial(job.partial).clear()
+            self._begin_anew(job)
+            lock.note(replace(self._holder, since=datetime.now(UTC)))
             record = self._settled(job)
             if record is not None:
                 self._finish(job, record)
@@ -435,10 +470,20 @@ class _Run:
             self.on_event(events.CellStarted(job.cell))
             yield job
 
+    def _begin_anew(self, job: Job) -> None:
+        """Removes checkpoints from before a series that measures anew, and none of its own."""
+        if self.anew is None:
+            return
+        before = self.store.holder(job.cell, job.fingerprint)
+        if before is None or before.series != self.anew.series:
+            Partial(job.partial).clear()
+
+    @cached_property
+    def _holder(self) -> Holder:
+        return Holder(this_place(), datetime.now(UTC), self.anew.series if self.anew else "")
+
     def _settled(self, job: Job) -> Record | None:
-        """The record of a cell that is not run: another run made it since this one planned, or it
-        failed too often.
-        """
+        """The record of a cell that is not run: another run made it, or it failed too often."""
         made = self._made(job)
         if made is not None and (self.anew is None or self.anew.has(self.store, made)):
             return made
@@ -449,10 +494,19 @@ class _Run:
         known = self._failures(job)
         if known is None or known[0].count < MOST_FAILURES:
             return None
-        file = self.store.file_of(known[1])
-        text = f"not run again with this code, which failed before. Remove {file} to try it anew"
-        self.on_event(events.CellNote(job.cell, text))
+        self._say_given_up(job, known[1])
         return known[1]
+
+    def _say_given_up(self, job: Job, record: Record) -> None:
+        """Names the remedy, once a run."""
+        if self._has_given_up:
+            return
+        self._has_given_up = True
+        text = (
+            "failed before with this code, and is not run again, nor are other such cells. Remove "
+            f"{self.store.file_of(record)} to try this one anew, or use --fresh for all."
+        )
+        self.on_event(events.CellNote(job.cell, text))
 
     def _failures(self, job: Job) -> tuple[Failures, Record] | None:
         """How often a cell failed with this code and demand, of a series of its own in that."""
@@ -514,7 +568,7 @@ class _Run:
         """
         known = self._failures(job)
         before = known[0].count if known else 0
-        count = MOST_FAILURES if outcome.is_final else before + 1
+        count = MOST_FAILURES if outcome.is_final else min(before + 1, MOST_FAILURES)
         self.store.write(record)
         if outcome.has_begun:
             series = self.anew.series if self.anew else ""

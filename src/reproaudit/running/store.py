@@ -107,7 +107,8 @@ class Failures(BaseModel, frozen=True):
     """The runs with --fresh that belong together, if it failed in one of them."""
 
 
-class Holder(BaseModel, frozen=True):
+@dataclass(frozen=True)
+class Holder:
     """Who computes a cell, as its lock's file says; the file outlives a run that was killed."""
 
     place: str
@@ -115,6 +116,9 @@ class Holder(BaseModel, frozen=True):
     since: datetime
     series: str = ""
     """The runs with --fresh that belong together; empty for none."""
+
+
+_HOLDER = TypeAdapter(Holder)
 
 
 class DamagedError(StoreError):
@@ -367,7 +371,7 @@ class Store:
         """Who holds a cell's lock, or held it last; None if no run has, or it cannot be read."""
         with suppress(OSError, StoreError, ValidationError):
             text = _read_file(self.lock_file(cell, fingerprint), MOST_NOTE_BYTES)
-            return None if text is None else Holder.model_validate_json(text)
+            return None if text is None else _HOLDER.validate_json(text)
         return None
 
     def is_held(self, cell: Cell, fingerprint: str) -> bool:
@@ -432,7 +436,7 @@ class CellLock(FileLock):
     def note(self, holder: Holder) -> None:
         """Says in its file who holds it, for whoever asks; a full disk stops nobody."""
         with suppress(OSError):
-            Path(self.lock_file).write_text(holder.model_dump_json())
+            Path(self.lock_file).write_bytes(_HOLDER.dump_json(holder))
 
     def give_back(self, *, finished: bool) -> None:
         """Gives the cell back; once its record is written, the lock's file goes, too.

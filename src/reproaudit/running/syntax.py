@@ -37,7 +37,13 @@ LEVELS = frozenset({"debug", "info", "warning", "error", "exception", "critical"
 
 def computing_text(tree: ast.Module) -> str:
     """Return a module's syntax as text; what computes nothing is removed from the tree."""
-    return ast.dump(_Computing().visit(tree), annotate_fields=False)
+    return ast.dump(computing_tree(tree), annotate_fields=False)
+
+
+def computing_tree(tree: ast.Module) -> ast.Module:
+    """Return a module's syntax, from which what computes nothing is removed."""
+    computing: ast.Module = _Computing().visit(tree)
+    return computing
 
 
 class _Computing(ast.NodeTransformer):

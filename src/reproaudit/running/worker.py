@@ -37,7 +37,7 @@ from reproaudit.running.coordinates import coordinates_along, declared_axes
 from reproaudit.running.devices import processor, use_threads
 from reproaudit.running.events import CellActivity, OnEvent, Progress
 from reproaudit.running.generators import restored, seed_generators, with_states
-from reproaudit.running.modules import find_siblings, load_experiments, one_line
+from reproaudit.running.modules import load_experiments, one_line, own_neighbours
 from reproaudit.running.store import Clock, Partial
 
 CELL_THREADS = 1
@@ -238,13 +238,13 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
     if other:
         raise SpecError(f"the worker has {', '.join(other)}, and the run was planned with others")
-    find_siblings(job.module)
-    settings = build_settings(experiment.settings, job.cell.settings)
     use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone
-    seed_generators(job.cell.paper, job.cell.experiment, job.cell.seed)
-    session.begin()
-    with reported_compilation(session.report_compiling):
-        result: object = experiment.measure(settings, session)
+    with own_neighbours(job.module):
+        settings = build_settings(experiment.settings, job.cell.settings)
+        seed_generators(job.cell.paper, job.cell.experiment, job.cell.seed)
+        session.begin()
+        with reported_compilation(session.report_compiling):
+            result: object = experiment.measure(settings, session)
     if not isinstance(result, Measurements):
         raise SpecError(
             f"{job.module.file}: experiment '{job.cell.experiment}' returned "

@@ -39,6 +39,15 @@ CERTAIN = 1.645
 _MOST_EXPONENT = 4.0
 _LEAST_EXPONENT = 0.02
 _MOST_RATE = 60.0
+_MOST_OBSERVATIONS = 256
+
+
+LIKELY = 5.99
+"""The 95 % quantile of twice the logarithm of a likelihood ratio, with two degrees of freedom: a
+family of laws and the exponent or rate."""
+
+MOST_LIKELY = 13.82
+"""Its 99.9 % quantile."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +95,21 @@ class Misfit(NamedTuple):
         """The standard deviation of the noise: all that is left over, unless that is systematic."""
         return self.rough if self.systematic else self.size
 
-    def surely_below(self, other: Misfit) -> bool:
-        """Tell whether a law fits better than another beyond noise: by a likelihood ratio, 5 %."""
-        if self.systematic and self._beyond(other.size**2 - self.size**2):
+    def surely_below(self, other: Misfit, beyond: float = LIKELY) -> bool:
+        """Tell whether a law fits better than another beyond noise: by a likelihood ratio, 5 %.
+
+        Twice the logarithm of that ratio lies `beyond` a quantile, that of 95 % unless stated.
+        """
+        if self.systematic and self._beyond(other.size**2 - self.size**2, beyond):
             return True
         free = max(self.independent - FITTED, 1.0)
-        return 2 * free * math.log(other.size / self.size) > _LIKELIHOOD
+        return 2 * free * math.log(other.size / self.size) > beyond
 
-    def _beyond(self, squared: float) -> bool:
+    def _beyond(self, squared: float, beyond: float = LIKELY) -> bool:
         """Whether a mean square is more than the noise by which neighbours differ makes."""
         least = RESOLVED * self.size
         free = _TOLD * self.apart
-        return free * math.log1p(max(squared, 0.0) / max(self.rough, least) ** 2) > _LIKELIHOOD
+        return free * math.log1p(max(squared, 0.0) / max(self.rough, least) ** 2) > beyond
 
 
 FITTED = 3
@@ -109,10 +121,6 @@ _TOLD = 0.25
 _KEPT = 0.75
 _KEPT_VARIANCE = 0.3686
 """The mean square of the smallest three quarters of a standard normal law."""
-
-_LIKELIHOOD = 5.99
-"""The 95 % quantile of twice the logarithm of a likelihood ratio, with two degrees of freedom: a
-family of laws and the exponent or rate."""
 
 
 def misfit_of(left_over: FloatArray, least: float = 0.0) -> Misfit:
@@ -153,7 +161,7 @@ def _spread(distances: FloatArray) -> float:
     return math.sqrt(float(squares[: math.ceil(_KEPT * len(squares))].mean()) / _KEPT_VARIANCE)
 
 
-def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, Misfit]:
+def misfits(steps: tuple[float, ...], values: FloatArray, law: Law) -> dict[str, Misfit]:
     """Compute the misfit of a law, of each rival, and of a constant.
 
     Steps are positive and increasing; both have shape (step,). The names are "law", `Law.rivals`,
@@ -162,15 +170,27 @@ def misfits(steps: tuple[int, ...], values: FloatArray, law: Law) -> dict[str, M
     centred = values - values.mean()
     least = RESOLVED * float(np.sqrt(np.mean(centred**2))) or math.ulp(0.0)
     found = {"constant": misfit_of(centred, least)}
-    for name, courses in _families(steps, law).items():
+    few = len(steps) <= _MOST_OBSERVATIONS
+    for name, courses in (_families_of_few if few else _families)(steps, law).items():
         growth = np.maximum(courses @ centred, 0.0)
         best = int(growth.argmax())
         found[name] = misfit_of(centred - growth[best] * courses[best], least)
     return found
 
 
-@lru_cache(maxsize=64)
-def _families(steps: tuple[int, ...], law: Law) -> dict[str, FloatArray]:
+def thinned(steps: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], FloatArray]:
+    """Return a course of at most `_MOST_OBSERVATIONS` means of as many neighbours each.
+
+    Both have shape (step,). Where they do not go up in it, the first few are left out.
+    """
+    each = math.ceil(len(steps) / _MOST_OBSERVATIONS)
+    rest = len(steps) % each
+    means = [one[rest:].reshape(-1, each).mean(axis=1) for one in (steps, values)]
+    return tuple(means[0].tolist()), means[1]
+
+
+@lru_cache(maxsize=1)  # runs of one length follow each other, and a long one takes much memory
+def _families(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
     """Courses by family, centred and of length 1; shape (course, step)."""
     t = np.asarray(steps, dtype=np.float64) / steps[-1]
     exponents = np.arange(_LEAST_EXPONENT, _MOST_EXPONENT, 0.01)
@@ -192,6 +212,11 @@ def _families(steps: tuple[int, ...], law: Law) -> dict[str, FloatArray]:
     if "logarithm" in law.rivals:
         families["logarithm"] = _power(t[None], 0.0)
     return {name: _normalised(courses) for name, courses in families.items()}
+
+
+@lru_cache(maxsize=16)  # the parts of one course
+def _families_of_few(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
+    return _families.__wrapped__(steps, law)
 
 
 def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from functools import cache
+from statistics import median
 
 from reproaudit.stats.binomial import Decision
 
@@ -37,6 +38,13 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
     ends = (mean, mean - half, mean + half)
     natural = [math.exp(min(one, _LARGEST)) if log else one for one in ends]
     return natural[0], natural[1], natural[2]
+
+
+def without_farthest(values: Sequence[float], count: int) -> list[float]:
+    """Return numbers without so many that lie farthest from their median, in their order."""
+    middle = median(values)
+    farthest = sorted(range(len(values)), key=lambda place: -abs(values[place] - middle))[:count]
+    return [value for place, value in enumerate(values) if place not in farthest]
 
 
 def decide_mean(interval: tuple[float, float], accepted: tuple[float, float]) -> Decision:

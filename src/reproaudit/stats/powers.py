@@ -66,6 +66,16 @@ def power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerF
     return PowerFit(exponent, exponent - error, exponent + error, left_over)
 
 
+def slopes_without_an_end(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
+    """Return the exponents of lines through the logarithms without the first, and the last, size.
+
+    Both have shape (size,), in any order, and are positive, with at least three sizes.
+    """
+    order = np.argsort(sizes)
+    parts = ((np.log(sizes[some]), np.log(values[some])) for some in (order[1:], order[:-1]))
+    return [0.0 if np.ptp(y) <= TOLD_APART else float(np.polyfit(x, y, 1)[0]) for x, y in parts]
+
+
 def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> bool:
     """Tell whether logarithms bend beyond noise: a parabola's second term, by Student's t, 1 %.
 

@@ -1,6 +1,7 @@
 """The records behind a scorecard in one compact file, which `report` reads in its folder.
 
-The records of smaller tiers go with them, and so do those of alternatives and custom runs.
+The records of smaller tiers go with them, and so do those of alternatives and custom runs, and
+those that were measured to compare code, which bear out the audit's adoptions.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from reproaudit.audit.model import TIERS
 from reproaudit.audit.plan import varied_tier
 from reproaudit.cell import CUSTOM
 from reproaudit.report.export.registry import Exported, ExportRequest
+from reproaudit.running.adoptions import adoption_tier
 from reproaudit.running.shipped import FILE_NAME, pack_records
 from reproaudit.running.store import Store
 
@@ -18,5 +20,6 @@ def records_export(request: ExportRequest) -> Exported:
     tier = request.scorecard().tier
     below = TIERS[: TIERS.index(tier) + 1] if tier in TIERS else (tier,)
     tiers = {CUSTOM, *below, *map(varied_tier, below)}
+    tiers |= {*map(adoption_tier, tiers)}
     slug = request.audit_file.stem
     return Exported({FILE_NAME: pack_records(Store(request.store), slug, tiers)}, tier)
