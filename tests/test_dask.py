@@ -21,6 +21,8 @@ import distributed
 
 from reproaudit.running.dask import DaskWorkers
 
+HERE = "127.0.0.1"
+
 
 def run(store: Store, executor: DaskWorkers | None, *wanted: Any, **how: Any) -> Summary:
     return run_cells(wanted, locate, store, executor=executor, **how)
@@ -32,13 +34,11 @@ def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-    ) as one:
+    before = dict(os.environ)
+    size = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
+    with distributed.LocalCluster(**size, host=HERE, dashboard_address=f"{HERE}:0") as one:
+        os.environ.clear()  # it has changed the order of sets for what is started from here
+        os.environ.update(before)
         yield one
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from reproaudit.errors import UsageError
 from reproaudit.running.blocks import Block, Noted, blocks_of
-from reproaudit.running.engines import Engine, imported
+from reproaudit.running.engines import Engine, queued_jobs, submitter
 from reproaudit.running.events import CellNote, OnEvent, PhaseStarted
 from reproaudit.running.executors import Limits
 from reproaudit.running.run import Anew
@@ -28,9 +26,6 @@ LOOK_SECONDS = 1.0
 
 ASK_SECONDS = 30.0
 """The seconds between questions to Slurm whether a job has ended without a word."""
-
-MOST_REQUEUED = 1000
-"""How often a job whose time was up goes back into the queue."""
 
 
 class SlurmBlocks:
@@ -63,23 +58,7 @@ class SlurmBlocks:
 
     def __enter__(self) -> SlurmBlocks:
         """Looks for Slurm; a UsageError if it, or submitit, is not there."""
-        library = imported("submitit", "slurm")
-        options = dict(self._engine.options)
-        minutes = int(options.pop("time", "60"))
-        try:
-            self._executor = library.AutoExecutor(
-                self._folder,
-                cluster=self._engine.place or "slurm",
-                slurm_max_num_timeout=MOST_REQUEUED,
-            )
-        except RuntimeError as error:
-            raise UsageError(f"--executor slurm: {error} Run this where sbatch is.") from error
-        self._executor.update_parameters(
-            name="reproaudit",
-            timeout_min=minutes,
-            cpus_per_task=self._how[0],
-            slurm_additional_parameters=options,
-        )
+        self._executor = submitter(self._engine, self._folder, self._how[0])
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -109,6 +88,17 @@ class SlurmBlocks:
                     self._is_clean = self._is_clean and not noted.waiting
                     yield from _undone(slurm_job, noted)
 
+    def _ended(self) -> set[Any]:
+        """The jobs that left a result or, now and then, those that Slurm's queue does not have."""
+        if self._engine.place == "local":
+            return {job for job in self._submitted if job.done()}
+        ended = {job for job in self._submitted if job.paths.result_pickle.exists()}
+        if time.monotonic() - self._asked > ASK_SECONDS:
+            self._asked = time.monotonic()
+            queued = queued_jobs()
+            ended |= {job for job in self._submitted if queued and not queued(job.job_id)}
+        return ended
+
     def _submit(self, jobs: list[Job], on_event: OnEvent) -> None:
         blocks = [
             Block(self._store.root, part, *self._how, self._folder / f"{number}.notes")
@@ -119,22 +109,8 @@ class SlurmBlocks:
         with self._executor.batch():
             submitted = [self._executor.submit(block) for block in blocks]
         self._submitted = dict(zip(submitted, map(Noted, blocks), strict=True))
-        names = ", ".join(dict.fromkeys(str(one.job_id).partition("_")[0] for one in submitted))
+        names = ", ".join(dict.fromkeys(str(job.job_id).partition("_")[0] for job in submitted))
         on_event(PhaseStarted(f"waiting for job {names} with {len(blocks)} blocks"))
-
-    def _ended(self) -> set[Any]:
-        """The jobs that left a result or, now and then, those that Slurm's queue does not have."""
-        if self._engine.place == "local":
-            return {one for one in self._submitted if one.done()}
-        ended = {one for one in self._submitted if one.paths.result_pickle.exists()}
-        if time.monotonic() - self._asked < ASK_SECONDS:
-            return ended
-        self._asked = time.monotonic()
-        ask = ["squeue", "--me", "--noheader", "--array", "--format=%i"]
-        queue = subprocess.run(ask, capture_output=True, text=True, check=False)
-        names = set(queue.stdout.split())
-        lost_ones = {one for one in self._submitted if one.job_id not in names}
-        return ended if queue.returncode else ended | lost_ones
 
 
 def _undone(slurm_job: Any, noted: Noted) -> Iterator[JobOutcome]:
