@@ -1,4 +1,5 @@
 # Two commands: `make audit` runs the audits and shows the scorecard, `make test` proves the tool.
+# `make process` is the rest of its tests: more of what needs processes, a browser or an environment.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +16,7 @@ TESTERS ?= $(shell echo $$(($(JOBS) + 1)))
 # The tests start hundreds of programs, which would each compile the same sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: audit test machine-code lint types contracts slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate planted mutants readme reports schema lock vulnerabilities clean
+.PHONY: audit test process machine-code lint types contracts slow importers compat docs bench bench-paper-tier bench-scaling bench-check calibrate planted mutants readme reports schema lock vulnerabilities clean
 
 audit: $(READY)
 	$(BIN)/reproaudit run --all --tier quick --jobs $(JOBS)
@@ -23,6 +24,9 @@ audit: $(READY)
 test: $(READY)
 	$(MAKE) --jobs=2 --output-sync lint types contracts machine-code
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
+
+process: $(READY)
+	$(BIN)/pytest --process -n $(TESTERS) --dist worksteal
 
 machine-code: $(READY)
 	$(BIN)/python tests/machine_code.py

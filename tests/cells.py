@@ -50,7 +50,9 @@ def cell(experiment: str = "descent", seed: int = 0, **settings: Any) -> Cell:
 
 
 def records(store: Store) -> dict[tuple[str, int], Record]:
-    return {(one.experiment, one.seed): one for one in store.records("toy2020", "quick")}
+    return {
+        (record.experiment, record.seed): record for record in store.records("toy2020", "quick")
+    }
 
 
 def unreadable(store: Store) -> list[DamagedError]:
@@ -60,9 +62,9 @@ def unreadable(store: Store) -> list[DamagedError]:
     return found
 
 
-def same_numbers(one: Record) -> dict[str, Any]:
+def same_numbers(record: Record) -> dict[str, Any]:
     """A record less what differs between two runs of the same cell."""
-    plain = one.model_dump(mode="json")
+    plain = record.model_dump(mode="json")
     for name in ("started", "seconds"):
         del plain[name]
     del plain["environment"]["revision"]  # of a checkout in which somebody may work meanwhile

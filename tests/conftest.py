@@ -1,4 +1,4 @@
-"""Options of the test suite, runs without workers, and the browser."""
+"""Options and layers of the test suite, runs without workers, and the browser."""
 
 from __future__ import annotations
 
@@ -34,11 +34,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that take long, too")
+    parser.addoption("--process", action="store_true", help="run the layer `process` alone")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the other layer, and skip what takes long; with ``--slow`` all is run."""
     if config.getoption("--slow"):
         return
+    wanted = config.getoption("--process")
+    other = [item for item in items if ("process" in item.keywords) != wanted]
+    config.hook.pytest_deselected(items=other)
+    items[:] = [item for item in items if ("process" in item.keywords) == wanted]
     skip = pytest.mark.skip(reason="takes long; run with --slow")
     for item in items:
         if "slow" in item.keywords:

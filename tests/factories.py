@@ -95,7 +95,7 @@ def answers_of(
 
 def stated(reasons: Iterable[Reason]) -> list[tuple[str, dict[str, Any]]]:
     """The kind of each reason, and the values that it states."""
-    said = [one.model_dump(exclude_unset=True) for one in reasons]
+    said = [reason.model_dump(exclude_unset=True) for reason in reasons]
     return [(one.pop("kind").value, one) for one in said]
 
 

@@ -6,31 +6,44 @@ run of the tests tries some of each kind.
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
+import math
 import random
 import re
 import resource
 import shutil
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from encoders import event_file
 from samples import AUDIT
 
-from factories import make_scorecard
-from miniatures import write_paper
+from factories import card_of, falls_to, make_audit, make_record, make_records, make_scorecard
+from miniatures import audit_data, write_paper
 from reproaudit.audit.card import read_card
+from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.loading import read_audit
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.errors import AuditError
+from reproaudit.files import sha256
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LogError
+from reproaudit.records import Record
+from reproaudit.report.answers import scorecard_of_store
 from reproaudit.report.files import read_scorecard, write_report
+from reproaudit.report.listing import list_entry, list_lines
+from reproaudit.report.pages import markdown
+from reproaudit.report.terminal import report_lines
+from reproaudit.running.code import fingerprint_of
+from reproaudit.running.store import Store, open_record
 from reproaudit.submission.importing import import_logs
 from reproaudit.submission.reading import read_submission
 
@@ -40,6 +53,8 @@ BATCH, BATCHES, FEW = 1_000, 100, 20
 IMPORTED = 500
 """Damaged logs of each kind that are imported whole; together 3,000."""
 SECONDS, BYTES = 2.0, 500 * 2**20
+
+RECORDS = make_records(make_audit(), "quick", alternatives=False)
 
 TOKENS = [
     *b"{ [ \" ' # % ~ null true No -0 1_000 1e999 -1e400 NaN .inf 2026-02-30 <b> \\u0000".split(),
@@ -88,7 +103,101 @@ def mutated(data: bytes, dice: random.Random) -> bytes:
     return data
 
 
+VALUES: list[Any] = [
+    *(None, True, 0, -1, 1, 0.5, -0.0, 1e17, 1e308, 2**62, 10**400, "", "x", ":100:", "[b]x[/b]"),
+    *("\x1b[2J", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "NaN", float("nan")),
+    *(float("inf"), [], {}, [1, 2], [[1.0]], {"a": 1}, "distance[1]", "distance@first", "a" * 300),
+]
+
+
+def nodes(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in plain data: what holds it, and its name or position there."""
+    if isinstance(node, dict | list):
+        for step, below in node.items() if isinstance(node, dict) else enumerate(node):
+            yield node, step
+            yield from nodes(below)
+
+
+def misstated(data: bytes, dice: random.Random) -> bytes:
+    """The same JSON after one to three slips: values replaced, left out, doubled, or exchanged."""
+    whole = json.loads(data)
+    for _ in range(dice.choice([1, 1, 2, 3])):
+        places = list(nodes(whole))
+        if not places:
+            break
+        holder, step = dice.choice(places)
+        other, there = dice.choice(places)
+        slip = dice.randrange(7)
+        is_number = type(holder[step]) in (int, float) and math.isfinite(holder[step])
+        if is_number and slip:
+            holder[step] = holder[step] * dice.choice([0, -1, 2, 0.5, 1000]) + dice.choice([0, 1])
+        elif slip < 2:
+            holder[step] = dice.choice(VALUES)
+        elif slip == 2:
+            del holder[step]
+        elif slip == 3:
+            holder[step] = copy.deepcopy(other[there])
+        elif isinstance(holder, list):
+            holder.insert(step, copy.deepcopy(holder[step]))
+        else:
+            holder[f"{step}s"] = holder.pop(step)
+    return json.dumps(whole).encode()
+
+
 # --- what is read ---------------------------------------------------------------------------------
+
+
+MOST_CELLS = 500
+"""Cells of a damaged audit for which records are made up; one may ask for millions."""
+
+
+def judge_an_audit(folder: Path, data: bytes) -> None:
+    """What `check` calls sound is judged and shown."""
+    audit, faults = read_audit("mini.yaml", data.decode())
+    if audit is None:
+        raise LogError("mini.yaml", str(faults[0]))
+    cells = [*cells_of_tier(audit, "quick"), *cells_of_alternatives(audit, "quick")]
+    if len(cells) <= MOST_CELLS:
+        records = [make_record(cell, falls_to(0.02, cell.seed)) for cell in cells]
+        card = card_of(audit, records, "quick")
+        assert markdown(card)
+        assert list(report_lines(card))
+
+
+def sealed(body: bytes) -> bytes:
+    return b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
+
+
+def show_a_record(folder: Path, data: bytes) -> None:
+    """A stranger's record, sealed as ours are, is refused, or shown among others."""
+    entry = entry_of(write_paper(folder / "audits") / "mini.yaml")
+    audit = entry.audit()
+    store = Store(folder / "runs")
+    for record in RECORDS[1:]:
+        place(store, record, record.model_dump_json().encode())
+    try:
+        stranger = Record.model_validate_json(data)
+        stranger = stranger.model_copy(update={"fingerprint": fingerprint_of(stranger)})
+        place(store, stranger, stranger.model_dump_json().encode())
+    except (ValueError, OSError):  # none, or of a name that no file may have
+        place(store, RECORDS[0], data)
+    card = scorecard_of_store(entry, audit, "quick", store)
+    assert markdown(card)
+    assert list(report_lines(card))
+    assert list(list_lines([list_entry(entry, store.root, folder / "reports")], 80))
+
+
+def place(store: Store, record: Record, body: bytes) -> None:
+    file = store.file_of(record)
+    assert file.resolve().is_relative_to(store.root.resolve()), "a record has no place elsewhere"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(sealed(body))
+
+
+def open_a_record(folder: Path, data: bytes) -> None:
+    """What is damaged is refused; what is not refused says what it said."""
+    found, _ = open_record(folder / "record.json", data)
+    assert found.model_dump_json() == RECORDS[0].model_dump_json()
 
 
 def read_an_audit(folder: Path, data: bytes) -> None:
@@ -187,6 +296,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
     events = folder / "events.out.tfevents.1"
     event_file(events, {"loss": [(s, 1 / (1 + s)) for s in range(5)]})
     return {
+        "audit data": [json.dumps(audit_data()).encode()],
+        "record": [RECORDS[0].model_dump_json().encode()],
+        "sealed record": [sealed(RECORDS[0].model_dump_json().encode())],
         "audit": [audit, (HERE.parent / "docs/tutorial/soudry2018.yaml").read_bytes()],
         "card": [file.read_bytes() for file in sorted((HERE / "cards").iterdir())],
         "scorecard": [card.read_bytes()],
@@ -216,6 +328,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
 
 READERS: dict[str, Callable[[Path, bytes], None]] = {
     "audit": read_an_audit,
+    "audit data": judge_an_audit,
+    "record": show_a_record,
+    "sealed record": open_a_record,
     "card": read_a_card,
     "scorecard": read_a_scorecard,
     "manifest": read_a_manifest,
@@ -250,7 +365,8 @@ def abuse(
     refused = passed = 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for case in range(cases):
-        data = mutated(dice.choice(sound[kind]), dice)
+        damage = misstated if kind in ("audit data", "record") else mutated
+        data = damage(dice.choice(sound[kind]), dice)
         place = folder / "case"
         place.mkdir()
         began = time.process_time()

@@ -114,7 +114,7 @@ def test_a_pair_that_differs_keeps_its_code_and_is_run_anew(folder: Path) -> Non
     assert {one["experiment"] for one in found["differs"]} == {"descent", "guessed"}
     assert "distance: " in found["differs"][0]["what"]
     assert measured_anew(folder) == 10, "the controls' runs alone"
-    levels = {one.settings["level"] for one in records(folder) if one.code == found["new"]}
+    levels = {record.settings["level"] for record in records(folder) if record.code == found["new"]}
     assert levels == {0.8}
 
 
@@ -146,11 +146,11 @@ def test_without_rights_beside_the_audit_the_store_has_the_line(folder: Path) ->
 
 def test_bits_of_another_processor_are_no_fault_of_the_code(folder: Path) -> None:
     store = Store(folder / "runs")
-    for one in records(folder):  # as if they came from a machine that rounds otherwise
-        scalars = {"final": one.measurements.scalars["final"] * (1 + 1e-12)}
-        measured = one.measurements.model_copy(update={"scalars": scalars})
-        where = one.environment.model_copy(update={"processor": "another"})
-        store.write(one.model_copy(update={"measurements": measured, "environment": where}))
+    for record in records(folder):  # as if they came from a machine that rounds otherwise
+        scalars = {"final": record.measurements.scalars["final"] * (1 + 1e-12)}
+        measured = record.measurements.model_copy(update={"scalars": scalars})
+        where = record.environment.model_copy(update={"processor": "another"})
+        store.write(record.model_copy(update={"measurements": measured, "environment": where}))
     prepared = command(folder, "adopt", "mini", "--prepare")
     assert (prepared["measured"], prepared["pairs"]) == (PAIRS, PAIRS)
     change(folder)
@@ -182,7 +182,7 @@ def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder: Path) -> No
     data["cells"][0]["measured"] = "0" * 64
     file.write_text(json.dumps(data) + "\n")
     faults = command(folder, "verify", "mini", code=3)["faults"]
-    assert {one["what"] for one in faults} == {
+    assert {fault["what"] for fault in faults} == {
         "its numbers are not those that an adoption compared"
     }
     file.write_text("{}\n")
@@ -307,11 +307,11 @@ def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
     write_paper(empty / "audits")
     assert "no records of mini" in command(empty, "adopt", "mini", code=2)
     store = Store(folder / "runs")
-    for one in records(folder):
-        packages = {**one.environment.packages, "numpy": "1.0.0"}
-        where = one.environment.model_copy(update={"packages": packages})
-        store.file_of(one).unlink()
-        other = one.model_copy(update={"environment": where})
+    for record in records(folder):
+        packages = {**record.environment.packages, "numpy": "1.0.0"}
+        where = record.environment.model_copy(update={"packages": packages})
+        store.file_of(record).unlink()
+        other = record.model_copy(update={"environment": where})
         store.write(other.model_copy(update={"fingerprint": fingerprint_of(other)}))
     said = command(folder, "adopt", "mini", code=2)
     assert "made with numpy 1.0.0, here " in said

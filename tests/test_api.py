@@ -22,7 +22,12 @@ from miniatures import claim, write_paper
 from reproaudit import api
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
-from reproaudit.consent import TRUST_FILE_VARIABLE, foreign_code, require_consent
+from reproaudit.consent import (
+    TRUST_FILE_VARIABLE,
+    _trust_file,
+    foreign_code,
+    require_consent,
+)
 from reproaudit.report.files import json_data
 from reproaudit.report.notebook import PaperScorecard
 from reproaudit.report.pages import html
@@ -234,7 +239,7 @@ def test_a_scorecard_finds_claims_and_failures() -> None:
     failing = {claim.id for claim in card.failures()}
     assert failing == {"mini.contradicted"}
     assert card.failures(()) == ()
-    assert {one.id for one in card.failures(["uninformative"])} == {"mini.vacuous"}
+    assert {failure.id for failure in card.failures(["uninformative"])} == {"mini.vacuous"}
     with pytest.raises(ra.UsageError, match="no outcome 'suported'"):
         card.failures(["suported"])
 
@@ -283,6 +288,20 @@ def trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("REPROAUDIT_TRUST")
     monkeypatch.setenv(TRUST_FILE_VARIABLE, str(tmp_path / "trust" / "file"))
     return tmp_path / "trust" / "file"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
+def test_the_trust_file_lies_in_the_users_configuration_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (TRUST_FILE_VARIABLE, "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert _trust_file() == tmp_path / ".config" / "reproaudit" / "trust"
+    monkeypatch.setenv("XDG_CONFIG_HOME", "of/no/meaning/as/it/is/relative")
+    assert _trust_file() == tmp_path / ".config" / "reproaudit" / "trust"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    assert _trust_file() == tmp_path / "own" / "reproaudit" / "trust"
 
 
 def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust: Path) -> None:

@@ -110,13 +110,20 @@ def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> Non
     for claim in audit.claims:
         name = claim.experiment
         arms = tuple(audit.arms[one] for _, one in claim.arms() if isinstance(one, str))
-        readings = tuple(audit.settings_of(name)[one].readings for one in claim.readings)
+        readings = tuple(audit.settings_of(name)[reading].readings for reading in claim.readings)
         for node, attribute, decides in attributes((claim, arms, readings, audit.runs_of(name))):
             before = node.__dict__[attribute]
             node.__dict__[attribute] = "another"
             moved = rule(audit, name, "paper") != GOLDEN[slug]["rules"][name]
             node.__dict__[attribute] = before
             assert moved is decides, (claim.id, node, attribute)
+
+
+def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing() -> None:
+    audit = AUDITS["toy"]
+    name = next(iter(audit.experiments))
+    named = audit.model_copy(update={"length": next(iter(audit.settings_of(name)))})
+    assert rule(named, name, "paper") != rule(audit, name, "paper")
 
 
 # --- free of Python's names and of layout -------------------------------------------------------

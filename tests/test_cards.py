@@ -67,13 +67,13 @@ def test_an_abstract_alone() -> None:
     card = read_card(CARDS / "abstract.txt")
     assert (card.title, card.venue, card.year) == ("On the Number of Sheep", "TESTCONF", 2033)
     assert (card.authors, card.rows) == ((), {})
-    assert [one.split(": ")[1] for one in card.remarks] == ["authors", "title", *VariableName]
+    assert [remark.split(": ")[1] for remark in card.remarks] == ["authors", "title", *VariableName]
 
 
 def test_what_cannot_be_read_is_named_and_left_open() -> None:
     card = read_card(CARDS / "gaps.txt")
     assert (card.title, card.authors, card.venue, card.year) == ("Sheep, again", (), None, None)
-    assert {one.removeprefix("card: ") for one in card.remarks} == {
+    assert {remark.removeprefix("card: ") for remark in card.remarks} == {
         "title: read from the first of 3 lines",
         "authors: found no line 'Authors: …' with names",
         "venue: found no line such as 'ICLR 2025 | …'",
@@ -313,4 +313,4 @@ def test_a_draft_without_a_card(tmp_path: Path) -> None:
     data = yaml.safe_load(text)
     known = {"slug": "sheep2031", "authors": ["TODO"]}
     assert data["paper"] == {**dict.fromkeys(("title", "venue", "year"), "TODO"), **known}
-    assert {one["card"]["result"] for one in data["variables"]} == {"TODO"}
+    assert {variable["card"]["result"] for variable in data["variables"]} == {"TODO"}

@@ -106,7 +106,8 @@ def test_the_form_of_2021_is_told_by_what_its_questions_ask(tmp_path: Path) -> N
     text = "\\section*{Checklist}\n" + "\n".join(f"\\item {one}" for one in questions)
     (tmp_path / "c.tex").write_text(text)
     found = {
-        name: one[0]["answer"] for name, one in read_checklist(tmp_path / "c.tex").answers.items()
+        name: answer[0]["answer"]
+        for name, answer in read_checklist(tmp_path / "c.tex").answers.items()
     }
     assert found == {
         VariableName.OPEN_SOURCE_CODE: "Yes", VariableName.OPEN_DATASETS: "Yes",
@@ -127,10 +128,12 @@ def test_a_draft_holds_the_authors_side(tmp_path: Path, capsys: pytest.CaptureFi
     said = json.loads(capsys.readouterr().out)["remarks"]
     assert any(one.startswith("checklist: question 5 (") for one in said)
     data = yaml.safe_load((tmp_path / "sheep2031.yaml").read_text(encoding="utf-8"))
-    by_name = {one["name"]: one for one in data["variables"]}
-    assert [one["answer"] for one in by_name["Experiment Setup"]["authors"]] == ["Yes", "NA"]
+    by_name = {variable["name"]: variable for variable in data["variables"]}
+    assert [author["answer"] for author in by_name["Experiment Setup"]["authors"]] == ["Yes", "NA"]
     assert "authors" not in by_name["Pseudocode"]
-    assert {one["card"]["result"] for one in data["variables"]} == {"TODO"}  # not the card's word
+    assert {variable["card"]["result"] for variable in data["variables"]} == {
+        "TODO"
+    }  # not the card's word
 
 
 def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
@@ -138,7 +141,7 @@ def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
     answer = AuthorsAnswer(
         answer="Yes", justification="It is public.", locator="checklist, question 5", as_of=TODAY
     )
-    told = tuple(one.model_copy(update={"authors": (answer,)}) for one in audit.variables)
+    told = tuple(variable.model_copy(update={"authors": (answer,)}) for variable in audit.variables)
 
     before = documentation_of(audit, Reviews())
     after = documentation_of(audit.model_copy(update={"variables": told}), Reviews())

@@ -99,6 +99,7 @@ def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts() -> Non
     assert used == set(ACTION["inputs"])
 
 
+@pytest.mark.process
 def test_the_action_checks_judges_and_writes_the_summary(
     tmp_path: Path, light: dict[str, str]
 ) -> None:

@@ -21,7 +21,7 @@ from reproaudit.running.code import CodeClosure, closure_of, first_form, imports
 from reproaudit.running.syntax import computing_text
 
 PACKAGE = Path(reproaudit.__file__).parent
-PAPERS = sorted(one.parent.name for one in (PACKAGE / "papers").glob("*/__init__.py"))
+PAPERS = sorted(file.parent.name for file in (PACKAGE / "papers").glob("*/__init__.py"))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ LEFT_OUT = {
 
 def counted(package: Path, paper: str) -> list[Path]:
     own = [*(package / "papers" / paper).rglob("*.py")]
-    lab = [one for one in (package / "lab").rglob("*.py") if one.name not in LEFT_OUT[paper]]
+    lab = [file for file in (package / "lab").rglob("*.py") if file.name not in LEFT_OUT[paper]]
     return [*own, *lab, package / "records.py"]
 
 
@@ -69,7 +69,9 @@ def commented(text: str) -> str:
     """A comment at the end of every line of code, and a blank line after every other."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     lines = text.splitlines()
-    for number, row in enumerate([one.end[0] for one in tokens if one.type == tokenize.NEWLINE]):
+    for number, row in enumerate(
+        [token.end[0] for token in tokens if token.type == tokenize.NEWLINE]
+    ):
         lines[row - 1] += "  # a note" + "\n" * (number % 2)
     return "\n".join(lines)
 
@@ -96,7 +98,7 @@ def redescribed(text: str) -> str:
             and isinstance(node.func, ast.Name)
             and node.func.id == "Field"
         ):
-            others = [one for one in node.keywords if one.arg != "description"]
+            others = [keyword for keyword in node.keywords if keyword.arg != "description"]
             node.keywords = [*others, ast.keyword("description", ast.Constant("Another."))]
     return ast.unparse(ast.fix_missing_locations(tree))
 
@@ -370,7 +372,7 @@ def test_a_users_paper_is_its_file_and_what_it_imports_of_its_folder(tmp_path: P
     before = users(tmp_path / "a")
     assert users(tmp_path / "elsewhere") == before
     counts = {
-        one for one in USERS if users(tmp_path / "a", **{one: USERS[one] + "\nz = 1"}) != before
+        user for user in USERS if users(tmp_path / "a", **{user: USERS[user] + "\nz = 1"}) != before
     }
     assert counts == USERS.keys() - {"unrelated.py"}
     assert {"numpy", "sklearn"} <= before.packages

@@ -72,6 +72,7 @@ def test_a_change_in_another_file_is_compiled_anew(tmp_path: Path) -> None:
     assert not list((tmp_path / "smith2020").rglob("*.nbi"))
 
 
+@pytest.mark.process
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     closed = tmp_path / "a file"
     closed.write_text("")

@@ -141,6 +141,7 @@ def test_an_interrupted_run_saves_and_resumes(
     assert len(records(store)) == 2
 
 
+@pytest.mark.process
 def test_two_runs_on_one_store(tmp_path: Path, expected: dict[tuple[str, int], Record]) -> None:
     both = [start(tmp_path, *SLOW, "--seeds", "2") for _ in range(2)]
     outputs = [finish(process) for process in both]

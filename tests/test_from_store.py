@@ -62,7 +62,7 @@ def guessed(card: Scorecard) -> ClaimAnswer:
 
 def reasons(card: dict[str, Any], name: str) -> list[str]:
     found = next(one for one in card["claims"] if one["id"] == f"mini.{name}")
-    return [one["kind"] for one in found["reasons"]]
+    return [reason["kind"] for reason in found["reasons"]]
 
 
 def outcome(card: dict[str, Any], name: str) -> str:
@@ -117,7 +117,7 @@ def test_a_report_judges_todays_records_else_those_with_most_cells(
     )
     card = judged(audits)
     assert (card.records.count, answers(json_data(card))) == (35, answers(first))
-    assert any(one.startswith("Made by other code than today's: ") for one in made_words(card))
+    assert any(word.startswith("Made by other code than today's: ") for word in made_words(card))
     assert answers(command("run")) != answers(first)
     made = judged(audits).made
     assert (made.of_today, made.other_groups) == (True, 1)
@@ -178,7 +178,7 @@ def test_an_archive_tells_of_alternatives_at_the_quick_tier(
     entry = entry_in(audits)
     card = scorecard_of_archive(entry, entry.audit(), "paper", file)
     assert guessed(card).alternatives == guessed(judged(audits, "paper")).alternatives
-    assert {one.n for one in guessed(card).alternatives} == {5}
+    assert {alternative.n for alternative in guessed(card).alternatives} == {5}
 
 
 # --- of which data --------------------------------------------------------------------------------
@@ -259,8 +259,8 @@ def measured_by_kind(*kinds: str, **more: Any) -> dict[str, Any]:
     axis = {"name": "kind", "values": kinds} if kinds else {"name": "kind", "size": 2}
     ends = {"kind": "array", "axes": [axis], "unit": "1", "meaning": "Where each kind ends."}
     experiments = audit_data()["experiments"]
-    for one in experiments.values():
-        one["measurements"] = {**one["measurements"], "ends": ends, **more}
+    for experiment in experiments.values():
+        experiment["measurements"] = {**experiment["measurements"], "ends": ends, **more}
     low = [{**aligns(0.1), "distance": f"ends[{'low' if kinds else 0}]"}]
     claims = [claim("mini", "supported", main=True, headline=low)]
     claims.append(claim("mini", "guessed", experiment="guessed", headline=low))
@@ -373,7 +373,7 @@ def test_the_coordinates_of_shipped_records_are_kept(slug: str, tmp_path: Path) 
     store = unpack_records(ROOT / "reports" / "paper" / slug / FILE_NAME, tmp_path)
     kept = read_axes(axes_file(store.root, slug))
     for tier in ("paper", "multiverse-paper", "quick", "multiverse-quick"):
-        for path in {one.parent: one for one in store.files(slug, tier)}.values():
+        for path in {file.parent: file for file in store.files(slug, tier)}.values():
             record = store.read(path)
             assert record is not None
             series = record.measurements.series.items()

@@ -126,7 +126,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
 def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BaseProcess]) -> None:
     """Processes are started for jobs that die, not for each job."""
     run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))
-    assert [one.exitcode for one in workers] == [0], "without a job, it ends by itself"
+    assert [worker.exitcode for worker in workers] == [0], "without a job, it ends by itself"
     run(Store(tmp_path / "more"), cell("leaves"), cell("good"))
     assert len(workers) == 3  # one; another, and its heir that dies too
 
@@ -142,7 +142,7 @@ def test_a_worker_that_is_deaf_to_its_end_is_killed(
 
     with pytest.raises(KeyboardInterrupt):
         run(Store(tmp_path / "runs"), cell("deaf"), on_event=interrupt)
-    assert [one.exitcode for one in workers] == [-signal.SIGKILL]
+    assert [worker.exitcode for worker in workers] == [-signal.SIGKILL]
 
 
 def test_the_environment_of_now_reaches_the_workers(

@@ -89,9 +89,9 @@ def test_every_damage_to_a_record_is_found(filled: Store) -> None:
 
 def test_every_swapped_or_replayed_record_is_found(filled: Store, tmp_path: Path) -> None:
     paths = list(filled.files("toy2020", "quick"))
-    for one in paths:
+    for path in paths:
         for other in paths:
-            assert found_damaged(filled, one, other.read_bytes()) is (one != other)
+            assert found_damaged(filled, path, other.read_bytes()) is (path != other)
     shutil.copytree(filled.root, tmp_path / "copy")
     store = Store(tmp_path / "copy")
     first = next(store.files("toy2020", "quick"))
@@ -145,7 +145,7 @@ def test_a_run_names_what_is_damaged_and_measures_it_again(filled: Store, tmp_pa
     cells = [cell(seed=seed) for seed in range(3)]
     summary = run_cells(cells, locate, store, on_event=events.append)
     assert summary == Summary(present=2, completed=1)
-    (note,) = [one for one in events if isinstance(one, CellNote)]
+    (note,) = [event for event in events if isinstance(event, CellNote)]
     assert note.text.startswith(f"moved an unreadable record to {path}.bad: ")
     assert same_numbers(store.read(path)) == same_numbers(before)
 
@@ -245,7 +245,7 @@ def test_fresh_tells_what_is_not_repeated_and_keeps_the_old_record(tmp_path: Pat
     how: dict[str, Any] = {"fresh": True, "on_event": events.append}
     summary = run_cells(cells, lambda _paper: module, store, **how)
     assert summary == Summary(completed=2)
-    told = [one for one in events if isinstance(one, CellNote)]
+    told = [event for event in events if isinstance(event, CellNote)]
     assert [one.cell for one in told] == cells
     for one in told:
         assert "\n  chance: 1 of 1 numbers, by up to " in one.text
@@ -265,4 +265,4 @@ def test_fresh_says_nothing_of_what_is_repeated(filled: Store, tmp_path: Path) -
     events: list[Any] = []
     again = Store(tmp_path / "copy")
     assert run_cells(cells, locate, again, fresh=True, on_event=events.append).completed == 3
-    assert not [one for one in events if isinstance(one, CellNote)]
+    assert not [event for event in events if isinstance(event, CellNote)]

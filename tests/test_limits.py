@@ -68,7 +68,9 @@ def test_crafted_audits_are_read_or_refused_soon(name: str) -> None:
     _, faults = read_audit("toy.yaml", text)
     assert time.process_time() - began < SECONDS
     assert len(faults) <= MOST_FAULTS + 1
-    assert {one.rule for one in faults if one.severity == "error"} == ({rule} if rule else set())
+    assert {fault.rule for fault in faults if fault.severity == "error"} == (
+        {rule} if rule else set()
+    )
 
 
 def test_faults_beyond_a_thousand_are_counted() -> None:

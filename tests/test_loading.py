@@ -57,8 +57,8 @@ def test_toy_is_an_audit_without_faults() -> None:
 @pytest.mark.parametrize("name", BAD)
 def test_bad_audit(name: str) -> None:
     audit, faults = read_audit("toy.yaml", edited(name))
-    assert [str(one).removeprefix("toy.yaml:") for one in faults] == BAD[name]["faults"]
-    errors = [one for one in faults if one.severity == "error"]
+    assert [str(fault).removeprefix("toy.yaml:") for fault in faults] == BAD[name]["faults"]
+    errors = [fault for fault in faults if fault.severity == "error"]
     assert (audit is None) == bool(errors)
 
 

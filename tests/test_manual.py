@@ -19,6 +19,7 @@ from reproaudit.declarations import Declaration, misfit
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.mark.process
 def test_the_manual_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
     built = subprocess.run(

@@ -50,9 +50,9 @@ def test_an_audit_that_fits_has_no_fault(check: Check) -> None:
 def test_settings_of_other_names_are_told_with_their_experiment(check: Check) -> None:
     faults = check(module=("    pause: float\n", "    paused: float\n"))
     said = "found unknown setting 'pause'. Did you mean 'paused'?; setting 'paused' is missing"
-    assert {one["message"] for one in faults} == {said}
-    assert {one["path"] for one in faults} >= {"experiments.descent", "experiments.guessed"}
-    assert all(one["line"] > 1 for one in faults)
+    assert {fault["message"] for fault in faults} == {said}
+    assert {fault["path"] for fault in faults} >= {"experiments.descent", "experiments.guessed"}
+    assert all(fault["line"] > 1 for fault in faults)
 
 
 def test_a_value_of_another_type_is_told_with_its_run(check: Check) -> None:

@@ -27,8 +27,11 @@ def alternatives(
     capsys.readouterr()
     assert run_command([command, *more, "--json"]) == 0
     card: dict[str, Any] = json.loads(capsys.readouterr().out)
-    (guessed,) = (one for one in card["claims"] if one["id"] == "mini.guessed")
-    return [(one["varied"]["value"], one["answer"]) for one in guessed["alternatives"]]
+    (guessed,) = (claim for claim in card["claims"] if claim["id"] == "mini.guessed")
+    return [
+        (alternative["varied"]["value"], alternative["answer"])
+        for alternative in guessed["alternatives"]
+    ]
 
 
 def test_the_command_runs_what_is_missing(
@@ -41,7 +44,7 @@ def test_the_command_runs_what_is_missing(
     assert "45 cells, 35 have records already" in said.err
     assert "alternative level 0.3: 0 of 5" in said.out
     assert f"wrote {tmp_path / 'reports' / 'quick' / 'mini' / 'scorecard.html'}" in said.out
-    assert {one.name for one in (tmp_path / "runs" / "mini").iterdir()} == {
+    assert {path.name for path in (tmp_path / "runs" / "mini").iterdir()} == {
         "multiverse-quick",
         "quick",
     }

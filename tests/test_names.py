@@ -28,7 +28,7 @@ def public_names(file: Path) -> Iterator[tuple[str, str]]:
             yield node.name, "function"
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from ((one.id, "value") for one in targets if isinstance(one, ast.Name))
+            yield from ((target.id, "value") for target in targets if isinstance(target, ast.Name))
 
 
 def defined(files: Iterator[Path]) -> dict[str, dict[str, set[str]]]:

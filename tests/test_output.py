@@ -13,8 +13,12 @@ import pytest
 
 from factories import make_scorecard
 from miniatures import ENVIRONMENT, write_paper
+from reproaudit.cell import Cell
+from reproaudit.commands.output import say
+from reproaudit.commands.progress import live_progress
 from reproaudit.report.files import write_report
 from reproaudit.report.printable import clean, printable
+from reproaudit.running.events import CellNote
 
 PAPER = "mini"
 SLOW = pytest.mark.slow
@@ -63,6 +67,7 @@ def test_a_reader_that_left_changes_no_exit_code(reports: Path) -> None:
     assert written(reports) == ALL
 
 
+@pytest.mark.process
 def test_a_closed_output_is_no_fault(reports: Path) -> None:
     command = f"'{sys.executable}' -m reproaudit report {PAPER} --tier paper "
     command += f"--audits '{reports.parent / 'audits'}'"
@@ -73,6 +78,7 @@ def test_a_closed_output_is_no_fault(reports: Path) -> None:
     assert subprocess.run(line, shell=True, env=ENVIRONMENT, check=False).returncode == 2
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "columns", ["0", *(pytest.param(one, marks=SLOW) for one in ("1", "-3", "many"))]
 )
@@ -100,6 +106,17 @@ UNSAFE = [
     *map(chr, range(0x7F, 0xA0)),
     *"\u061c\u200e\u202e\u2066\u2028\ud800",
 ]
+
+
+def test_text_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """A fault's place such as ``a.yaml:100:7`` is no picture, and brackets are no style."""
+    text = "a.yaml:100:7: [bold]found[/bold] ':smile:' and :100:"
+    say(text)
+    with live_progress() as on_event:
+        on_event(CellNote(Cell("mini", "quick", "descent", {}, 0), text))
+    printed = capsys.readouterr()
+    assert printed.out == f"{text}\n"
+    assert text in printed.err
 
 
 @pytest.mark.parametrize("character", UNSAFE)

@@ -68,9 +68,9 @@ def stored(folder: Path, *, code: str = "c", **changes: Any) -> tuple[Store, lis
 
 def test_a_plan_takes_the_records_of_its_own_fingerprints(tmp_path: Path) -> None:
     _, records = stored(tmp_path)
-    planned = {(one.tier, one.key): one.fingerprint for one in records[:3]}
+    planned = {(record.tier, record.key): record.fingerprint for record in records[:3]}
     chosen = planned_only(records, planned)
-    assert {one.fingerprint for one in chosen.records.values()} == set(planned.values())
+    assert {record.fingerprint for record in chosen.records.values()} == set(planned.values())
 
 
 def test_of_two_equally_full_groups_the_one_written_last_is_judged(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_of_two_equally_full_groups_the_one_written_last_is_judged(tmp_path: Pat
     stored(tmp_path / "runs", code="b", started=STARTED + timedelta(days=1))
     stored(tmp_path / "runs", code="d", started=STARTED - timedelta(days=1))
     kept = store.in_order(store.records("mini", "quick"))
-    keys = {(one.tier, one.key) for one in records}
+    keys = {(record.tier, record.key) for record in records}
     first, _, last = grouped(kept)
     chosen = choose(kept, keys, (), store.planned_data)
     assert (chosen.group, last.code, chosen.others) == (last, "d" * 32, 2)
@@ -123,29 +123,31 @@ def on_data(tmp_path: Path, *days: tuple[str, int], level: float = 0.02) -> Stor
 
 def chosen_in(store: Store) -> Chosen:
     records = store.in_order(store.records("mini", "quick"))
-    return choose(records, {(one.tier, one.key) for one in records}, (), store.planned_data)
+    return choose(
+        records, {(record.tier, record.key) for record in records}, (), store.planned_data
+    )
 
 
 def test_of_several_states_of_the_data_the_one_written_last_is_judged(tmp_path: Path) -> None:
     """Whatever the clock said; the others are counted."""
     chosen = chosen_in(on_data(tmp_path, ("1", 2), ("2", 0), ("3", 1)))
-    assert [one.data for one in chosen.records.values()] == [{"x": "3"}]
+    assert [record.data for record in chosen.records.values()] == [{"x": "3"}]
     assert chosen.other_data == {"x": 2}
 
 
 def test_a_run_says_which_state_of_the_data_is_judged(tmp_path: Path) -> None:
     store = on_data(tmp_path, ("1", 0), ("2", 1))
-    first = min(store.records("mini", "quick"), key=lambda one: one.started)
+    first = min(store.records("mini", "quick"), key=lambda record: record.started)
     store.note_data(cell_of(first), first.code, versions_of(first.environment), first.data)
     chosen = chosen_in(store)
-    assert [one.data for one in chosen.records.values()] == [{"x": "1"}]
+    assert [record.data for record in chosen.records.values()] == [{"x": "1"}]
     assert chosen.other_data == {"x": 1}
 
 
 def test_settings_that_read_other_files_under_one_name_are_kept(tmp_path: Path) -> None:
     on_data(tmp_path, ("1", 0))
     chosen = chosen_in(on_data(tmp_path, ("2", 1), level=0.5))
-    assert {one.data["x"] for one in chosen.records.values()} == {"1", "2"}
+    assert {record.data["x"] for record in chosen.records.values()} == {"1", "2"}
     assert not chosen.other_data
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,16 +14,15 @@ from rich.console import Console
 
 from cells import cell
 from reproaudit.cell import Cell, canonical_settings
-from reproaudit.commands import progress
-from reproaudit.commands.progress import LINE_SECONDS, LOOK_SECONDS, DueLines
-from reproaudit.commands.run_state import RunState, duration
+from reproaudit.commands.cell_names import CellNames
+from reproaudit.commands.progress import LINE_SECONDS, LOOK_SECONDS, DueLines, Watch, duration
 from reproaudit.records import CellStatus, Environment, Measurements, Record
 from reproaudit.running import events
 
-NAME = "null stays"
+ARM = "null stays"
 
 
-def record(of: Cell, seconds: float, status: CellStatus = CellStatus.COMPLETED) -> Record:
+def record(of: Cell, status: CellStatus = CellStatus.COMPLETED) -> Record:
     made = Environment(python="3.11", platform="", device="cpu", threads=1, packages={})
     return Record.model_construct(
         paper=of.paper,
@@ -31,12 +31,16 @@ def record(of: Cell, seconds: float, status: CellStatus = CellStatus.COMPLETED) 
         settings=dict(of.settings),
         seed=of.seed,
         status=status,
-        seconds=seconds,
+        seconds=1.0,
         error="no good",
         traceback=None,
         environment=made,
         measurements=Measurements(),
     )
+
+
+def planned(*cells: Cell, steps: int = 0, seconds: float | None = None) -> list[events.PlannedCell]:
+    return [events.PlannedCell(each, steps, seconds) for each in cells]
 
 
 @dataclass
@@ -46,46 +50,44 @@ class Run:
     planned: list[events.PlannedCell]
     now: float = 0.0
     until: float = float("inf")
-    state: RunState = field(init=False)
+    width: int = 80
+    watch: Watch = field(init=False)
 
     def __post_init__(self) -> None:
         of = cell("named")
-        names = {(of.paper, of.tier, of.experiment, canonical_settings(of.settings)): NAME}
-        self.state = RunState(lambda: self.now, names, self.until)
-        self.take(events.PlanReady(tuple(self.planned)))
+        arms = {(of.paper, of.tier, of.experiment, canonical_settings(of.settings)): ARM}
+        console = Console(
+            file=io.StringIO(), width=self.width, force_terminal=True, color_system=None
+        )
+        self.watch = Watch(console, CellNames(arms), until=self.until, clock=lambda: self.now)
+        self.watch(events.PlanReady(tuple(self.planned)))
 
-    def take(self, event: events.Event) -> None:
-        self.state.take(event)
+    def start(self, *cells: Cell) -> None:
+        for each in cells:
+            self.watch(events.CellStarted(each))
+            self.watch(events.CellActivity(each, "measuring"))
 
-    def start(self, one: Cell) -> None:
-        self.take(events.CellStarted(one))
-        self.take(events.CellActivity(one, "measuring"))
+    def finish(self, *cells: Cell, status: CellStatus = CellStatus.COMPLETED) -> None:
+        for each in cells:
+            self.watch(events.CellFinished(each, record(each, status)))
 
-    def finish(self, one: Cell, seconds: float) -> None:
-        self.take(events.CellFinished(one, record(one, seconds)))
-
-
-def planned(*cells: Cell, steps: int = 0, seconds: float | None = None) -> list[events.PlannedCell]:
-    return [events.PlannedCell(one, steps, seconds) for one in cells]
+    @property
+    def head(self) -> str:
+        return self.watch.head()
 
 
-def played(run: Run, waiting: list[Cell], workers: int, cost: float, tick: float) -> Iterator[None]:
-    """Runs cells of one cost, and stops after each event and at least once in a tick."""
-    ends: dict[int, float] = {}
+def played(run: Run, waiting: list[Cell], workers: int, cost: float) -> Iterator[None]:
+    """Runs cells of one cost, and stops after each event."""
+    ends: dict[int, tuple[float, Cell]] = {}
     while waiting or ends:
         while waiting and len(ends) < workers:
-            one = waiting.pop(0)
-            run.start(one)
-            ends[one.seed] = run.now + cost
+            begun = waiting.pop(0)
+            run.start(begun)
+            ends[begun.seed] = (run.now + cost, begun)
             yield
-        seed, end = min(ends.items(), key=lambda item: item[1])
-        while run.now + tick < end:
-            run.now += tick
-            yield
-        run.now = end
-        yield
-        del ends[seed]
-        run.finish(next(one.cell for one in run.planned if one.cell.seed == seed), cost)
+        seed = min(ends, key=lambda seed: ends[seed][0])
+        run.now, ended = ends.pop(seed)
+        run.finish(ended)
         yield
 
 
@@ -94,106 +96,59 @@ def played(run: Run, waiting: list[Cell], workers: int, cost: float, tick: float
     present=st.integers(0, 12),
     workers=st.integers(1, 4),
     cost=st.floats(0.5, 500),
-    tick=st.floats(0.3, 1.0),
 )
-def test_counts_stay_within_the_plan_and_the_time_left_falls(
-    experiments: list[str], present: int, workers: int, cost: float, tick: float
+def test_counts_and_shares_rise_from_what_had_records_to_the_whole(
+    experiments: list[str], present: int, workers: int, cost: float
 ) -> None:
     cells = [cell(name, seed) for seed, name in enumerate(experiments)]
-    made = planned(*cells[:present], seconds=cost) + planned(*cells[present:])
-    run = Run(made)
-    known = {one.experiment for one in cells[:present]}
-    before = float("inf")
-    share = run.state.done
-    counts = set()
-    for _ in played(run, cells[present:], workers, cost, cost * tick):
-        state = run.state
-        counts.add(state.finished)
-        assert 0 <= state.finished <= state.total == len(cells)
-        assert share <= state.done <= 1
-        share = state.done
-        known |= {one.experiment for one in cells[: state.finished] if workers == 1}
-        left = state.left()
-        if left is None:
-            assert "left" not in state.head()
-            continue
-        seconds, is_all = left
-        assert seconds > 0
-        if is_all:
-            assert seconds <= before + 1e-6 * cost
-            before = seconds
-            if workers == 1:
-                assert known >= {one.experiment for one in cells[state.finished :]}
-    assert counts <= set(range(min(present, len(cells)), len(cells) + 1))
-    assert run.state.finished == run.state.total
-    assert run.state.left() is None
+    run = Run(planned(*cells[:present], seconds=cost) + planned(*cells[present:]))
+    counts = [run.watch.recorded]
+    shares = [run.watch.share]
+    for _ in played(run, cells[present:], workers, cost):
+        counts.append(run.watch.recorded)
+        shares.append(run.watch.share)
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (min(present, len(cells)), len(cells))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert run.head == f"{len(cells)}/{len(cells)} cells"
 
 
-def test_nothing_is_said_before_anything_is_known() -> None:
-    run = Run(planned(cell(seed=0), cell(seed=1)))
-    run.start(cell(seed=0))
+def test_the_time_left_follows_from_what_was_done_in_this_run() -> None:
+    cells = [cell(seed=seed) for seed in range(20)]
+    run = Run(planned(*cells[:10], seconds=1000.0) + planned(*cells[10:]))
     run.now = 1000.0
-    assert run.state.left() is None
-    assert run.state.head() == "0/2 cells"
+    assert run.head == "10/20 cells"
+    for each in cells[10:13]:
+        run.start(each)
+        run.now += 5.0
+        run.finish(each)
+    assert run.head == "13/20 cells, about 35 s left"
 
 
-def test_cells_cost_what_their_like_did_else_by_steps_what_their_experiment_did() -> None:
-    like, slow, other = cell(seed=9), cell(rate=0.5), cell("other")
-    run = Run(
-        [
-            *planned(cell(seed=0), steps=10, seconds=4.0),
-            *planned(cell(seed=1), steps=10, seconds=6.0),
-            *planned(like, steps=10),
-            *planned(slow, steps=30),
-            *planned(other),
-        ]
-    )
-    assert run.state.left() == (5.0 + 15.0, False)
-    assert run.state.head() == "2/5 cells, at least 20 s left"
-    for one, seconds in ((other, 100.0), (slow, 7.0)):
-        run.start(one)
-        run.finish(one, seconds)
-    assert run.state.left() == (5.0, True)
-    assert run.state.head() == "4/5 cells, about 5 s left"
-
-
-def test_compiling_and_failing_teach_nothing_of_what_cells_cost() -> None:
-    cells = [cell(seed=seed) for seed in range(4)]
-    run = Run(planned(*cells))
-    run.start(cells[0])
-    run.take(events.CellActivity(cells[0], "compiling"))
-    assert (run.state.phase, run.state.cells(80)) == (
-        "compiling",
-        "descent, seed 0: compiling",
-    )
-    run.now = 60.0
-    run.take(events.CellActivity(cells[0], "measuring"))
-    run.now = 70.0
-    run.finish(cells[0], 70.0)
-    assert run.state.left() == (30.0, True)
-    run.start(cells[1])
-    run.take(events.CellFinished(cells[1], record(cells[1], 0.1, CellStatus.FAILED)))
-    assert run.state.left() == (20.0, True)
+def test_the_time_left_ends_when_no_cell_may_start_any_more() -> None:
+    cells = [cell(seed=seed) for seed in range(9)]
+    run = Run(planned(*cells), until=90.0)
+    for each in cells[:2]:
+        run.now += 30.0
+        run.start(each)
+        run.finish(each)
+    assert run.head == "2/9 cells, about 30 s left"
+    run.now = 90.0
+    assert run.head == "2/9 cells"
 
 
 def test_a_crashed_cell_waits_and_one_of_another_run_is_done() -> None:
     cells = [cell(seed=seed) for seed in range(3)]
     run = Run(planned(*cells))
     run.start(cells[0])
-    run.take(events.CellActivity(cells[0], "waiting"))
-    assert (run.state.finished, run.state.cells(80)) == (0, "")
-    run.finish(cells[1], 8.0)
-    assert (run.state.finished, run.state.left()) == (1, (16.0, True))
+    run.watch(events.CellActivity(cells[0], "waiting"))
+    assert (run.watch.recorded, run.watch.cells(80)) == (0, "")
+    run.finish(cells[1])
+    assert run.watch.recorded == 1
     run.start(cells[0])
-    run.finish(cells[0], 8.0)
-    assert run.state.finished == 2
-
-
-def test_the_time_left_ends_when_no_cell_may_start_any_more() -> None:
-    run = Run(planned(cell(seed=0), seconds=50.0) + planned(cell(seed=1)), until=30.0)
-    assert run.state.left() == (30.0, True)
-    run.now = 31.0
-    assert run.state.left() is None
+    run.finish(cells[0])
+    assert run.watch.recorded == 2
 
 
 def test_phases_of_the_run_and_of_its_cells() -> None:
@@ -202,42 +157,51 @@ def test_phases_of_the_run_and_of_its_cells() -> None:
         ("planning", "toy2020", "planning (toy2020)"),
         ("reading records", "", "reading records"),
     ):
-        run.take(events.PhaseStarted(name, paper))
-        assert run.state.phase == says
-    run.take(events.PlanReady(tuple(planned(cell(seed=0), cell(seed=1)))))
-    assert run.state.phase == "starting"
-    run.take(events.CellStarted(cell(seed=0)))
-    assert run.state.phase == "importing"
+        run.watch(events.PhaseStarted(name, paper))
+        assert run.watch.activity == says
+    run.watch(events.PlanReady(tuple(planned(cell(seed=0), cell(seed=1)))))
+    assert run.watch.activity == "starting"
+    run.watch(events.CellStarted(cell(seed=0)))
+    assert run.watch.activity == "importing"
     run.start(cell(seed=1))
-    assert run.state.phase == "measuring"
-    run.take(events.CellActivity(cell(seed=0), "compiling"))
-    assert run.state.phase == "compiling"
-    run.finish(cell(seed=0), 1.0)
-    run.finish(cell(seed=1), 1.0)
-    run.take(events.PhaseStarted("judging", "toy2020"))
-    assert run.state.phase == "judging (toy2020)"
+    assert run.watch.activity == "measuring"
+    run.watch(events.CellActivity(cell(seed=0), "compiling"))
+    assert run.watch.activity == "compiling"
+    assert run.watch.cells(80) == "descent, seed 0: compiling; descent, seed 1: 1 s"
+    run.finish(cell(seed=0), cell(seed=1))
+    run.watch(events.PhaseStarted("judging", "toy2020"))
+    assert run.watch.activity == "judging (toy2020)"
 
 
 def test_cells_are_named_by_what_they_are_to_the_judgement_else_by_what_differs() -> None:
     cells = [cell("named"), cell("sums", rate=0.1), cell("sums", rate=0.2)]
     run = Run(planned(*cells, steps=40))
-    names = [run.state.name(one) for one in cells]
-    assert names == [
-        f"{NAME}: toy2020 named, seed 0",
+    for each in cells:
+        run.finish(each, status=CellStatus.FAILED)
+    assert isinstance(run.watch.console.file, io.StringIO)
+    said = run.watch.console.file.getvalue()
+    for name in (
+        f"{ARM}: toy2020 named, seed 0",
         "toy2020 sums, rate=0.1, seed 0",
         "toy2020 sums, rate=0.2, seed 0",
-    ]
-    for one in cells[:2]:
-        run.start(one)
-    run.take(events.Progress(cells[0], "first", 10, 20))
-    run.take(events.Progress(cells[0], "second", 5, 20))
+    ):
+        assert f"{name}: failed: no good\n" in said
+
+
+def test_each_cell_that_runs_says_how_far_it_is() -> None:
+    cells = [cell("named"), cell("sums", rate=0.1), cell("sums", rate=0.2)]
+    run = Run(planned(*cells, steps=40))
+    run.start(*cells[:2])
+    run.watch(events.Progress(cells[0], "first", 10, 20))
+    run.watch(events.Progress(cells[0], "second", 5, 20))
     run.now = 12.0
-    assert run.state.cells(80) == f"{NAME}: named, seed 0: 38 %; sums, rate=0.1, seed 0: 12 s"
-    assert run.state.cells(45) == f"{NAME}: named, seed 0: 38 %; 1 more"
+    assert run.watch.cells(80) == f"{ARM}: named, seed 0: 38 %; sums, rate=0.1, seed 0: 12 s"
+    assert run.watch.cells(45) == f"{ARM}: named, seed 0: 38 %; 1 more"
+    assert run.watch.share == pytest.approx(0.375 / 3)
     other = Cell("other", "quick", "sums", cells[1].settings, 0)
-    run.take(events.PlanReady(tuple(planned(other, cells[0]))))
+    run.watch(events.PlanReady(tuple(planned(other, cells[0]))))
     run.start(other)
-    assert run.state.cells(80) == "other sums, seed 0: 1 s"
+    assert run.watch.cells(80) == "other sums, seed 0: 1 s"
 
 
 @given(
@@ -246,57 +210,89 @@ def test_cells_are_named_by_what_they_are_to_the_judgement_else_by_what_differs(
 )
 def test_a_terminal_has_two_lines_that_do_not_wrap(width: int, labels: list[str]) -> None:
     cells = [cell(label, seed) for seed, label in enumerate(labels)]
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    run = Run(planned(*cells))
-    for one in cells:
-        run.start(one)
-    watch = progress._Watch(run.state, console, verbose=False)
-    shown = console.render_lines(watch._two_lines())
+    run = Run(planned(*cells), width=width)
+    run.start(*cells)
+    shown = run.watch.console.render_lines(run.watch.get_renderable())
     assert len(shown) <= 2
     assert all(sum(part.cell_length for part in line) <= width for line in shown)
+
+
+def test_what_is_printed_beside_the_lines_takes_them_off_the_terminal() -> None:
+    run = Run(planned(cell()))
+    with run.watch as watch:
+        with watch.paused():
+            assert not watch.live.is_started
+        assert watch.live.is_started
+    with run.watch.paused():
+        pass
+    assert not run.watch.live.is_started
 
 
 # --- lines ------------------------------------------------------------------------------------
 
 
 def looked(run: Run, lines: DueLines, seconds: float) -> list[str]:
-    found = []
+    due = []
     for _ in range(round(seconds / LOOK_SECONDS)):
         run.now += LOOK_SECONDS
-        found.append(lines.due(run.now))
-    return [line for line in found if line is not None]
+        due.append(lines.due())
+    return [line for line in due if line is not None]
 
 
 def test_a_line_is_due_at_a_change_of_phase_after_a_while_and_when_more_is_done() -> None:
     cells = [cell(seed=seed) for seed in range(100)]
     run = Run(planned(*cells))
-    lines = DueLines(run.state)
+    lines = DueLines(run.watch)
     run.start(cells[0])
     assert looked(run, lines, 10) == ["measuring: 0/100 cells; descent, seed 0: 1 s"]
-    run.take(events.CellActivity(cells[0], "compiling"))
+    run.watch(events.CellActivity(cells[0], "compiling"))
     assert looked(run, lines, 1) == ["compiling: 0/100 cells; descent, seed 0: compiling"]
-    run.take(events.CellActivity(cells[0], "measuring"))
+    run.watch(events.CellActivity(cells[0], "measuring"))
     looked(run, lines, 1)
     assert len(looked(run, lines, 10 * LINE_SECONDS)) == 10
-    run.finish(cells[0], 1.0)
-    told = []
-    for one in cells[1:]:
-        run.start(one)
-        run.finish(one, 1.0)
-        told += looked(run, lines, LOOK_SECONDS)
-    assert 18 <= len(told) <= 21
-    assert "about" in told[0]
+    run.finish(cells[0])
+    due = []
+    for each in cells[1:]:
+        run.start(each)
+        run.finish(each)
+        due += looked(run, lines, LOOK_SECONDS)
+    assert 18 <= len(due) <= 21
+    assert "about" in due[0]
+
+
+def test_before_there_is_a_plan_a_line_says_what_is_done() -> None:
+    run = Run([])
+    run.watch(events.PhaseStarted("planning", "toy2020"))
+    assert looked(run, DueLines(run.watch), 2) == ["planning (toy2020)"]
+
+
+def test_the_thread_that_writes_lines_anew_and_the_runs_own_never_wait_for_each_other() -> None:
+    cells = [cell(seed=seed) for seed in range(200)]
+    run = Run(planned(*cells))
+    run.watch.live.refresh_per_second = 1000
+
+    def follow() -> None:
+        with run.watch:
+            for each in cells:
+                run.start(each)
+                run.finish(each)
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert run.watch.recorded == len(cells)
+    assert not thread.is_alive()
 
 
 def test_what_ends_at_once_has_no_line() -> None:
     cells = [cell(seed=seed) for seed in range(2)]
     run = Run(planned(*cells))
-    lines = DueLines(run.state)
+    lines = DueLines(run.watch)
     run.start(cells[0])
     assert len(looked(run, lines, 2)) == 1
     activities: list[events.Activity] = ["compiling", "measuring"]
     for activity in activities * 5:
-        run.take(events.CellActivity(cells[0], activity))
+        run.watch(events.CellActivity(cells[0], activity))
         assert looked(run, lines, LOOK_SECONDS) == []
 
 

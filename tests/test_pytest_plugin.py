@@ -17,7 +17,7 @@ from reproaudit.consent import TRUST_FILE_VARIABLE
 
 pytest_plugins = ["pytester"]
 
-INSTALLED = any(one.name == "reproaudit" for one in entry_points(group="pytest11"))
+INSTALLED = any(point.name == "reproaudit" for point in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "reproaudit.pytest_plugin")
 
 
@@ -156,6 +156,7 @@ def test_several_papers_have_folders_of_their_own(author: pytest.Pytester) -> No
 # --- other plugins and files ----------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_each_claim_is_a_test_for_workers_and_without_torch(author: pytest.Pytester) -> None:
     (author.path / "sitecustomize.py").write_text(BLOCKED)
     (author.path / "summary.md").write_text("before\n")

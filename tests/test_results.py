@@ -15,6 +15,7 @@ import pytest
 from factories import falls_to, make_record
 from miniatures import audit_data, write_paper
 from reproaudit import results
+from reproaudit.api import run_paper
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Role, plan
@@ -122,7 +123,7 @@ def paper(tmp_path: Path) -> Entry:
 
 def logged(entry: Entry, store: Path) -> list[dict[str, Any]]:
     files = (entry.results_file, store / f"results.{entry.slug}.jsonl")
-    return [json.loads(one) for f in files if f.exists() for one in f.read_text().splitlines()]
+    return [json.loads(line) for f in files if f.exists() for line in f.read_text().splitlines()]
 
 
 def records(*seeds: int) -> list[Record]:
@@ -145,13 +146,18 @@ def supported(claim: str, count: int) -> ClaimAnswer:
     return ClaimAnswer(id=claim, outcome=Outcome.SUPPORTED, base=base)
 
 
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    return subprocess.check_output(["git", "-C", str(folder), *who, *words], text=True).strip()
+
+
 def test_the_shipped_logs_begin_with_version_0_1() -> None:
     for slug in ("ahn2023", "chen2024", "wang2024", "yang2025"):
         first, *_ = results.logged_results(Catalog()[slug])
         assert isinstance(first, results.FirstVersion)
 
 
-def test_records_are_logged_again_where_another_engine_answers_otherwise(
+def test_records_are_logged_again_where_they_are_answered_otherwise(
     paper: Entry, tmp_path: Path
 ) -> None:
     assert append(paper, tmp_path, 0, 1)
@@ -159,7 +165,7 @@ def test_records_are_logged_again_where_another_engine_answers_otherwise(
     lines = file.read_text(encoding="utf-8")
     answered = '"answer":"supported"'
     for engine, answer, kinds in (
-        (ENGINE, '"answer":"failed"', ["result"]),  # a word of earlier versions is still read
+        (ENGINE, '"answer":"failed"', ["result", "judged again"]),  # an earlier version's word
         (ENGINE - 1, answered, ["result"]),
         (ENGINE - 1, '"answer":"failed"', ["result", "judged again"]),
     ):
@@ -191,18 +197,13 @@ def test_a_result_is_logged_once_for_each_set_of_records(paper: Entry, tmp_path:
 def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(
     paper: Entry, tmp_path: Path
 ) -> None:
-    def git(*words: str) -> str:
-        who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-        folder = str(paper.audit_file.parent)
-        return subprocess.check_output(["git", "-C", folder, *who, *words], text=True).strip()
-
-    git("init", "-q")
     store, file = tmp_path / "runs", paper.audit_file
+    git(file.parent, "init", "-q")
     assert results.is_committed(file) is None
-    git("commit", "-q", "--allow-empty", "-m", "none")
+    git(file.parent, "commit", "-q", "--allow-empty", "-m", "none")
     results.begin(paper, paper.audit(), store)
-    git("add", "mini.yaml")
-    git("commit", "-q", "-m", "audit")
+    git(file.parent, "add", "mini.yaml")
+    git(file.parent, "commit", "-q", "-m", "audit")
     assert results.is_committed(file)
     results.begin(paper, paper.audit(), store)  # resumed
     append(paper, store, 0)
@@ -211,7 +212,34 @@ def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(
     results.append(paper, salted, store, records(1), [supported("mini.supported", 1)])
     first, second = logged(paper, store)
     assert [first["committed"], second["committed"], second["salt"]] == [False, True, "word"]
-    assert first["revision"] == git("rev-parse", "HEAD")
+    assert first["revision"] == git(file.parent, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("command", ["multiverse", "run_paper"])
+def test_whatever_judges_at_the_paper_tier_is_logged_with_whether_it_was_committed_then(
+    tmp_path: Path, command: str
+) -> None:
+    """To look first and to commit later does not make a run that began with the audit committed."""
+    audits, store = write_paper(tmp_path / "audits"), tmp_path / "runs"
+    entry = entry_of(audits / "mini.yaml")
+    git(audits, "init", "-q")
+    git(audits, "commit", "-q", "--allow-empty", "-m", "none")
+    places = ["--audits", str(audits), "--store", str(store)]
+    if command == "multiverse":
+        assert run_command([command, "mini", "--tier", "paper", *places]) == 0
+    else:
+        claims = ["mini.guessed"]
+        file = audits / "mini.yaml"
+        card = run_paper(file, tier="paper", claims=claims, store=store, trust=True)
+        assert card.claim("mini.guessed").base.n == 6
+    (line,) = logged(entry, store)
+    assert line["claims"]["mini.guessed"]["n"] == 6
+    git(audits, "add", "mini.yaml")
+    git(audits, "commit", "-q", "-m", "audit")
+    assert run_command(["run", "mini", "--tier", "paper", *places]) == 0
+    lines = logged(entry, store)
+    assert [one["committed"] for one in lines] == [False] * len(lines)
+    assert len(lines) == (1 if command == "multiverse" else 2)
 
 
 def test_a_log_is_whole_before_it_is_renamed(
@@ -283,7 +311,7 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
         assert run_command(command) == 0
     first, second = logged(entry, store)
     assert ("salt" in first, second["salt"], second["rules"]) == (False, "word", first["rules"])
-    assert {one.name for one in (store / "mini").iterdir()} == {"paper", "paper-word", "quick"}
+    assert {path.name for path in (store / "mini").iterdir()} == {"paper", "paper-word", "quick"}
     pages = [tmp_path / "reports" / tier / "mini" for tier in ("paper", "paper-word")]
     ours, theirs = (json.loads((page / "scorecard.json").read_text()) for page in pages)
     assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")

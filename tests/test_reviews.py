@@ -19,7 +19,7 @@ AGREE = f"decision: agree, reason: So., {DAY}"
 def faults(folder: Path, text: str) -> list[tuple[str, int]]:
     file = folder / "toy.review.yaml"
     file.write_text(f"schema_version: 2\n{text}\n", encoding="utf-8")
-    return [(one.rule, one.place.line) for one in read_reviews(file, AUDIT)[1]]
+    return [(review.rule, review.place.line) for review in read_reviews(file, AUDIT)[1]]
 
 
 def test_the_toys_reviews_have_no_fault() -> None:

@@ -17,10 +17,10 @@ from reproaudit.checks import NUMBERS, Check
 
 def circles(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
     """Modules that import each other, directly or through others."""
-    for one in graph.modules:
-        for other in graph.find_modules_directly_imported_by(one):
-            if graph.chain_exists(importer=other, imported=one):
-                yield one, other
+    for module in graph.modules:
+        for other in graph.find_modules_directly_imported_by(module):
+            if graph.chain_exists(importer=other, imported=module):
+                yield module, other
 
 
 def test_no_file_imports_itself_through_others() -> None:
@@ -29,15 +29,15 @@ def test_no_file_imports_itself_through_others() -> None:
 
 def test_the_house_has_few_rooms() -> None:
     rooms = [
-        one
-        for one in Path(reproaudit.__file__).parent.iterdir()
-        if one.is_dir() and one.name != "__pycache__"
+        path
+        for path in Path(reproaudit.__file__).parent.iterdir()
+        if path.is_dir() and path.name != "__pycache__"
     ]
     assert len(rooms) <= 20
 
 
 KINDS = get_args(get_args(Check)[0])
-NAMES = {*NUMBERS, *(get_args(one.model_fields["kind"].annotation)[0] for one in KINDS)}
+NAMES = {*NUMBERS, *(get_args(kind.model_fields["kind"].annotation)[0] for kind in KINDS)}
 """What a kind or one of its numbers is called in data."""
 
 
@@ -47,23 +47,23 @@ def known_of_kinds(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.ImportFrom | ast.Import):
             modules = [one.name for one in node.names]
             if isinstance(node, ast.ImportFrom):
-                modules = [f"{node.module}.{one}" for one in modules] + [node.module or ""]
-            below = [one for one in modules if one.startswith("reproaudit.checks.")]
+                modules = [f"{node.module}.{module}" for module in modules] + [node.module or ""]
+            below = [module for module in modules if module.startswith("reproaudit.checks.")]
             yield from ((node.lineno, one) for one in below if one.rsplit(".", 1)[1] not in ASKED)
         elif isinstance(node, ast.Name | ast.Attribute):
             name = node.id if isinstance(node, ast.Name) else node.attr
-            if name in {one.__name__ for one in KINDS}:
+            if name in {kind.__name__ for kind in KINDS}:
                 yield node.lineno, name
         elif isinstance(node, ast.Dict):
-            said = [one.value for one in node.keys if isinstance(one, ast.Constant)]
+            said = [key.value for key in node.keys if isinstance(key, ast.Constant)]
             names = [one for one in said if one in NAMES]
             yield from ((node.lineno, one) for one in names if len(names) > 1)
         elif isinstance(node, ast.Compare | ast.Match):
             parts = [*ast.walk(node)]
             if any(
-                isinstance(one, ast.Attribute) and one.attr in ("kind", "name") for one in parts
+                isinstance(part, ast.Attribute) and part.attr in ("kind", "name") for part in parts
             ):
-                said = [one.value for one in parts if isinstance(one, ast.Constant)]
+                said = [part.value for part in parts if isinstance(part, ast.Constant)]
                 yield from ((node.lineno, one) for one in said if one in NAMES)
 
 
@@ -108,10 +108,10 @@ def functions() -> Iterator[tuple[str, int]]:
     root = Path(reproaudit.__file__).parent
     for file in root.rglob("*.py"):
         if not file.is_relative_to(root / "papers"):
-            for one in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                    lines = (one.end_lineno or 0) - one.lineno + 1
-                    yield f"{file.relative_to(root)}:{one.lineno} {one.name}", lines
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    lines = (node.end_lineno or 0) - node.lineno + 1
+                    yield f"{file.relative_to(root)}:{node.lineno} {node.name}", lines
 
 
 def test_a_function_fits_on_a_screen() -> None:

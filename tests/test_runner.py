@@ -40,6 +40,9 @@ NAMES = {"toy2020": {"descent": declare("loss", "final", "sizes")}}
 
 
 def run(store: Store, *cells: Cell, **options: Any) -> tuple[Summary, list[Event]]:
+    """Runs cells, in this process unless it is said how many workers there are."""
+    if "jobs" not in options:
+        options = {"executor": InProcess(), **options}
     events: list[Event] = []
     summary = run_cells(cells, locate, store, on_event=events.append, **options)
     return summary, events
@@ -48,12 +51,12 @@ def run(store: Store, *cells: Cell, **options: Any) -> tuple[Summary, list[Event
 def kinds(events: list[Event]) -> Counter[str]:
     """The events on whole cells, counted."""
     of_cells = (CellStarted, CellNote, CellFinished)
-    return Counter(type(one).__name__ for one in events if isinstance(one, of_cells))
+    return Counter(type(event).__name__ for event in events if isinstance(event, of_cells))
 
 
 def plan_in(events: list[Event]) -> list[tuple[int, int, bool]]:
     """Of each planned cell its seed, its steps and whether it has a record."""
-    (found,) = [one for one in events if isinstance(one, PlanReady)]
+    (found,) = [event for event in events if isinstance(event, PlanReady)]
     return [(one.cell.seed, one.steps, one.seconds is not None) for one in found.cells]
 
 
@@ -91,25 +94,27 @@ def test_a_record_stands_alone(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     assert record.measurements.series["loss"].steps == tuple(range(0, 41, 4))
 
 
-@pytest.mark.parametrize("experiment", ["sums", "parallel_sums"])
+@pytest.mark.parametrize(
+    "experiment", [pytest.param("sums", marks=pytest.mark.process), "parallel_sums"]
+)
 def test_first_and_later_cells_of_a_worker_have_the_threads_that_their_records_say(
     store: Store, monkeypatch: pytest.MonkeyPatch, experiment: str
 ) -> None:
     """Also if a user wishes for more: Numba's first parallel function would give torch as many."""
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     wanted = [cell(experiment, seed, steps=1) for seed in range(2)]
-    assert run(store, *wanted)[0] == Summary(completed=2)
+    assert run(store, *wanted, jobs=1)[0] == Summary(completed=2)
     for record in records(store).values():
         assert record.measurements.scalars["threads"] == record.environment.threads == 1
 
 
 def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: Store) -> None:
-    _, events = run(store, *(cell("parallel_sums", seed, steps=1) for seed in range(2)))
+    _, events = run(store, *(cell("parallel_sums", seed, steps=1) for seed in range(2)), jobs=1)
     assert PhaseStarted("checking data", "toy2020") not in events
     of = {seed: [] for seed in range(2)}
-    for one in events:
-        if isinstance(one, CellActivity):
-            of[one.cell.seed].append(one.activity)
+    for event in events:
+        if isinstance(event, CellActivity):
+            of[event.cell.seed].append(event.activity)
     assert of[0][:3] == ["measuring", "compiling", "measuring"]
     assert of[1] == ["measuring"]
     _, events = run(store, cell("proxied"))
@@ -119,7 +124,7 @@ def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: S
 def test_a_record_keeps_the_coordinates_that_were_declared(store: Store) -> None:
     run(store, cell(seed=0), declared=NAMES)
     run(store, cell(seed=1))
-    kept = {seed: one.coordinates for (_, seed), one in records(store).items()}
+    kept = {seed: record.coordinates for (_, seed), record in records(store).items()}
     assert kept == {0: {"sizes": {"size": (0,)}}, 1: None}
 
 
@@ -151,7 +156,7 @@ def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:
     def meanwhile(event: Event) -> None:
         events.append(event)
         if isinstance(event, CellStarted) and event.cell.seed == 0:
-            run(store, cell(seed=1), executor=InProcess())
+            run(store, cell(seed=1))
 
     summary = run_cells(
         [cell(seed=0), cell(seed=1)], locate, store, on_event=meanwhile, executor=InProcess()
@@ -276,9 +281,11 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
     summary, events = run(store, cell("fails_once"), cell("broken"))
     assert summary == Summary(completed=1, failed=1)
     assert kinds(events)["CellStarted"] == 4
-    waiting = [one for one in events if isinstance(one, CellActivity) and one.activity == "waiting"]
+    waiting = [
+        event for event in events if isinstance(event, CellActivity) and event.activity == "waiting"
+    ]
     assert [one.cell.experiment for one in waiting] == ["fails_once", "broken"]
-    again = {one.cell.experiment: one.text for one in events if isinstance(one, CellNote)}
+    again = {event.cell.experiment: event.text for event in events if isinstance(event, CellNote)}
     assert again.keys() == {"fails_once", "broken"}
     assert again["fails_once"].startswith("run again: RuntimeError: once")
     assert records(store)["fails_once", 0].error is None
@@ -376,7 +383,7 @@ def test_a_users_module_may_import_its_siblings(
         file = tmp_path / folder / f"{folder}2020.py"
         modules[f"{folder}2020"] = Module(f"{folder}2020", file, importable=False)
     wanted = [Cell(paper, "quick", "e", {"steps": 1}, 0) for paper in modules]
-    run_cells(wanted, modules.__getitem__, store)
+    run_cells(wanted, modules.__getitem__, store, executor=InProcess())
     for folder, value in values.items():
         (record,) = store.records(f"{folder}2020", "quick")
         assert record.measurements.scalars == {"x": value}
@@ -385,7 +392,7 @@ def test_a_users_module_may_import_its_siblings(
 def test_a_cell_held_by_another_run_comes_last(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(store, cell(seed=0), executor=InProcess())
+    run(store, cell(seed=0))
     name = records(store)["descent", 0].fingerprint
     next(store.root.rglob(f"{name}.json")).unlink()
     lock = store.try_lock(cell(seed=0), name)
@@ -399,9 +406,9 @@ def test_a_cell_held_by_another_run_comes_last(
             lock.give_back(finished=False)
 
     monkeypatch.setattr(time, "sleep", nap)
-    summary, events = run(store, cell(seed=0), cell(seed=1), executor=InProcess())
+    summary, events = run(store, cell(seed=0), cell(seed=1))
     assert summary == Summary(completed=2)
-    finished = [one.cell.seed for one in events if isinstance(one, CellFinished)]
+    finished = [event.cell.seed for event in events if isinstance(event, CellFinished)]
     assert finished == [1, 0]
     assert len(naps) == 3
 
@@ -435,7 +442,7 @@ def test_a_disk_too_full_for_checkpoints_ends_the_run(
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
         with pytest.raises(TechnicalError, match="no space is left"):
-            run(store, cell(seed=0), cell(seed=1), executor=InProcess())
+            run(store, cell(seed=0), cell(seed=1))
     assert records(store) == {}
     assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(completed=2)
 
@@ -445,7 +452,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     cells += [cell("dies_once", 7), cell("dies", 8), cell("broken", 9)]
     summary, events = run(store, *cells, jobs=2)
     assert summary == Summary(completed=5, failed=2)
-    assert any(isinstance(one, Progress) for one in events)
+    assert any(isinstance(event, Progress) for event in events)
     alone = Store(tmp_path / "alone")
     run(alone, *cells[:4])
     parallel = records(store)
@@ -489,7 +496,7 @@ def test_a_cell_costs_no_more_the_more_there_are(store: Store) -> None:
         counts = Counter[str]()
         sys.setprofile(lambda _frame, event, _arg: counts.update([event]))
         try:
-            run(store, *(cell(seed=seed, steps=0) for seed in seeds), executor=InProcess())
+            run(store, *(cell(seed=seed, steps=0) for seed in seeds))
         finally:
             sys.setprofile(None)
         return counts["call"]

@@ -37,7 +37,7 @@ def test_values_take_the_declared_types() -> None:
     built = build_settings(Settings, GOOD)
     assert built == Settings(3, 1.0, True, "sgd", (1, 2), (1.0, 0.5))
     assert type(built.rate) is float
-    assert [type(one) for one in built.rates] == [float, float]
+    assert [type(rate) for rate in built.rates] == [float, float]
 
 
 @pytest.mark.parametrize(

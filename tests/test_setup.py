@@ -93,9 +93,9 @@ def test_a_wheel_of_the_source_distribution_shows_papers_and_answers_anywhere(
         f for f in (sources / "reproaudit").rglob("*") if f.suffix in (".py", ".pyi", ".html")
     ]
     assert {f.relative_to(sources).as_posix() for f in wanted} <= names
-    shipped = {one for one in names if one.startswith("reproaudit/reports/")}
+    shipped = {name for name in names if name.startswith("reproaudit/reports/")}
     slugs = [one.stem for one in audits_in(ROOT / "audits")]
-    assert shipped == {f"reproaudit/reports/paper/{one}/scorecard.json" for one in slugs}
+    assert shipped == {f"reproaudit/reports/paper/{slug}/scorecard.json" for slug in slugs}
 
     call(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -129,8 +130,8 @@ def test_a_record_comes_back_as_it_was_written(
     store.write(written)
     (read,) = store.records("toy2020", "quick")
     assert read.model_dump_json() == written.model_dump_json()
-    assert [type(one) for one in read.settings.values()] == [
-        type(one) for one in written.settings.values()
+    assert [type(setting) for setting in read.settings.values()] == [
+        type(setting) for setting in written.settings.values()
     ]
     for name, one in written.measurements.series.items():
         np.testing.assert_array_equal(read.measurements.series[name].values, one.values)
@@ -159,6 +160,7 @@ def sealed(body: bytes) -> bytes:
 
 
 BODY = record().model_dump_json().encode()
+SECONDS = rb'("seconds":)[^,]*'
 BAD = {
     "empty": (b"", "not a whole record"),
     "half": (sealed(BODY)[:200], "not a whole record"),
@@ -172,6 +174,12 @@ BAD = {
         sealed(BODY.replace(b'"steps":3', b'"steps":4')),
         "its fingerprint does not follow from the settings, seed, code, data and versions in it",
     ),
+    "endless": (
+        sealed(re.sub(rb'"seconds":[^,]*', b'"seconds":1e17', BODY)),
+        "took 1e\\+17 seconds",
+    ),
+    "timeless": (sealed(re.sub(rb'"seconds":[^,]*', b'"seconds":NaN', BODY)), "took nan seconds"),
+    "ancient": (sealed(re.sub(rb'"started":"[0-9]*', b'"started":"0001', BODY)), "of the year 1;"),
     "nan": (sealed(BODY.replace(b"0.30000000000000004", b"NaN")), "not a record"),
 }
 

@@ -88,13 +88,13 @@ def test_every_kind_of_fault_is_found_and_mended(
     for more, wanted in (((), 3), (("--repair",), 3), ((), 3)):
         code, told = verify(folder, capsys, *more)
         assert code == wanted
-        faults = {one["path"]: one for one in told["faults"]}
+        faults = {fault["path"]: fault for fault in told["faults"]}
         if more:
             assert "SHA-256" in faults[str(damaged)]["what"]
             assert faults[str(damaged)]["mended"].startswith("moved to ")
             assert "damaged checkpoint" in faults[str(partial.folder / "descent.pt")]["what"]
     # what is gone stays gone until the cell is measured again
-    left = [path for path, one in faults.items() if not one["mended"]]
+    left = [path for path, fault in faults.items() if not fault["mended"]]
     assert set(left) == {str(gone), str(damaged)}
     run(folder)
     assert verify(folder, capsys)[0] == 0
@@ -111,12 +111,12 @@ def test_a_manifest_that_lacks_lines_is_kept_and_written_anew(
     log.write_bytes(left)
     if kept == "nothing":
         log.unlink()
-    records = {str(one) for one in files(folder)}
+    records = {str(file) for file in files(folder)}
     wanted = records if kept == "nothing" else {str(log)}
     code, told = verify(folder, capsys)
-    assert (code, {one["path"] for one in told["faults"]}) == (3, wanted)
+    assert (code, {fault["path"] for fault in told["faults"]}) == (3, wanted)
     code, told = verify(folder, capsys, "--repair")
-    assert (code, {one["path"] for one in told["faults"]}) == (0, wanted | records)
+    assert (code, {fault["path"] for fault in told["faults"]}) == (0, wanted | records)
     assert verify(folder, capsys)[0] == 0
     if kept != "nothing":
         assert log.with_name("manifest.log.bad").read_bytes() == left
@@ -165,7 +165,7 @@ def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFi
     assert run_command([*prune, "--dry-run", "--json"]) == 0
     told = {Path(one["path"]): one["size"] for one in json.loads(capsys.readouterr().out)}
     assert told == {
-        finished.folder: sum(one.stat().st_size for one in finished.folder.iterdir()),
+        finished.folder: sum(path.stat().st_size for path in finished.folder.iterdir()),
         place / "a.json.tmp": len("half"),
         place / "a.json.bad": len("bad"),
         place / "a.lock": 0,

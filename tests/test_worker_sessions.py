@@ -38,7 +38,7 @@ def printed_by(tmp_path: Path, *names: str, **how: Any) -> tuple[Summary, dict[s
     return summary, {name: "\n".join(texts) for name, texts in found.items()}
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.process), 2])
 def test_all_that_an_experiment_prints_is_told_and_no_more(
     tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,6 +63,7 @@ def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path: Path) -> Non
     assert found["begets_and_leaves", 0].traceback is None
 
 
+@pytest.mark.process
 def test_workers_have_the_code_of_their_caller_wherever_it_lies(tmp_path: Path) -> None:
     """An installed package, too, may lie where Python looks first."""
     copy = tmp_path / "reproaudit"
@@ -92,6 +93,7 @@ def measure(settings, session):
 EXPERIMENTS"""
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_a_pipe_ends_with_the_run_and_holds_no_control_character(tmp_path: Path, jobs: str) -> None:
     """As `reproaudit run | cat` does, which waits until nobody has the pipe any more."""
@@ -160,7 +162,9 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @needs_proc
-@pytest.mark.parametrize("name", ["begets", "begets_and_leaves"])
+@pytest.mark.parametrize(
+    "name", ["begets", pytest.param("begets_and_leaves", marks=pytest.mark.process)]
+)
 def test_what_a_worker_starts_ends_with_it(tmp_path: Path, name: str, groups: list[int]) -> None:
     beside = subprocess.Popen(["sleep", "60"])  # of another group
     try:
@@ -176,6 +180,7 @@ def test_what_a_worker_starts_ends_with_it(tmp_path: Path, name: str, groups: li
         beside.wait()
 
 
+@pytest.mark.process
 @needs_proc
 def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[int]) -> None:
     limits = Limits(seconds=6.0)
@@ -188,7 +193,12 @@ def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[in
 
 @needs_proc
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.process),
+        signal.SIGKILL,
+        pytest.param(signal.SIGTERM, marks=[pytest.mark.process, pytest.mark.slow]),
+    ],
 )
 def test_what_a_worker_starts_ends_with_the_program(tmp_path: Path, number: int) -> None:
     seconds = f"4321.{tmp_path.stat().st_ino}"  # which nobody else sleeps

@@ -142,6 +142,7 @@ def judge_measurements(
     tier: Literal["quick", "paper"] = "paper",
     settings: Mapping[str, SettingValue] | None = None,
     proxy: str | None = None,
+    one_unit: str | None = None,
     claims: Sequence[str] | None = None,
     audits: Folder | None = None,
 ) -> PaperScorecard:
@@ -150,13 +151,15 @@ def judge_measurements(
     Args:
         paper: an audit, the path of its YAML file, or a slug. No code of it is run.
         measurements: a folder with a manifest; or runs in memory (`MeasuredRuns`, or a mapping from
-            experiment to seed to measurement). The four arguments that follow belong to runs in
+            experiment to seed to measurement). The five arguments that follow belong to runs in
             memory; a folder's manifest says these things itself.
         origin: who made them, from what, with what, and when.
         tier: the scale of the runs, at which they are judged.
         settings: what every run was made with, as "name" or "experiment.name"; settings that are
             not stated are taken to be the tier's, and the page says so.
         proxy: the substitute for the paper's data or method, if there was one.
+        one_unit: why measurements of which one arm lies within 0 to 1, and another far beyond, are
+            in one unit.
         claims: ids of the claims to judge; every claim by default.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
 
@@ -166,14 +169,14 @@ def judge_measurements(
     """
     audit = open_audit(paper, audits)
     if isinstance(measurements, Path | str):
-        if (origin, tier, settings, proxy) != (None, "paper", None, None):
+        if (origin, tier, settings, proxy, one_unit) != (None, "paper", None, None, None):
             raise UsageError(
-                f"{measurements}: origin, tier, settings and proxy of a folder stand in its "
-                "manifest. Leave them out here."
+                f"{measurements}: origin, tier, settings, proxy and one_unit of a folder stand in "
+                "its manifest. Leave them out here."
             )
         submission = read_submission(audit, Path(measurements))
     else:
-        head = manifest_head(origin, known_tier(tier), settings or {}, proxy)
+        head = manifest_head(origin, known_tier(tier), settings or {}, proxy, one_unit=one_unit)
         with tempfile.TemporaryDirectory() as scratch:
             submission = write_submission(Path(scratch), audit, _as_runs(measurements), head)
     return PaperScorecard.of(scorecard_of_submission(submission, claims))
@@ -188,6 +191,7 @@ def write_measurements(
     tier: Literal["quick", "paper"] = "paper",
     settings: Mapping[str, SettingValue] | None = None,
     proxy: str | None = None,
+    one_unit: str | None = None,
     replace: bool = False,
     audits: Folder | None = None,
 ) -> Path:
@@ -210,7 +214,7 @@ def write_measurements(
         UsageError: if there is no such paper, the folder exists, or something is no number.
         StoreError: if the folder cannot be written.
     """
-    head = manifest_head(origin, known_tier(tier), settings or {}, proxy)
+    head = manifest_head(origin, known_tier(tier), settings or {}, proxy, one_unit=one_unit)
     audit = open_audit(paper, audits)
     remedy = "Name another folder, or pass replace=True."
     with new_folder(Path(folder), remedy, MANIFEST if replace else None) as new:

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from platformdirs import user_config_path
+
 from reproaudit.audit.catalog import Module
 from reproaudit.audit.sources import sources_in, sources_of
 from reproaudit.errors import StoreError, UsageError
@@ -144,8 +146,7 @@ def _refusal(code: ForeignCode, remedy: str) -> ConsentError:
 
 
 def _trust_file() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or "~/.config"
-    usual = Path(base, "reproaudit", "trust").expanduser()
+    usual = user_config_path("reproaudit", appauthor=False, roaming=True) / "trust"
     return Path(os.environ.get(TRUST_FILE_VARIABLE) or usual)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -293,6 +293,53 @@ class Quantity(StrictModel):
         if self.passes is not None and self.step != "last":
             raise ValueError("'passes' reads the whole course and 'step' a part; state either")
         return self
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a quantity is read along the axes of its measurement.
+
+    Attributes:
+        kept: axis -> its coordinates that are not left out, in their order.
+        own: axis -> the coordinate that the quantity itself states.
+        fixed: axis -> the coordinate at which it is read: its own, its check's, or a level's.
+        unplaced: the coordinates of the quantity that no axis has left.
+    """
+
+    kept: Mapping[str, tuple[Coordinate, ...]]
+    own: Mapping[str, Coordinate]
+    fixed: Mapping[str, Coordinate]
+    unplaced: tuple[Coordinate, ...]
+
+
+def placement(
+    quantity: Quantity,
+    along: Mapping[str, Sequence[Coordinate]],
+    at: Mapping[str, Coordinate],
+) -> Placement:
+    """Return where a quantity is read.
+
+    What it states without an axis's name belongs to the first axis that has it and is placed by
+    nothing else; for want of such an axis it stands before what the check or a level states.
+
+    Args:
+        along: the coordinates along each axis of the measurement, in the order of the axes.
+        at: axis -> the coordinate that the check states, or a level of a grade.
+    """
+    kept = {
+        axis: tuple(one for one in known if one not in quantity.without.get(axis, ()))
+        for axis, known in along.items()
+    }
+    own = {axis: quantity.at[axis] for axis in along if axis in quantity.at}
+    unplaced = list(quantity.coordinates)
+    open_axes = [axis for axis in along if axis not in own and axis not in quantity.over]
+    for axis in sorted(open_axes, key=lambda one: one in at):
+        coordinate = next((one for one in unplaced if one in kept[axis]), None)
+        if coordinate is not None:
+            unplaced.remove(coordinate)
+            own[axis] = coordinate
+    fixed = {**{axis: at[axis] for axis in open_axes if axis in at}, **own}
+    return Placement(kept, own, fixed, tuple(unplaced))
 
 
 def _form(value: Any) -> str:

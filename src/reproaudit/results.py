@@ -47,7 +47,8 @@ class Result(StrictModel):
     """One answer at the paper tier.
 
     Attributes:
-        kind: of records that were judged before, `judged again`, by another engine.
+        kind: of records that were answered otherwise before, `judged again`: by another engine,
+            or with other alternatives.
         engine: the number of the engine's rules, `judge.ENGINE`.
         revision: of the checkout that holds the audit.
         committed: whether the audit was committed as it is when the first of these runs began;
@@ -188,8 +189,8 @@ def append(
 ) -> bool:
     """Log what a run at the paper tier showed, unless a line says so of the same measurements.
 
-    Where these were judged before, by an engine with other rules, and it answered otherwise, the
-    line says `judged again`, once for each number of the engine.
+    Where the last line on these answers otherwise, the new one says `judged again`: another engine
+    judged, or alternatives have run since.
 
     Returns:
         Whether a line was written.
@@ -224,7 +225,7 @@ def append(
     with Journal(entry, "results", store).writing() as file:
         known = logged_results(entry, store)
         same = [one for one in known if isinstance(one, Result) and one.digest == result.digest]
-        if same and (same[-1].engine == result.engine or not _differ(same[-1], result)):
+        if same and not _differ(same[-1], result):
             return False
         kind = "judged again" if same else "result"
         line = result.model_copy(update={"kind": kind})

@@ -7,8 +7,6 @@ end. Version 4 may still change until the page has its new form.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
@@ -19,6 +17,7 @@ from pydantic import Field, model_validator
 
 from reproaudit.audit.model import Audit, Paper, Reviews, TierName, known_tier
 from reproaudit.audit.plan import Role
+from reproaudit.audit.seeds import CLAIM, digest
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Censored, Limit, Void
 from reproaudit.declarations import Coordinate, StrictModel
@@ -97,6 +96,17 @@ class Verdict(StrEnum):
     PASSES = "passes"
     LARGER = "larger"
     OPEN = "open"
+
+
+class Unlike(StrEnum):
+    """What was not measured alike, and was let pass."""
+
+    LENGTHS = "lengths"
+    ONE_RUN = "one run"
+    BEST_SO_FAR = "best so far"
+    ENDS_AT_BEST = "ends at best"
+    ZERO_START = "zero start"
+    START_LEFT_OUT = "start left out"
 
 
 # --- what an arm's runs say ---------------------------------------------------------------------
@@ -240,6 +250,9 @@ class ArmAnswer(StrictModel):
     """Whether all of at least five runs are equal in every number that was read."""
     copies: int = 0
     """Of measurements from elsewhere: how many further runs were copies of others."""
+    stands_alone: bool = False
+    """Of measurements from elsewhere: whether its one run stands for all, since the audit calls it
+    deterministic."""
     left_over: dict[str, int] = Field(default_factory=dict)
     """Of measurements from elsewhere: how many runs of each compared arm have no run with their
     seed here."""
@@ -371,8 +384,25 @@ class ReasonKind(StrEnum):
     GUESS_NOT_SETTLED = "guess not settled"
     RUNS = "runs"
     NO_CONTROL = "no control"
+    NOT_ALIKE = "not measured alike"
     OUR_BOUND = "our bound"
     RULE = "rule"
+
+
+class NotAlike(StrictModel):
+    """Something that was not measured alike in two arms and was let pass."""
+
+    how: Unlike
+    """What it is."""
+    arms: tuple[str, ...]
+    """The arm whose measurements are other than those that they are compared with; of lengths, both
+    arms."""
+    measurement: str = ""
+    """What was measured."""
+    ends: tuple[int, ...] = ()
+    """Of lengths: the last step in either arm."""
+    lowers: bool = True
+    """Whether it takes a step of certainty; not so lengths that settings state."""
 
 
 class Reason(StrictModel):
@@ -384,6 +414,8 @@ class Reason(StrictModel):
     """The name of the control, the reading or the alternative that it is about."""
     void: Void | None = None
     """Why runs are void."""
+    alike: NotAlike | None = None
+    """What was not measured alike."""
     place: int = 0
     """The place of the headline's condition that it is about."""
     settings: tuple[str, ...] = ()
@@ -422,6 +454,8 @@ class ClaimAnswer(StrictModel):
     """The headline's conditions, by place, that no control misses."""
     proxy: str | None = None
     """What stood in for the paper's data or method in these runs."""
+    not_alike: tuple[NotAlike, ...] = ()
+    """What was not measured alike in these runs and their controls, and was let pass."""
     grades: tuple[ReadingAnswer, ...] = ()
     """The headline at each coordinate, easiest first."""
     support: tuple[ArmAnswer, ...] = ()
@@ -655,25 +689,26 @@ class Scorecard(StrictModel):
 
     @property
     def answers_digest(self) -> str:
-        """A hash of the answers, 32 hexadecimal digits, by which a note knows its own.
+        """A hash of claims and answers, 32 hexadecimal digits, by which a note knows its own.
 
-        It counts the tier, who measured, and of each claim the outcome and how many runs say yes:
-        its own, and those of each stated reading and alternative.
+        It counts the tier, who measured, and of each claim its sentences, what decides on it, the
+        outcome and how many runs say yes: its own, and those of each stated reading and
+        alternative.
         """
-        counts = {
+        answers = {
             one.id: [
+                [claim.says, claim.short, CLAIM.of(claim)],
                 one.outcome.value,
                 *([arm.name, arm.yes, arm.n] for arm in (*one.stated, *one.alternatives)),
             ]
-            for one in self.claims
+            for claim, one in zip(self.audit.claims, self.claims, strict=True)
         }
         who = None if self.origin is None else self.origin.model_dump(mode="json")
-        canonical = json.dumps([self.tier, who, counts], sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+        return digest([self.tier, who, answers])[:32]
 
     @property
     def note_is_stale(self) -> bool:
-        """Whether there is a note, and it was written for other answers than these."""
+        """Whether there is a note, and it was written for other claims or answers than these."""
         note = self.reviews.note
         return note is not None and note.answers != self.answers_digest
 

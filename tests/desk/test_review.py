@@ -20,7 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factories import make_scorecard
-from reproaudit.audit import REVIEW_FILE
+from reproaudit.audit import REVIEW_FILE, catalog
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.loading import load_audit, read_as
 from reproaudit.audit.model import Audit, Note, Reviews, VariableName
@@ -167,7 +167,7 @@ def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
     with ThreadPoolExecutor(len(works)) as pool:
         list(pool.map(lambda reviewer: works[reviewer](reviewer), works))
     decisions = read_version(file).reviews.variables.items()
-    saved = {(one.reviewer, name.value) for name, entries in decisions for one in entries}
+    saved = {(entry.reviewer, name.value) for name, entries in decisions for entry in entries}
     assert told <= saved, "lost though the reviewer was told that it was saved"
     assert told == {(reviewer, name.value) for reviewer in works for name in VariableName}
 
@@ -181,7 +181,7 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
     assert review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: so"], False)
     assert link.is_symlink()
     assert "reason: so" in target.read_text(encoding="utf-8")
-    assert {one.name for one in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
+    assert {path.name for path in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
 
 
 def test_the_command_writes_the_review_file_alone(
@@ -298,7 +298,7 @@ def test_a_note_at_the_desk(tmp_path: Path) -> None:
         assert desk.post("note", reason="typed").status == 303
         answers.append(answers[0])
         desk.post("note", reason="again")
-        assert "the answers have changed since" in desk.get("/").text
+        assert "claims or answers have changed since" in desk.get("/").text
 
 
 def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk: RunningDesk) -> None:
@@ -363,8 +363,30 @@ def test_a_report_finds_the_reviews_where_they_were_written(
     show = shlex.split(line.removeprefix("to show it: "))
     assert run_command([*show[1:], "--json"]) == 0
     card = Scorecard.model_validate_json(capsys.readouterr().out)
-    assert [one.reason for one in card.reviews.disputes] == ["too loose"]
+    assert [dispute.reason for dispute in card.reviews.disputes] == ["too loose"]
     assert card.shipped
+
+
+def test_an_installed_audit_is_copied_to_be_reviewed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, here = tmp_path / "package" / "audits", tmp_path / "here"
+    installed.mkdir(parents=True)
+    here.mkdir()
+    before = copied(installed).read_bytes()
+    monkeypatch.setattr(catalog, "PACKAGE", installed.parent)
+    monkeypatch.chdir(here)
+    command = ["review", "wang2024", "--reviewer", "R2", "--set", "Pseudocode=agree: so"]
+    assert run_command(command) == 0
+    copies = [here / "audits" / name for name in ("wang2024.yaml", "wang2024.review.yaml")]
+    said = capsys.readouterr().out
+    assert all(f"copied from the installed package: {one}" in said for one in copies)
+    assert copies[0].read_bytes() == (installed / "wang2024.yaml").read_bytes()
+    decisions = read_version(copies[1]).reviews.variables[VariableName.PSEUDOCODE]
+    assert [one.reviewer for one in decisions] == ["reproaudit", "R2"]
+    assert run_command([*command[:-1], "Pseudocode=withdraw"]) == 0
+    assert "copied" not in capsys.readouterr().out
+    assert (installed / "wang2024.review.yaml").read_bytes() == before
 
 
 def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) -> None:

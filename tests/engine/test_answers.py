@@ -55,11 +55,11 @@ def card(request: pytest.FixtureRequest) -> Scorecard:
 @pytest.fixture
 def claims(card: Scorecard) -> dict[str, ClaimAnswer]:
     """A paper's answers by name."""
-    return {one.id: one for one in card.claims}
+    return {claim.id: claim for claim in card.claims}
 
 
 def test_rules_and_a_fair_colleague_differ_on_few_claims() -> None:
-    assert sum("rule" in one for one in ANSWERS.values()) <= 4
+    assert sum("rule" in answer for answer in ANSWERS.values()) <= 4
 
 
 def test_the_engine_answers_as_the_referee(claims: dict[str, ClaimAnswer]) -> None:
@@ -77,9 +77,9 @@ def test_every_bound_of_ours_has_the_relaxed_form_that_was_agreed(
     expected = yaml.safe_load((ROOT / "tests/golden/relaxed.yaml").read_text(encoding="utf-8"))
     for name, found in claims.items():
         bounds = {
-            f"{one.name} {one.limit.side.value} {one.limit.at:.6g}": one.limit.relaxed().at
-            for one in found.base.estimates
-            if one.limit.origin is Provenance.OURS
+            f"{estimate.name} {limit.side.value} {limit.at:.6g}": limit.relaxed().at
+            for estimate in found.base.estimates
+            if (limit := estimate.limit).origin is Provenance.OURS
         }
         assert bounds == pytest.approx(expected.get(name, {}), rel=1e-5), name
 
@@ -93,7 +93,9 @@ def test_pages_of_the_shipped_papers_keep_within_their_bounds(card: Scorecard) -
     text = markdown(card)
     assert len(text.splitlines()) <= 200
     assert len(text.split()) <= 3000
-    bullets = [f"{one.title} {one.text}" for part in sections(card) for one in part.bullets]
-    asked = [one.text for one in questions(card)]
+    bullets = [
+        f"{bullet.title} {bullet.text}" for part in sections(card) for bullet in part.bullets
+    ]
+    asked = [question.text for question in questions(card)]
     first_screen = [*verdict(card), *bullets, *asked, ours(card), card.audit.about or ""]
     assert len(re.findall(r"\S*\w\S*", " ".join(first_screen))) <= 420

@@ -36,7 +36,7 @@ HUNDRED = tuple(range(101))
 def check(text: str, **more: Any) -> Kind:
     """A check in a line: its kind, and its fields as name=value; from the paper."""
     kind, *fields = text.split()
-    pairs = (one.split("=") for one in fields)
+    pairs = (field.split("=") for field in fields)
     data = {"kind": kind, **{name: yaml.safe_load(value) for name, value in pairs}, **more}
     one_origin = kind not in ("converges", "separates", "stages")
     return CHECK.validate_json(json.dumps({**PAPER, **data} if one_origin else data))
@@ -662,7 +662,9 @@ def test_no_distance_is_larger_than_a_declared_range(
 ) -> None:
     course = np.arange(1.0, 13)
     of = run(range(12), a=course, b=course)
-    declared = {name: replace_range(one, ends) for name, one in of.declarations.items()}
+    declared = {
+        name: replace_range(declaration, ends) for name, declaration in of.declarations.items()
+    }
     one = check("follows series=a reference=b at_most=1", relative=relative)
     found = one.conditions(replace(of, declarations=declared))[0]
     assert found.limit.most == most
@@ -880,8 +882,8 @@ def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
 def test_a_change_that_goes_on_is_named() -> None:
     slow = AFTER / 100
     for a, b, name in ((slow, LATER, "a"), (FIRST, slow, "b"), (slow, slow, "a")):
-        for one in check("stages", **STAGES, **WAIT).conditions(run(HUNDRED, a=a, b=b)):
-            assert (one.void, one.about, one.noun) == (Void.NOT_ENDED, name, "b")
+        for condition in check("stages", **STAGES, **WAIT).conditions(run(HUNDRED, a=a, b=b)):
+            assert (condition.void, condition.about, condition.noun) == (Void.NOT_ENDED, name, "b")
 
 
 def test_a_change_that_comes_late_has_ended_where_it_rests() -> None:

@@ -109,7 +109,7 @@ def test_a_value_that_the_claim_sets_is_no_smaller_scale() -> None:
         written = claim("mini", "own", main=True, settings=own)
         audit = make_audit(**{**data, "claims": [written]})
         (found,) = answers_of(audit, make_records(audit, "quick"), "quick").values()
-        assert (ReasonKind.SCALE in [one.kind for one in found.reasons]) == reduced
+        assert (ReasonKind.SCALE in [reason.kind for reason in found.reasons]) == reduced
 
 
 def test_a_page_says_what_a_claim_sets() -> None:

@@ -127,7 +127,7 @@ def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], v
     holds = [{"value": "distance", "from": "paper", **bound}]
     audit = one_claim(nulls=[{"name": "flat", **control(0.7), "holds_at_start": holds}])
     (null,) = told(audit, {"level=0.7": [0.7] * 5}).controls
-    assert ([one.void for one in null.runs].count(Void.START), null.n) == (void, 5)
+    assert ([run.void for run in null.runs].count(Void.START), null.n) == (void, 5)
     assert null.verdict == ("open" if void else "fails")
 
 
@@ -471,7 +471,7 @@ def test_a_lone_last_observation_decides_nothing(values: list[float], status: St
     steps = tuple(range(0, 10 * len(values), 10))
     course = Measurements(series={"distance": Series(steps=steps, values=values)})
     found = told(one_claim(), {"own": [course] * 6}).base
-    assert {one.status for one in found.runs} == {status}
+    assert {run.status for run in found.runs} == {status}
     assert found.estimates[0].values == (values[-1],) * 6, "a void run keeps its number"
 
 
@@ -509,7 +509,7 @@ def test_a_spike_decides_no_late_mean(spike: float, status: Status, count: int) 
     headline = [{"kind": "reaches", "value": {"measurement": "distance", "step": "late"}}]
     headline[0] |= {"at_least": 2.0, "from": "paper"}
     found = told(one_claim(headline=headline, **BARE), {"own": [course] * 6}).base
-    assert {one.status for one in found.runs} == {status}
+    assert {run.status for run in found.runs} == {status}
 
 
 # --- levels ---------------------------------------------------------------------------------------
@@ -544,7 +544,7 @@ def test_a_graded_claim_is_decided_where_it_is_primary(
 ) -> None:
     found = told(graded(*primary), {"own": rows, "stays": [(0.8, 0.8)] * 5})
     assert (found.base.answer, found.outcome) == (answer, outcome)
-    assert tuple(one.yes for one in found.grades) == counts
+    assert tuple(grade.yes for grade in found.grades) == counts
     assert found.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
 
 
@@ -559,7 +559,7 @@ def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast() -> N
 def test_what_levels_answer_is_said_where_they_differ() -> None:
     runs = {"own": [(YES, NO)] * 15, "stays": [(YES, 0.8)] * 5}
     found = told(graded(1, 2), runs)
-    assert [one.answer for one in found.grades] == [Answer.BLIND, Answer.NO]
+    assert [grade.answer for grade in found.grades] == [Answer.BLIND, Answer.NO]
     assert (found.outcome, found.base.answer) == (Outcome.UNDECIDED, Answer.OPEN)
     assert stated(found.reasons) == [("levels", {})]
 
@@ -568,8 +568,8 @@ def test_a_run_has_the_worst_of_what_it_says_at_its_levels() -> None:
     rows = [(YES, YES), (YES, NO), "failed", "diverged", UNMEASURED]
     base = told(graded(1, 2), {"own": rows}).base
     said = [Status.YES, Status.NO, Status.CRASHED, Status.NO, Status.VOID]
-    assert [one.status for one in base.runs] == said
-    assert [len(one.values) for one in base.estimates] == [5, 5]
+    assert [run.status for run in base.runs] == said
+    assert [len(estimate.values) for estimate in base.estimates] == [5, 5]
 
 
 def test_the_typical_number_is_the_median_of_the_runs() -> None:

@@ -49,8 +49,8 @@ def planted(shapes: tuple[Planted, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         ("shape", "seen"),
         [
-            pytest.param(one, seen, id=f"{one.kind}: {one.name}, {seen}")
-            for one in shapes
+            pytest.param(shape, seen, id=f"{shape.kind}: {shape.name}, {seen}")
+            for shape in shapes
             for seen in STEPS_SEEN
         ],
     )
@@ -82,7 +82,7 @@ def test_what_noise_hides_is_no_no(shape: Planted, seen: str) -> None:
 
 
 def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
-    nulls, true = (Counter(one.kind for one in shapes) for shapes in (NULLS, TRUE))
+    nulls, true = (Counter(shape.kind for shape in shapes) for shapes in (NULLS, TRUE))
     assert sorted(CHECKS) == sorted(true) == KINDS
     assert min(nulls[kind] for kind in KINDS) >= 3
 
@@ -108,6 +108,6 @@ def test_the_page_shows_rates_within_the_bounds() -> None:
     ]
     for table, (shapes, least, most) in zip(tables, held, strict=True):
         rows = re.findall(r"^\| `(.*)\|$", table, re.MULTILINE)
-        assert [row.split(" | ")[1] for row in rows] == [one.name for one in shapes]
+        assert [row.split(" | ")[1] for row in rows] == [shape.name for shape in shapes]
         rates = [float(one) for row in rows for one in re.findall(r"([\d.]+)%", row)]
         assert least <= min(rates) <= max(rates) <= most

@@ -139,7 +139,7 @@ def test_a_looser_bound_moves_no_answer_down(
     runs = {"own": own, "steps=20": other, "stays": [9.0] * 5, "built": [0.001] * 5}
     bounds = (ours(one) if mine else aligns(one) for one in (at, min(at * by, 0.99)))
     never_down(
-        *(told(one_claim(headline=[one], steps=read_as(20)), runs).outcome for one in bounds)
+        *(told(one_claim(headline=[bound], steps=read_as(20)), runs).outcome for bound in bounds)
     )
 
 

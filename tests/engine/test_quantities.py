@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 import yaml
 from benchmarks.calibrate import CHECK
+from hypothesis import example, given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from factories import answers_of, card_of, falls_to, make_audit, make_record, make_records
 from miniatures import audit_data, claim
 from reproaudit.audit.model import Audit
+from reproaudit.audit.rules import broken_rules
 from reproaudit.audit.seeds import digest
 from reproaudit.cell import Cell
 from reproaudit.checks import (
@@ -39,6 +42,7 @@ from reproaudit.declarations import (
     MeasurementKind,
     MeasurementMissingError,
     Quantity,
+    placement,
 )
 from reproaudit.records import Measurements, Record, Series
 from reproaudit.report.claims import texts_of
@@ -325,11 +329,21 @@ def test_a_coordinate_that_misses_for_certain_decides(
 # --- in the count of runs -----------------------------------------------------------------------
 
 
-def claim_of(check: dict[str, Any], **more: Any) -> Audit:
-    """The audit in miniature with this check as its only claim, and no control."""
+def claim_of(
+    check: dict[str, Any], measured: Mapping[str, Any] | None = None, **more: Any
+) -> Audit:
+    """The audit in miniature with this check as its only claim, and no control.
+
+    Args:
+        measured: what its experiment measures, if not what it does.
+    """
     written = claim("mini", "timed", main=True, headline=[check], nulls=[], **more)
     del written["constructed"]
-    return make_audit(claims=[{**written, "no_control": "It is a number."}])
+    experiments = audit_data()["experiments"]
+    if measured is not None:
+        experiments["descent"]["measurements"] = measured
+    claims = [{**written, "no_control": "It is a number."}]
+    return make_audit(claims=claims, experiments=experiments)
 
 
 FASTER = {"kind": "reaches", "value": {"measurement": "distance", "passes": {"level": 0.5}}}
@@ -340,8 +354,9 @@ def ending_at(*levels: float) -> Callable[[Cell], Record]:
     return lambda cell: make_record(cell, falls_to(levels[cell.seed % len(levels)], cell.seed))
 
 
-def judged(audit: Audit, *levels: float) -> ClaimAnswer:
-    (found,) = answers_of(audit, make_records(audit, "quick", ending_at(*levels)), "quick").values()
+def judged(audit: Audit, *levels: float, of: Callable[[Cell], Record] | None = None) -> ClaimAnswer:
+    records = make_records(audit, "quick", of or ending_at(*levels))
+    (found,) = answers_of(audit, records, "quick").values()
     return found
 
 
@@ -361,7 +376,7 @@ def test_a_page_says_what_is_a_limit() -> None:
     (text,) = texts_of(card)
     said = "step at which 0.5 is passed by distance 2.0, worst run at least 40; 100 allowed"
     assert text.effect == said
-    why = [text.why(one) for one in text.answer.reasons]
+    why = [text.why(reason) for reason in text.answer.reasons]
     assert why == ["training ended before distance passed its level in 2 of 5"]
 
 
@@ -373,7 +388,7 @@ def test_a_page_says_that_a_run_does_not_tell() -> None:
     card = card_of(audit, records, "quick")
     (text,) = texts_of(card)
     assert {run.void for run in text.answer.base.runs} == {Void.HIDDEN}
-    why = [text.why(one) for one in text.answer.reasons]
+    why = [text.why(reason) for reason in text.answer.reasons]
     assert why == ["noise or few observations hide what distance does in 5 of 5"]
 
 
@@ -645,3 +660,67 @@ def test_a_page_says_how_a_quantity_is_read(more: dict[str, Any], says: str) -> 
     names = Names(lambda _: "test score", lambda arm: arm, str)
     one = check("reaches", value={"measurement": "score", **more}, at_least=1, **PAPER)
     assert one.compared("score", names) == (says, "")
+
+
+# --- where a quantity is read ---------------------------------------------------------------------
+
+LAYERS: Axes = {"layer": (1, 2), "head": (1, 2, 3)}
+HERE = st.fixed_dictionaries(
+    {}, optional={"layer": st.sampled_from([1, 2]), "head": st.integers(1, 3)}
+)
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "at", "expected"),
+    [
+        ([2], {"layer": 2}, {"layer": 2, "head": 2}),  # another axis is open
+        (
+            [1],
+            {"layer": 2, "head": 3},
+            {"layer": 1, "head": 3},
+        ),  # its own comes first
+        ([3], {"head": 1}, {"head": 3}),
+        ([], {"head": 1}, {"head": 1}),
+        ([1, 1], {}, {"layer": 1, "head": 1}),
+    ],
+)
+def test_a_quantity_is_read_at_its_own_coordinates_first(
+    coordinates: list[int], at: dict[str, int], expected: dict[str, int]
+) -> None:
+    place = placement(quantity(coordinates=coordinates), LAYERS, at)
+    assert (place.fixed, place.unplaced) == (expected, ())
+
+
+@given(st.lists(st.integers(1, 4), max_size=3), HERE, HERE)
+@example([1], {}, {"layer": 1, "head": 1})
+@example([1, 1, 1], {}, {})
+def test_check_calls_sound_what_judge_can_read(
+    coordinates: list[int], at: dict[str, int], of_check: dict[str, int]
+) -> None:
+    axes = [{"name": name, "values": list(values)} for name, values in LAYERS.items()]
+    measured = {"score": {"kind": "array", "axes": axes, "unit": "1", "meaning": "A grid."}}
+    read_at = {"measurement": "score", "at": at, "coordinates": coordinates}
+    asked = {"kind": "reaches", "value": read_at, "at": of_check, "at_most": 9.0, "zero": 0.0}
+    audit = claim_of({**asked, **PAPER}, measured)
+    is_sound = "RA104" not in {one.rule for one in broken_rules(audit, "mini")}
+    run = made(LAYERS, np.arange(6.0).reshape(2, 3), at=of_check)
+    try:
+        is_read = bool(read(run, at=at, coordinates=coordinates))
+    except MeasurementMissingError:
+        is_read = False
+    assert is_sound == is_read
+
+
+def test_a_level_of_a_grade_is_none_of_a_quantity_with_its_own_coordinate() -> None:
+    """Each size is held against size 4, which is read there at every level."""
+    sizes = {"kind": "array", "axes": [{"name": "size", "values": [1, 2, 4]}]}
+    measured = {"by_size": {**sizes, "unit": "1", "meaning": "By size."}}
+    better = {"kind": "beats", "lower": "by_size", "upper": "by_size[4]", **PAPER}
+    grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 2]}
+    audit = claim_of(better, measured, grade=grade)
+    assert not [*broken_rules(audit, "mini")]
+    values = {"by_size": np.array([0.1, 0.3, 0.2])}
+    found = judged(audit, of=lambda cell: make_record(cell, Measurements(arrays=values)))
+    assert [(one.at, one.yes) for one in found.grades] == [(1, 5), (2, 0)]
+    alone = claim_of({**better, "lower": "by_size[2]"}, measured, grade=grade)
+    assert {one.rule for one in broken_rules(alone, "mini")} == {"RA224"}

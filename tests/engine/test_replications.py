@@ -164,7 +164,7 @@ def test_each_data_set_says_for_itself_whether_an_error_is_smaller(
     found = answer(DATASETS, arms, [smaller], grade=grade)
     assert found.outcome is outcome
     assert found.grades[0].answer == "yes"
-    missing = [one.what for one in found.reasons if one.kind is ReasonKind.VOID_RUNS]
+    missing = [reason.what for reason in found.reasons if reason.kind is ReasonKind.VOID_RUNS]
     assert missing == (["baseline"] if np.isnan(baseline).any() else [])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
+from reproaudit.stats.courses import ends_at_best, is_best_so_far
 from reproaudit.stats.growth import (
     RESOLVED,
     Law,
@@ -24,12 +26,15 @@ from reproaudit.stats.growth import (
 )
 from reproaudit.stats.means import decide_mean, mean_interval, quantile_t
 from reproaudit.stats.onsets import (
+    Start,
     crossing,
     excursions,
     final_value,
+    first_passage,
     has_ended,
     noise,
     smoothed,
+    start_of,
 )
 from reproaudit.stats.powers import offset_power_fit, power_fit, surely_bends, surely_departs
 from reproaudit.stats.ranks import decide_ranks, rank_sum
@@ -97,7 +102,7 @@ def test_an_interval_decides_with_its_ends() -> None:
     by = {MET: [(1, 2), (1.2, 1.8)], MISSED: [(0, 0.9), (2.1, 3)]}
     by[OPEN] = [(0.9, 2), (1, 2.1), (0, 1), (2, 3)]
     for decision, intervals in by.items():
-        assert {decide_mean(one, (1, 2)) for one in intervals} == {decision}
+        assert {decide_mean(interval, (1, 2)) for interval in intervals} == {decision}
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(
     low: list[float], high: list[float]
 ) -> None:
     ranks = scipy.stats.rankdata([*low, *high])
-    sums = [sum(one) for one in itertools.combinations(ranks, len(low))]
+    sums = [sum(combination) for combination in itertools.combinations(ranks, len(low))]
     expected = np.mean(np.array(sums) <= ranks[: len(low)].sum() + 1e-9)
     assert rank_sum(low, high) == pytest.approx(expected)
 
@@ -228,7 +233,7 @@ def test_a_family_fits_its_own_courses_to_the_floor(law: Law, course: Any, famil
     found = misfits(tuple((200 * T).round().astype(int)), 3 + 2 * course, law)
     assert found["constant"].size == pytest.approx(2 * course.std())
     shares = {name: one.size / found["constant"].size for name, one in found.items()}
-    assert {name for name, one in shares.items() if one <= 1.01 * RESOLVED} == families
+    assert {name for name, share in shares.items() if share <= 1.01 * RESOLVED} == families
     assert min(shares.values()) >= 0.99 * RESOLVED
 
 
@@ -362,3 +367,71 @@ def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> 
         found = best_decay(tuple(1000 * t), course, lambda all_: np.isinf(all_.exponents))
         assert found is not None
         assert math.isfinite(found.misfit.size)
+
+
+# --- how a course was measured ------------------------------------------------------------------
+
+
+def test_a_touch_of_noise_is_no_passage() -> None:
+    """A course that rests at 0.5 touches 0.6 for three observations, and passes it at step 150."""
+    steps = tuple(range(200))
+    values = np.where(np.arange(200) < 150, 0.5, 0.9)
+    values[40:43] = 0.7
+    passage, reached = first_passage(steps, values, 0.6)
+    assert (passage.before, passage.after, reached) == (149.0, 150.0, True)
+
+
+def test_a_course_that_falls_back_late_has_passed() -> None:
+    values = np.where(np.arange(200) < 50, 0.5, 0.9)
+    values[170:] = 0.4
+    assert first_passage(tuple(range(200)), values, 0.6)[0].after == 50.0
+
+
+FALLING = 2.0 * 0.9 ** np.arange(40)
+
+
+@pytest.mark.parametrize(
+    ("first", "rest", "expected"),
+    [
+        (2.2, FALLING, Start.ALIKE),
+        (1_000.0, FALLING, Start.APART),  # it may have fallen so far
+        (-3.0, FALLING, Start.ARTEFACT),  # it falls, and has not come from below
+        (0.0, FALLING, Start.ARTEFACT),
+        (0.0, FALLING[::-1], Start.ALIKE),  # it grows from 0
+        (20.0, FALLING - 1.0 + 18.0 * 0.1 ** np.arange(40), Start.ALIKE),  # a decay that slows down
+        (5.0, np.full(40, 2.0), Start.ALIKE),
+        (5.0, [2.0, 1.9], Start.ALIKE),  # too few to tell
+    ],
+)
+def test_how_the_first_observation_lies_to_all_others(
+    first: float, rest: Any, expected: Start
+) -> None:
+    assert start_of(np.array([first, *rest])) is expected
+
+
+def test_a_best_so_far_rests_and_leaves_its_plateaus_by_steps_of_all_sizes() -> None:
+    noisy = FALLING + 0.2 * np.sin(7.0 * np.arange(40.0))
+    assert is_best_so_far(np.minimum.accumulate(noisy))
+    assert is_best_so_far(-np.minimum.accumulate(noisy))
+    for other in (noisy, FALLING, FALLING.round(1), np.full(40, 1.0), FALLING[:9]):
+        assert not is_best_so_far(other)
+
+
+def test_a_log_ends_at_its_best_by_the_way_that_it_went() -> None:
+    dips = np.array([5.0, 4.0, 4.5, 3.0, 3.5, 2.0, 2.5, 1.5, 2.0, 1.0])
+    assert ends_at_best(dips)
+    assert ends_at_best(-dips)
+    assert not ends_at_best(np.append(dips, 1.2))
+
+
+def test_laws_of_unlike_lengths_are_not_all_kept() -> None:
+    def kept(lengths: range) -> int:
+        tracemalloc.start()
+        for length in lengths:
+            steps = tuple(range(1, length + 1))
+            misfits(steps, np.log(np.array(steps)), Law(0.0, 0.1))
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return held
+
+    assert kept(range(300, 310)) < 1.5 * kept(range(310, 311))

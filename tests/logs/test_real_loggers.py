@@ -88,8 +88,8 @@ def test_every_point_is_imported(tmp_path: Path, logger: str) -> None:
             assert [value for _, value in read] == pytest.approx(expected, rel=tolerance, abs=0)
     assert set(found) == set(SEEDS)
     out = run_import(tmp_path, [logs], "mapping: {loss: loss}\nconfiguration: {steps: null}")
-    assert {one.seed for one in submitted(out).records} == set(SEEDS)
-    settings = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
+    assert {record.seed for record in submitted(out).records} == set(SEEDS)
+    settings = {setting["setting"]: setting["status"] for setting in protocol(out)["settings"]}
     assert set(settings.values()) <= {"equal", "absent"}
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import encoders
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
+from reproaudit.logs import tables
 from reproaudit.logs.asked import Asked, Columns
+from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
+from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.tables import read_table
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -200,3 +205,110 @@ def test_a_trainers_state(tmp_path: Path) -> None:
 def test_a_broken_state_is_told(tmp_path: Path, history: Any) -> None:
     with pytest.raises(LogError):
         state(tmp_path, log_history=history)
+
+
+# --- tables of numbers are read at once -----------------------------------------------------------
+
+
+CELLS = ("0", "1", "2", " 3", "1e1", "-0.5", "0.1", "", "nan", "inf", "x", "1_0", "+7", "1,5")
+
+
+def as_data(runs: list[LoggedRun]) -> list[Any]:
+    """Runs with what is in their curves, for a comparison bit by bit."""
+    found = []
+    for run in runs:
+        curves = [
+            (tag, at, None if one.steps is None else one.steps.tolist(), one.values.tobytes(),
+             one.place, one.fault, one.emptied)
+            for tag, places in run.curves.items()
+            for at, one in places.items()
+        ]  # fmt: skip
+        found.append((replace(run, curves={}), curves))
+    return found
+
+
+@st.composite
+def handed_in(draw: st.DrawFn) -> str:
+    """A table of a few columns, most of them tidy and some not."""
+    named = ["seed", "step", "layer", "loss", "distance"]
+    columns = draw(st.lists(st.sampled_from(named), min_size=1, max_size=5, unique=True))
+    rows = draw(st.integers(0, 6))
+    tidy = {
+        "seed": [str(row // 3) for row in range(rows)],
+        "step": [str(row % 3) for row in range(rows)],
+        "layer": [str(row % 2) for row in range(rows)],
+    }
+    cells = [tidy.get(one, [f"{0.1 * row!r}" for row in range(rows)]) for one in columns]
+    for _ in range(draw(st.integers(0, 2)) if rows else 0):
+        column = draw(st.integers(0, len(columns) - 1))
+        cells[column][draw(st.integers(0, rows - 1))] = draw(st.sampled_from(CELLS))
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    lines = [",".join(columns), *map(",".join, zip(*cells, strict=True))]
+    return end.join(lines) + draw(st.sampled_from(["", end]))
+
+
+@given(handed_in())
+@example("seed,step,loss\n1,0,0.5\n0,0,\n1,1,0.25\n0,1,0.125\n")
+@example("step,layer,loss\n0,1,0.5\n0,0,1\n1,1,\n1,0,\n")
+@example("step,loss\n0,1\n0.5,2\n")
+@example("1,2\n3,4\n")
+def test_a_table_of_numbers_is_read_as_row_by_row(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.csv"
+        file.write_text(text, encoding="utf-8", newline="")
+        source = LogSource(file, file.name, asked=Asked(frozenset({"layer"}), plain=True))
+        at_once = number_runs(source, text, ",")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tables, "number_runs", lambda *_: None)
+            try:
+                one_by_one = as_data(read_table(source))
+            except LogError:
+                assert at_once is None
+                return
+    if at_once is not None:
+        assert as_data(at_once) == one_by_one
+
+
+def test_what_holds_numbers_alone_is_read_at_once() -> None:
+    source = LogSource(Path("t.csv"), "t.csv", asked=Asked(frozenset({"layer"}), plain=True))
+    whole = "seed,step,layer,loss\n" + "".join(
+        f"{seed},{step},{layer},{seed + step * layer}\n"
+        for seed in (3, 1) for step in (0, 5) for layer in (1, 2)
+    )  # fmt: skip
+    runs = number_runs(source, whole, ",")
+    assert runs is not None
+    assert [one.seed for one in runs] == [3, 1]
+    curve = runs[1].curves["loss"][frozenset({("layer", 2.0)})]
+    assert (curve.steps.tolist(), curve.values.tolist()) == ([0, 5], [1.0, 11.0])  # type: ignore[union-attr]
+    for faulty in ("seed,step,loss\n0,0,x\n", "step,loss\n1,0.5\n1,0.25\n", "tag,value\nloss,1\n"):
+        assert number_runs(source, faulty, ",") is None
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+MANY = 10_001
+LARGE = {
+    "columns": (",".join(f"c{i}" for i in range(MANY)) + "\n" + ",".join("1" * MANY), "csv"),
+    "names": (json.dumps({f"c{i}": 1 for i in range(MANY)}), "json"),
+    "names of numbers": ("tag,value\n" + "".join(f"t{i},1\n" for i in range(MANY)), "csv"),
+    "runs": ("seed,loss\n" + "".join(f"{i},1\n" for i in range(MANY)), "csv"),
+    "lines": ("loss\n" + "1\n" * 1_000_001, "csv"),
+}
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("what", LARGE)
+def test_more_than_anybody_needs_is_refused_in_a_line(
+    tmp_path: Path, what: str, plain: bool
+) -> None:
+    text, ending = LARGE[what]
+    file = written(tmp_path, text, f"log.{ending}")
+    with pytest.raises(LogError, match=rf"found more than \d+,\d+,?\d* {what}; expected fewer"):
+        read_table(LogSource(file, file.name, asked=Asked(plain=plain)))
+
+
+def test_more_logs_than_anybody_needs_are_refused_in_a_line(tmp_path: Path) -> None:
+    for number in range(1_001):
+        written(tmp_path, "step,loss\n0,1\n", f"{number}.csv")
+    with pytest.raises(LogError, match="found more than 1,000 logs; expected fewer"):
+        find_runs([tmp_path], Asked(), tmp_path)

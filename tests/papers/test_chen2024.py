@@ -97,7 +97,9 @@ def plain_loss(
 @pytest.mark.parametrize("reading", READINGS)
 def test_loss_and_gradient_are_those_of_the_plain_form(lag_windows: str, reading: Any) -> None:
     drawn, of = sequences(), architecture(lag_windows)
-    at = model.Parameters(*(torch.from_numpy(one).requires_grad_() for one in parameters()))
+    at = model.Parameters(
+        *(torch.from_numpy(parameter).requires_grad_() for parameter in parameters())
+    )
     expected, predictions = plain_loss(drawn, of, reading, at)
     slopes = torch.autograd.grad(expected, at)
     for form in (Windows.of(drawn, of, 3), positions(drawn, of)):
@@ -158,7 +160,10 @@ def test_training_follows_the_plain_form(trained: tuple[Any, ...]) -> None:
         )
         plain_loss(drawn, of, READINGS[0], leaves)[0].backward()
         at = model.Parameters(
-            *(one.detach() - (0.5 * one.grad if one.grad is not None else 0.0) for one in leaves)
+            *(
+                leaf.detach() - (0.5 * leaf.grad if leaf.grad is not None else 0.0)
+                for leaf in leaves
+            )
         )
     phase = Phase("all", 8, 0.5, trained)
     settings = settings_of("staged", epsilon=1e-8)

@@ -66,7 +66,7 @@ def both(slug: str, batch: Batch, **changed: Any) -> tuple[Measurements, Measure
 
 def numbers(measured: Measurements) -> dict[str, Any]:
     """Every number that was measured, by name; of a series the steps, too."""
-    found: dict[str, Any] = {name: np.array(one) for name, one in measured.scalars.items()}
+    found: dict[str, Any] = {name: np.array(scalar) for name, scalar in measured.scalars.items()}
     for name, series in measured.series.items():
         found |= {name: series.values, f"steps of {name}": np.array(series.steps)}
     return {**found, **measured.arrays}

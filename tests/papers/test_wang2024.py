@@ -489,7 +489,7 @@ def test_layers_beside_the_first_are_trained_as_if_alone() -> None:
     fixed = untrained_layer(0, s, MemorySession(), codes)
     fixed.advance(0, s.steps)
     points = experiments.points_by_length(0, s, codes)
-    expected = [fixed.loss(one) for one in points]
+    expected = [fixed.loss(point) for point in points]
     np.testing.assert_array_equal(found.arrays["final_loss"][1], expected)
     *others, first = s.dimensions
     assert first == s.code_dimension

@@ -118,7 +118,7 @@ STEPS = 25
 def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> None:
     population, neurons = POPULATIONS[name], 5
     weights, model = both_forms(population, neurons=neurons, start=start)
-    before, start_weights = model.copy(), Weights(*(one.detach().clone() for one in weights))
+    before, start_weights = model.copy(), Weights(*(weight.detach().clone() for weight in weights))
     scale = 1.0 if output == "mean" else float(neurons)
     rate = 0.1 * scale / neurons  # a literal rate per parameter, as a row sees it
     losses = plain.descend(

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from factories import card_of, make_audit, make_record, make_records, make_scorecard
 from miniatures import audit_data, claim, setting
 from reproaudit.cell import Cell
+from reproaudit.records import Measurements, Series
 from reproaudit.report.chart import chart, chart_label, legend
 from reproaudit.report.claims import ClaimText, texts_of
 
@@ -26,10 +28,10 @@ def shown(**headline: Any) -> ClaimText:
 def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
     found = shown()
     assert found.figure is not None
-    counts = {one.role: len(one.runs) for one in found.figure.lines}
+    counts = {line.role: len(line.runs) for line in found.figure.lines}
     assert counts["run"] == len(found.base.estimates[0].values)
     assert counts["control"] == len(found.answer.controls[0].estimates[0].values)
-    ends = sorted(run[-1] for one in found.figure.lines if one.role == "run" for run in one.runs)
+    ends = sorted(run[-1] for line in found.figure.lines if line.role == "run" for run in line.runs)
     assert ends == pytest.approx(sorted(found.base.estimates[0].numbers), rel=1e-3)
 
 
@@ -46,8 +48,32 @@ def test_the_null_of_a_reading_that_ran_alone_has_its_lines() -> None:
     (found,) = texts_of(card_of(audit, under))
     assert found.own == "steps 20"
     assert found.figure is not None
-    lines = {one.role: len(one.runs) for one in found.figure.lines}
+    lines = {line.role: len(line.runs) for line in found.figure.lines}
     assert lines["control"] == found.answer.controls[0].n == 5
+
+
+def test_page_and_figure_read_where_the_check_does() -> None:
+    """Each check reads one layer of three, its quantity's own one first."""
+    axes = [{"name": "layer", "values": [1, 2, 3]}]
+    declared = {"kind": "series", "axes": axes, "unit": "1", "meaning": "How far each layer is."}
+    checks = [
+        {"kind": "aligns", "distance": distance, "at": at, "at_most": 0.5, "from": "paper"}
+        for distance, at in (("far[2]", {"layer": 3}), ("far", {"layer": 1}))
+    ]
+    experiments = audit_data()["experiments"]
+    experiments["descent"]["measurements"] = {"far": declared}
+    one = claim("mini", "layers", main=True, headline=checks, nulls=[], no_control="It shows.")
+    del one["constructed"]
+    audit = make_audit(claims=[one], experiments=experiments)
+    course = Series(steps=(0, 1), values=np.array([[1.0, 1.0, 1.0], [0.1, 0.2, 0.3]]))
+    measured = Measurements(series={"far": course})
+    records = make_records(audit, of=lambda cell: make_record(cell, measured))
+    (found,) = texts_of(card_of(audit, records))
+    assert found.figure is not None
+    estimates = found.base.estimates
+    ends = {estimates[0].numbers[0]: "far [2]", estimates[1].numbers[0]: "far [1]"}
+    assert {number: found.noun_of(one) for one, number in zip(estimates, ends, strict=True)} == ends
+    assert {run[-1] for line in found.figure.lines for run in line.runs} <= set(ends)
 
 
 def test_a_line_ends_where_its_number_is() -> None:

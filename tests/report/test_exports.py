@@ -69,7 +69,7 @@ def test_a_codecheck_is_of_the_version_whose_rules_it_keeps(tmp_path: Path) -> N
     signed["author_orcids"] = (f"https://orcid.org/{ORCID}", *[ORCID] * (len(authors) - 1))
     made = exported("codecheck", ExportRequest(card, audit, **signed))  # type: ignore[arg-type]
     said = yaml.safe_load(made.files["codecheck.yml"])
-    assert all(one["ORCID"] == ORCID for one in said["paper"]["authors"])
+    assert all(author["ORCID"] == ORCID for author in said["paper"]["authors"])
     assert made.missing == ()
     assert said["version"].endswith("/2.0/")
 

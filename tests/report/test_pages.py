@@ -150,7 +150,9 @@ def test_a_margin_is_said_as_it_is_held(margin: Any, says: str) -> None:
     assert bound_of(one, what) == says
 
 
-@pytest.mark.parametrize("page", ["mini/scorecard.html", "index.html"])
+@pytest.mark.parametrize(
+    "page", ["mini/scorecard.html", pytest.param("index.html", marks=pytest.mark.process)]
+)
 def test_a_page_needs_nothing_else_and_fits_a_phone(browser: Any, folder: Path, page: str) -> None:
     address = (folder / page).as_uri()
     with watched(browser, address, folder.as_uri()) as shown:
@@ -212,7 +214,7 @@ def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> N
     register = json.loads((tmp_path / "paper" / "register.json").read_text())
     assert [one["id"] for one in register["papers"][0]["claims"]] == ["mini.one"]
     badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
-    assert [one.stem for one in badges] == ["mini.one"]
+    assert [badge.stem for badge in badges] == ["mini.one"]
 
 
 def test_failures_have_a_bullet_before_exceptions_of_what_holds() -> None:
@@ -226,7 +228,7 @@ def test_failures_have_a_bullet_before_exceptions_of_what_holds() -> None:
     made = make_audit(**{**audit, "claims": [*claims, claim("mini", "fails", **fails)]})
     runs = {"own": [(0.02, 0.5)] * 15, "stays": [(0.8, 0.8)] * 5, "built": [(0.0, 0.0)] * 5}
     found = sections(card_of(made, records_of(made, runs)))
-    bullets = {one.claim for part in found for one in part.bullets}
+    bullets = {bullet.claim for part in found for bullet in part.bullets}
     assert "fails" in bullets
     assert len(bullets - {""}) == 8
 
@@ -269,7 +271,7 @@ def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
         write_report(card, tmp_path)
         write_register([card], tmp_path)
         badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
-        assert {one.stem for one in badges} == {f"mini.{name}" for name in names}
+        assert {badge.stem for badge in badges} == {f"mini.{name}" for name in names}
 
 
 def test_a_smoke_run_that_failed_is_not_said_to_run() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
+import pytest
+
 from factories import make_audit, make_scorecard
+from miniatures import audit_data
 from reproaudit.audit.model import (
     Dispute,
     Note,
@@ -21,6 +24,9 @@ from reproaudit.verdict import Outcome, Scorecard
 
 DAY = date(2026, 11, 26)
 EARLIER = date(2026, 11, 2)
+
+
+FIRST, *OTHERS = audit_data()["claims"]
 
 
 def reviewed(**said: object) -> Scorecard:
@@ -75,6 +81,26 @@ def test_a_dispute_has_its_answers_and_other_answers_and_sign_offs_follow() -> N
     assert opinions(read) == opinions(card), "also once it was a file"
 
 
+REVERSED = [
+    ("says", "It does not."),
+    ("short", "it does not"),
+    ("headline", [{**FIRST["headline"][0], "at_most": 0.2}]),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), REVERSED)
+def test_a_note_is_stale_once_a_sentence_or_a_bound_of_a_claim_is_another(
+    field: str, value: object
+) -> None:
+    note = Note(reviewer="R1", text="So.", answers=make_scorecard().answers_digest, as_of=DAY)
+    card = reviewed(note=note)
+    assert not card.note_is_stale
+    audit = make_audit(claims=[{**FIRST, field: value}, *OTHERS])
+    assert card.model_copy(update={"audit": audit}).note_is_stale
+    provenance = make_audit(claims=[{**FIRST, "locator": "elsewhere"}, *OTHERS])
+    assert not card.model_copy(update={"audit": provenance}).note_is_stale
+
+
 def test_a_note_is_stale_once_an_answer_has_changed() -> None:
     note = Note(reviewer="R1", text="So.", answers=make_scorecard().answers_digest, as_of=DAY)
     card = reviewed(note=note)
@@ -86,4 +112,4 @@ def test_a_note_is_stale_once_an_answer_has_changed() -> None:
         first.model_copy(update={"base": first.base.model_copy(update={"runs": runs})}),
     ):
         other = card.model_copy(update={"claims": (changed, *card.claims[1:])})
-        assert note_words(other, note).endswith("; the answers have changed since")
+        assert note_words(other, note).endswith("; claims or answers have changed since")

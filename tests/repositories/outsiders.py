@@ -119,4 +119,4 @@ def run(
     executor = InProcess() if jobs == 1 else None
     ran = run_cells(cells, catalog.locate, store, jobs=jobs, declared=declared, executor=executor)
     planned = set(ran.planned["soudry2018"].values())
-    return {one.seed: one for one in store.records("soudry2018", "smoke", only=planned)}
+    return {record.seed: record for record in store.records("soudry2018", "smoke", only=planned)}

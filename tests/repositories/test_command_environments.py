@@ -156,6 +156,7 @@ def hostile_index(folder: Path, ran: Path) -> str:
     return page.parent.as_uri()
 
 
+@pytest.mark.process
 @pytest.mark.skipif(UV is None, reason="uv is not installed")
 def test_a_package_runs_no_code_to_be_installed_unless_asked_and_then_sees_no_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -179,6 +180,7 @@ def test_a_package_runs_no_code_to_be_installed_unless_asked_and_then_sees_no_to
     assert not seen.keys() & TOKENS.keys()
 
 
+@pytest.mark.process
 def test_lines_that_go_on_and_hashes_are_read(tmp_path: Path, wheels: Path) -> None:
     file = wheels / "outsider-1.0-py3-none-any.whl"
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -237,7 +239,7 @@ def engine(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-@pytest.mark.parametrize("name", ["docker", "podman"])
+@pytest.mark.parametrize("name", ["docker", pytest.param("podman", marks=pytest.mark.process)])
 def test_a_container_has_no_network_and_sees_the_working_copy_alone(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +256,7 @@ def test_a_container_has_no_network_and_sees_the_working_copy_alone(
     assert {"--rm", "--cap-drop", "no-new-privileges", IMAGE} <= set(call)
 
 
+@pytest.mark.process
 def test_a_container_that_takes_too_long_is_killed_by_its_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from outsiders import EXAMPLE, ROOT
 
 from walkthroughs import blocks, light_environment, run_page
 
 
+@pytest.mark.process
 def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
     """In an environment that has no torch."""
     light = light_environment(tmp_path / "light")
@@ -21,7 +23,7 @@ def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
     ran = run_page("command.md", tmp_path, environment, str.strip)
     assert [code for _, code, _ in ran] == [0] * 6
     records = (tmp_path / "runs").rglob("*.json")
-    assert len([one for one in records if not one.name.endswith(".failed.json")]) == 15
+    assert len([file for file in records if not file.name.endswith(".failed.json")]) == 15
 
 
 def test_the_run_file_of_the_page_is_the_files() -> None:

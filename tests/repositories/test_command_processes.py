@@ -48,8 +48,8 @@ def wait_for(happened: Callable[[], bool], seconds: float = SECONDS) -> None:
 
 def pids(folder: Path) -> list[int]:
     files = [folder / "command", folder / "daemon"]
-    wait_for(lambda: all(one.exists() and one.read_text() for one in files))
-    return [int(one.read_text()) for one in files]
+    wait_for(lambda: all(file.exists() and file.read_text() for file in files))
+    return [int(file.read_text()) for file in files]
 
 
 def is_running(pid: int) -> bool:
@@ -92,6 +92,7 @@ def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 
 
+@pytest.mark.process
 @needs_proc
 def test_the_time_is_up_for_all_of_them(tmp_path: Path) -> None:
     began = time.monotonic()
@@ -106,6 +107,7 @@ def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     assert_all_gone(tmp_path)
 
 
+@pytest.mark.process
 @needs_proc
 def test_what_the_caller_raises_ends_all_of_them(tmp_path: Path) -> None:
     def interrupt() -> None:
@@ -118,7 +120,9 @@ def test_what_the_caller_raises_ends_all_of_them(tmp_path: Path) -> None:
 
 
 @needs_proc
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.process)]
+)
 def test_the_callers_death_ends_all_of_them(tmp_path: Path, number: signal.Signals) -> None:
     program = (
         "import os\n"

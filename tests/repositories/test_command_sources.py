@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,29 @@ from outsiders import commit
 
 from reproaudit.repositories.environments import copy_source
 from reproaudit.repositories.processes import CommandError
+from reproaudit.repositories.requirements import cache_of
 from reproaudit.repositories.run_file import PinnedSource
 
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
+def test_sources_and_environments_are_kept_in_the_users_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("REPROAUDIT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_of("git", "address").parent == tmp_path / ".cache" / "reproaudit" / "git"
+    monkeypatch.setenv("XDG_CACHE_HOME", "of/no/meaning/as/it/is/relative")
+    assert cache_of("git", "address").parent == tmp_path / ".cache" / "reproaudit" / "git"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    assert cache_of("git", "address").parent == tmp_path / "own" / "reproaudit" / "git"
+    monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "named"))
+    assert cache_of("git", "address").parent == tmp_path / "named" / "git"
 
 
 def unpacked(folder: Path, source: PinnedSource, name: str = "copy") -> Path:
@@ -39,7 +57,7 @@ def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path
     source = PinnedSource(git="repository", revision=first)
     copy = unpacked(tmp_path, source)
     assert (copy / "train.py").read_bytes() == b"first\r\n"
-    assert [one.name for one in copy.iterdir()] == ["train.py"]
+    assert [path.name for path in copy.iterdir()] == ["train.py"]
     (copy / "train.py").write_text("changed by a command")
     place.rename(tmp_path / "gone")
     assert (unpacked(tmp_path, source, "again") / "train.py").read_bytes() == b"first\r\n"

@@ -63,17 +63,22 @@ def test_a_non_zero_exit_is_a_failed_cell_that_names_its_stderr(tmp_path: Path) 
     assert len(text) <= MOST_KEPT + 100
 
 
+UNUSABLE = [
+    ("pass", "the command wrote no 'out/metrics.csv'; expected it"),
+    (WRITES.replace("norm", "nrm"), "found no logged 'norm'; expected it. Did you mean 'nrm'?"),
+]
+UNUSABLE_TOO = [
+    ("import os; os.mkdir('out'); os.symlink('/etc/passwd', 'out/metrics.csv')", "a link"),
+    ("import os; os.symlink('/tmp', 'out')", "made 'out/metrics.csv' a link"),
+    (WRITES.replace("{step},{seed", "7,{seed"), "found step 7 a second time"),
+    (WRITES + "open('out/args.json', 'w').write('{\"seed\": 8}')", "found the seed 8"),
+    (WRITES.replace('f"{step},', 'f"" if step == 60 else f"{step},'), "1 of its steps are mis"),
+]
+
+
 @pytest.mark.parametrize(
     ("script", "says"),
-    [
-        ("pass", "the command wrote no 'out/metrics.csv'; expected it"),
-        ("import os; os.mkdir('out'); os.symlink('/etc/passwd', 'out/metrics.csv')", "a link"),
-        ("import os; os.symlink('/tmp', 'out')", "made 'out/metrics.csv' a link"),
-        (WRITES.replace("norm", "nrm"), "found no logged 'norm'; expected it. Did you mean 'nrm'?"),
-        (WRITES.replace("{step},{seed", "7,{seed"), "found step 7 a second time"),
-        (WRITES + "open('out/args.json', 'w').write('{\"seed\": 8}')", "found the seed 8"),
-        (WRITES.replace('f"{step},', 'f"" if step == 60 else f"{step},'), "1 of its steps are mis"),
-    ],
+    [*UNUSABLE, *(pytest.param(*row, marks=pytest.mark.process) for row in UNUSABLE_TOO)],
 )
 def test_logs_that_cannot_be_used_are_a_failed_cell(tmp_path: Path, script: str, says: str) -> None:
     outsider(tmp_path, {"log.py": script})
@@ -126,7 +131,7 @@ def test_spelled_values_and_arguments_that_are_left_out(tmp_path: Path) -> None:
     outsider(tmp_path, {"log.py": script}, command=command, fixed=fixed, spelled=spelled)
     run(tmp_path)
     run(tmp_path, weights="constructed", loss="squared")
-    printed = {one.read_text() for one in (tmp_path / "runs").rglob("*.stdout.txt")}
+    printed = {file.read_text() for file in (tmp_path / "runs").rglob("*.stdout.txt")}
     assert printed == {
         "['--log', '1.0', '{1.5,5.0,0.75,2.0}']\n",
         "['--squared', '--exact', '1.0', '{1.5,5.0,0.75,2.0}']\n",

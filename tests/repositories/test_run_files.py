@@ -77,11 +77,11 @@ def test_a_fault_is_one_line(tmp_path: Path, at: str, value: Any, rule: str, say
     change(at, value)(said)
     file = write(tmp_path, said)
     lines = [str(one) for one in check_run_file(file)]
-    hits = [one for one in lines if one.endswith(f"[{rule}]")]
+    hits = [line for line in lines if line.endswith(f"[{rule}]")]
     assert hits, lines
     assert any(says.replace("~", "experiments.separable") in one for one in hits), lines
-    assert all(re.match(rf"{re.escape(str(file))}:\d+:\d+: ", one) for one in lines)
-    assert all("\n" not in one for one in lines)
+    assert all(re.match(rf"{re.escape(str(file))}:\d+:\d+: ", line) for line in lines)
+    assert all("\n" not in line for line in lines)
     with pytest.raises(SpecError, match=re.escape(hits[0])):
         load_run_file(file)
 

@@ -204,7 +204,7 @@ def test_a_curve_is_read_in_every_form(
     for seed in SEEDS:
         form(tmp_path / "logs" / f"seed_{seed}", seed)
     out = run_import(tmp_path, [tmp_path / "logs"], mapping or None)
-    series = {one.seed: one.measurements.series["loss"] for one in submitted(out).records}
+    series = {record.seed: record.measurements.series["loss"] for record in submitted(out).records}
     found = {
         seed: list(zip(one.steps, one.values.tolist(), strict=True)) for seed, one in series.items()
     }
@@ -230,8 +230,8 @@ def test_what_is_read_otherwise_than_it_is_written_is_told(
     for seed in SEEDS:
         form(tmp_path / "logs" / f"seed_{seed}", seed)
     out = run_import(tmp_path, [tmp_path / "logs"])
-    assert any(said in one for one in protocol(out)["lines"])
-    assert any(said in one for one in submitted(out).remarks)
+    assert any(said in line for line in protocol(out)["lines"])
+    assert any(said in remark for remark in submitted(out).remarks)
 
 
 def test_a_run_that_is_packed_is_not_lost_among_others(tmp_path: Path) -> None:
@@ -239,13 +239,15 @@ def test_a_run_that_is_packed_is_not_lost_among_others(tmp_path: Path) -> None:
         (packed if seed == 3 else padded)(tmp_path / "logs" / f"seed_{seed}", seed)
         a_json(tmp_path / "logs" / f"seed_{seed}" / "config.json", {"width": 64})
     out = run_import(tmp_path, [tmp_path / "logs"])
-    assert {one.seed for one in submitted(out).records} == set(SEEDS)
+    assert {record.seed for record in submitted(out).records} == set(SEEDS)
 
 
 def test_a_number_that_pyyaml_takes_for_text_equals_the_audits(tmp_path: Path) -> None:
     lightning(tmp_path / "logs" / "seed_0", 0)
     out = run_import(tmp_path, [tmp_path / "logs"])
-    (found,) = (one for one in protocol(out)["settings"] if one["setting"] == "step_size")
+    (found,) = (
+        setting for setting in protocol(out)["settings"] if setting["setting"] == "step_size"
+    )
     assert (found["found"], found["status"]) == (0.1, "equal")
 
 
@@ -324,7 +326,9 @@ def test_a_number_is_read_in_every_form(
 ) -> None:
     form(tmp_path / "logs")
     out = run_import(tmp_path, [tmp_path / "logs"], mapping or None)
-    found = {one.seed: one.measurements.scalars["accuracy"] for one in submitted(out).records}
+    found = {
+        record.seed: record.measurements.scalars["accuracy"] for record in submitted(out).records
+    }
     assert found == {seed: accuracy(seed) for seed in SEEDS}
 
 
@@ -369,7 +373,7 @@ def test_a_column_without_a_number_is_a_coordinate_that_was_not_observed(tmp_pat
     encoders.table(tmp_path / "r.csv", rows)
     out = run_import(tmp_path, [tmp_path / "r.csv"], 'mapping: {norm: "norm/{layer}"}')
     submission = submitted(out)
-    assert [one.measurements.arrays["norm"].tolist() for one in submission.records] == [
+    assert [record.measurements.arrays["norm"].tolist() for record in submission.records] == [
         [s + 1] for s in SEEDS
     ]
     assert "Not observed: norm at layer 2 (seeds 0, 1, 2, 3, 4)." in submission.remarks
@@ -384,8 +388,8 @@ def test_runs_in_one_table_are_told_apart(
     form(tmp_path / "logs")
     out = run_import(tmp_path, [tmp_path / "logs"], mapping or None)
     found = {
-        (one.settings["mechanism"], one.seed): one.measurements.arrays["norm"].tolist()
-        for one in submitted(out).records
+        (record.settings["mechanism"], record.seed): record.measurements.arrays["norm"].tolist()
+        for record in submitted(out).records
     }
     assert found == {
         (kind, seed): [seed + 1 + more, seed + 2 + more]
@@ -400,7 +404,7 @@ def test_a_chart_has_a_column_for_each_run(tmp_path: Path) -> None:
     encoders.table(tmp_path / "logs" / "wandb_export.csv", rows)
     rules = 'runs: [{match: "*plain*", settings: {mechanism: none}}, {match: "*"}]'
     out = run_import(tmp_path, [tmp_path / "logs"], f"mapping: {{loss: val}}\n{rules}")
-    found = [(one.settings["mechanism"], one.seed) for one in submitted(out).records]
+    found = [(record.settings["mechanism"], record.seed) for record in submitted(out).records]
     assert sorted(found) == [(kind, seed) for kind in ("full", "none") for seed in SEEDS]
 
 
@@ -481,7 +485,7 @@ def test_seeds_that_were_counted_are_told(tmp_path: Path, in_files: bool) -> Non
     else:
         repeats(tmp_path / "logs")
     out = run_import(tmp_path, [tmp_path / "logs"], "number: [seeds]")
-    (told,) = (one for one in protocol(out)["lines"] if "no seed was logged" in one)
+    (told,) = (line for line in protocol(out)["lines"] if "no seed was logged" in line)
     assert told.startswith("Seeds 0, 1, 2")
     assert told in submitted(out).remarks
 
@@ -490,7 +494,7 @@ def test_seeds_that_were_counted_are_told(tmp_path: Path, in_files: bool) -> Non
 def test_a_column_is_advised_for_the_seed_if_it_holds_whole_numbers(
     tmp_path: Path, runs: Iterable[str], is_advised: bool
 ) -> None:
-    encoders.table(tmp_path / "r.csv", [{"run": one, "accuracy": 0.5} for one in runs])
+    encoders.table(tmp_path / "r.csv", [{"run": run, "accuracy": 0.5} for run in runs])
     with pytest.raises(AuditError, match="found no seed") as refused:
         run_import(tmp_path, [tmp_path / "r.csv"])
     message = str(refused.value)

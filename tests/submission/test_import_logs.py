@@ -117,7 +117,7 @@ def refused(tmp_path: Path, logs: Path, mapping: str | None = None, **more: Any)
         run_import(tmp_path, [logs], mapping, **more)
     assert time.process_time() - began < 2
     assert not (tmp_path / "imported").exists()
-    assert [one for one in sorted(tmp_path.iterdir()) if one.name.startswith(".")] == []
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name.startswith(".")] == []
     assert set(before) <= set(tmp_path.iterdir())
     text = str(error.value)
     assert "\n" not in text
@@ -137,7 +137,7 @@ def test_every_logger_leads_to_the_same_measurements(tmp_path: Path, logger: Log
     assert {seed: loss(one) for seed, one in found.items()} == {s: falling(s) for s in SEEDS}
     ignored = ("ignored tags: lr", "ignored tags: epoch, lr")
     assert any(line in ignored for line in protocol(out)["lines"])
-    by_name = {one["setting"]: one["status"] for one in protocol(out)["settings"]}
+    by_name = {setting["setting"]: setting["status"] for setting in protocol(out)["settings"]}
     assert (by_name["width"], by_name["step_size"]) == ("equal", "absent")
     assert contradicting(out) == {}
 
@@ -191,7 +191,7 @@ def test_a_mapping_names_tags_axes_and_formulas(tmp_path: Path) -> None:
     assert measured.series["layer_loss"].values[5].tolist() == pytest.approx(expected, abs=1e-15)
     assert submitted(out).records[0].origin is not None
     assert str(submitted(out).records[0].origin.made) == "2025-01-02"
-    settings = {one["setting"]: one for one in protocol(out)["settings"]}
+    settings = {setting["setting"]: setting for setting in protocol(out)["settings"]}
     assert settings["step_size"]["status"] == "equal"
 
 
@@ -221,7 +221,7 @@ def test_controls_are_told_by_their_configuration(tmp_path: Path) -> None:
     write(tmp_path / "logs" / "ablation", mechanism="none")
     write(tmp_path / "logs" / "built", mechanism="constructed")
     submission = submitted(run_import(tmp_path, [tmp_path / "logs"]))
-    assert not any(one.startswith("No runs") for one in submission.remarks)
+    assert not any(remark.startswith("No runs") for remark in submission.remarks)
     assert len(submission.records) == 15
 
 
@@ -275,8 +275,8 @@ def test_wandbs_own_logs_are_passed_over_and_named(tmp_path: Path) -> None:
 def test_settings_that_contradict_the_audit_go_into_the_manifest(tmp_path: Path) -> None:
     stated = {"width": "128", "warm_up": "False", "sizes": "[1, 2]", "init_scale": 0.01}
     out = run_import(tmp_path, [write(tmp_path / "logs", mlflow_run, **stated)])
-    settings = {one["setting"]: one for one in protocol(out)["settings"]}
-    found = {name: one["status"] for name, one in settings.items()}
+    settings = {setting["setting"]: setting for setting in protocol(out)["settings"]}
+    found = {name: setting["status"] for name, setting in settings.items()}
     assert found["width"] == found["warm_up"] == found["init_scale"] == "contradicting"
     assert found["sizes"] == "equal"
     assert records(out)[0].settings["width"] == 128
@@ -361,7 +361,7 @@ def test_what_is_not_whole_in_one_seed_is_kept_out_for_all(
     for seed in (0, 1):
         csv_run(logs, seed, {"loss": falling(seed), "accuracy": [(100, 1.0)]}, {"seed": seed})
     out = run_import(tmp_path, [logs])
-    assert all("loss" not in one.measurements.names for one in records(out).values())
+    assert all("loss" not in record.measurements.names for record in records(out).values())
     (line,) = (one for one in protocol(out)["lines"] if one.startswith("Left out"))
     assert said in line
     assert line in submitted(out).remarks
@@ -505,7 +505,7 @@ def test_a_rule_that_says_how_a_run_ended_leaves_its_role_to_the_others(
     ended = {"match": "*logs/ablation_seed1", "status": "diverged"}
     every = [ended, *rules] if first else [*rules, ended]
     found = submitted(run_import(tmp_path, [tmp_path / "logs"], json.dumps({"runs": every})))
-    diverged = [one for one in found.records if one.status == "diverged"]
+    diverged = [record for record in found.records if record.status == "diverged"]
     assert [(one.settings["mechanism"], one.seed) for one in diverged] == [("none", 1)]
     assert len(found.records) == 10
 
@@ -681,7 +681,9 @@ def test_an_archive_is_read_like_its_folder(tmp_path: Path) -> None:
     twins = {f"__MACOSX/{Path(name).parent}/._{Path(name).name}": b"\0\5\26\7" for name in members}
     hidden = {"logs/.DS_Store": b"\0\0\0\1Bud1", **twins}  # as macOS packs them
     out = run_import(tmp_path, [archived(tmp_path / "logs.zip", {**members, **hidden})])
-    assert {seed: loss(one) for seed, one in records(out).items()} == {s: falling(s) for s in SEEDS}
+    assert {seed: loss(record) for seed, record in records(out).items()} == {
+        s: falling(s) for s in SEEDS
+    }
     assert any("__MACOSX (hidden)" in one for one in protocol(out)["skipped"])
 
 
@@ -770,7 +772,7 @@ def test_what_is_left_out_is_printed_with_the_reason(
     command = ["import", "soudry2018", str(logs), "--audits", str(tutorial), "--tier", "quick"]
     assert run_command([*command, "--out", str(tmp_path / "out")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [one.partition(";")[0] for one in lines if one.startswith("Left out")] == [
+    assert [line.partition(";")[0] for line in lines if line.startswith("Left out")] == [
         f"Left out: '{name}' of 'separable': seed 2: its Trainer stopped at step 10000 of 20000"
         for name in ("cosine", "norm")
     ]

@@ -41,7 +41,7 @@ def test_the_page_shows_what_happens(
         for seed in range(5):
             out = f"logs/{name or plain}-seed_{seed}"
             train(monkeypatch, "--seed", str(seed), *options.split(), "--out", out)
-    shown = next(one for one in blocks("console") if "reproaudit import" in one)
+    shown = next(block for block in blocks("console") if "reproaudit import" in block)
     command, _, printed = shown.partition("\n")
     assert run_command(command.removeprefix("$ reproaudit ").split()) == 0
     out_lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

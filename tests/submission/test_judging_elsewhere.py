@@ -62,7 +62,7 @@ def judged(folder: Path) -> Scorecard:
 
 
 def outcomes(card: Scorecard) -> dict[str, str]:
-    return {one.id.partition(".")[2]: one.outcome for one in card.claims}
+    return {claim.id.partition(".")[2]: claim.outcome for claim in card.claims}
 
 
 EVERY = tuple(run(arm) for arm in LEVELS)
@@ -118,7 +118,7 @@ def test_a_setting_that_contradicts_the_audit_is_told_everywhere_and_costs_certa
     for page in (terminal, markdown(card), html(card), card.model_dump_json()):
         assert said in " ".join(page.split())
     before, after = as_audited.claims[0], card.claims[0]
-    assert [one.kind for one in after.reasons if one not in before.reasons] == ["proxy"]
+    assert [reason.kind for reason in after.reasons if reason not in before.reasons] == ["proxy"]
     assert list(Level).index(after.level) == list(Level).index(before.level) + 1
     assert card.claims[0].proxy == said  # and no word of the level, which arms have on purpose
 

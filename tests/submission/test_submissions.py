@@ -78,8 +78,8 @@ def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
 
 def read(folder: Path, name: str, data: bytes, **changes: Any) -> list[Measurements]:
     return [
-        one.measurements
-        for one in read_submission(AUDIT, write(folder, name, data, **changes)).records
+        record.measurements
+        for record in read_submission(AUDIT, write(folder, name, data, **changes)).records
     ]
 
 

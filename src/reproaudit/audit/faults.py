@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA059 about what the models refuse, RA081 to RA089 and RA235 about run
 files; `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and
-are not given again: a new rule's id is RA236.
+are not given again: a new rule's id is RA237.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Violation(NamedTuple):
             the rule's own remedy is taken.
         about: the name that is at fault; where it is the last of `loc`, its own place is told.
         known: the names of which one was expected instead of `about`.
+        beside: the other place that has a part in it, whose line the message ends with.
     """
 
     rule: str
@@ -38,6 +39,7 @@ class Violation(NamedTuple):
     remedy: str = ""
     about: str = ""
     known: Collection[str] = ()
+    beside: Loc = ()
 
 
 WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235"})
@@ -104,6 +106,8 @@ RA232 Leave one axis free, with enough coordinates, and give a coordinate on eve
 RA233 Remove it from 'readings', or from the claim's 'settings'.
 RA234 Correct the bound (0.9 for 90 per cent), or the range in the declaration.
 RA235 Name a copy on this machine under 'git' to have it checked at once.
+RA236 Remove one of the two: an arm is held against the claim's runs, and this value takes their
+  place.
 """
 
 REMEDIES: dict[str, str] = {

@@ -142,7 +142,8 @@ def _take(found: Iterable[Violation], document: Document, faults: Faults) -> Non
         seen.add((one.rule, one.loc, one.remedy))
         hint = did_you_mean(one.about, one.known) if one.about and one.known else ""
         place = document.place(one.loc, at_key=one.about in one.loc[-1:])
-        faults.add(place, one.loc, one.rule, one.message, one.remedy or hint)
+        beside = f" (see line {document.place(one.beside).line})" if one.beside else ""
+        faults.add(place, one.loc, one.rule, f"{one.message}{beside}", one.remedy or hint)
 
 
 # --- what the models refuse ----------------------------------------------------------------------

@@ -304,6 +304,9 @@ class ArmSpec(StrictModel):
     """What a page calls it, in a few words; left out, its name."""
     holds_at_start: tuple[StartBound, ...] = ()
     """What holds of the arm at the start; a run in which it does not is void."""
+    deterministic: Text | None = None
+    """Why every seed gives the same run of the arm, so that of measurements from elsewhere one run
+    decides and stands beside every seed."""
 
     @model_validator(mode="after")
     def _differs(self) -> Self:
@@ -425,6 +428,9 @@ class Claim(StrictModel):
     """The share of all runs of which more must say yes."""
     exact: bool = False
     """Whether one run decides, as of a construction or an identity."""
+    unlike_lengths: Text | None = None
+    """Why arms that were trained or logged for unlike lengths may be compared all the same, where
+    measurements come from elsewhere: each run stops by a rule of its own."""
     elsewhere: Elsewhere | None = None
     """Where the runs end that say no."""
 
@@ -536,6 +542,8 @@ class ExperimentSpec(StrictModel):
     """The experiment's own numbers of runs."""
     training_loss: Name | None = None
     """The series that shows how far a run trained, if it is not the audit's own."""
+    length: Name | None = None
+    """The setting that is the length of training, if it is not the audit's own."""
     stages: tuple[Stage, ...] = ()
     """The stages that the training is divided into, in order, for the pictures; left out where
     training is not divided. Together they are all of the training."""
@@ -585,6 +593,9 @@ class Audit(StrictModel):
     all of them unless it lists some under `measures`; it may replace one by its own."""
     training_loss: Name | None = None
     """The series that shows how far a run trained; an experiment may name its own."""
+    length: Name | None = None
+    """The setting that is the length of training, such as steps; an experiment may name its own.
+    Arms in which it differs may be compared although their logs end apart."""
     experiments: dict[Name, ExperimentSpec] = Field(default_factory=dict)
     """The experiments that are run, by name. None where only the documentation is audited."""
     arms: dict[Name, ArmSpec] = Field(default_factory=dict)
@@ -643,6 +654,15 @@ class Audit(StrictModel):
     def runs_of(self, experiment: str) -> RunCounts:
         """Return the numbers of runs of an experiment."""
         return self.experiments[experiment].runs or self.runs
+
+    def lengths_of(self, experiment: str) -> frozenset[str]:
+        """Return the settings that say how long an experiment trains: its length, its stages'."""
+        stages = (stage.steps for stage in self.experiments[experiment].stages)
+        return frozenset(filter(None, [self.length_of(experiment), *stages]))
+
+    def length_of(self, experiment: str) -> str | None:
+        """Return the setting that is named as an experiment's length of training, if one is."""
+        return self.experiments[experiment].length or self.length
 
     def training_loss_of(self, experiment: str) -> str | None:
         """Return the series that shows how far a run of an experiment trained, if it makes one."""
@@ -737,8 +757,8 @@ class Note(StrictModel):
     text: Annotated[Text, at_most_words(MOST_NOTE_WORDS)]
     """The opinion, in at most 80 words."""
     answers: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    """The answers that it was written for: a hash of the outcomes and of the runs that say yes.
-    `reproaudit review` writes it."""
+    """The answers that it was written for: a hash of the claims, their sentences and bounds, the
+    outcomes, and the runs that say yes. `reproaudit review` writes it."""
     as_of: date
     """The day of the note, YYYY-MM-DD."""
 

@@ -45,6 +45,7 @@ class PlannedArm:
         varied: of a reading or an alternative, the setting and its value.
         excused: of a reading, that it need not be run.
         holds_at_start: what must hold before training.
+        deterministic: whether every seed gives the same run.
     """
 
     name: str
@@ -57,6 +58,12 @@ class PlannedArm:
     varied: tuple[str, SettingValue] | None = None
     excused: bool = False
     holds_at_start: tuple[StartBound, ...] = ()
+    deterministic: bool = False
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether one run stands beside every seed: deterministic, or built by hand."""
+        return self.deterministic or self.role is Role.POSITIVE_CONTROL
 
     def key(self, audit: Audit, tier: TierName) -> tuple[str, str]:
         """Return the experiment and its canonical settings, by which records are found."""
@@ -65,6 +72,10 @@ class PlannedArm:
     def settings(self, audit: Audit, tier: TierName) -> dict[str, SettingValue]:
         """Return every setting that the arm runs with at a tier."""
         return audit.values_of(self.experiment, tier, self.at(tier))
+
+    def changed(self, tier: TierName) -> tuple[tuple[str, SettingValue], ...]:
+        """Return these settings as a batch has them."""
+        return tuple(sorted(self.at(tier).items()))
 
     def at(self, tier: TierName) -> dict[str, SettingValue]:
         """Return the settings that differ from the experiment's own at a tier."""
@@ -137,7 +148,7 @@ class Batch:
 def batch_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> Batch:
     """Return what is run for an arm: with the seeds of the claim's own runs, so that they pair."""
     seeds = seeds_of(audit, tier, claim.experiment, runs_of(audit, claim, arm, tier))
-    return Batch(arm.experiment, tier, tuple(sorted(arm.at(tier).items())), seeds)
+    return Batch(arm.experiment, tier, arm.changed(tier), seeds)
 
 
 def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[Role, Batch]]:
@@ -282,4 +293,5 @@ def _arm(
         reads=dict(one.reads),
         lacks=lacks,
         holds_at_start=one.holds_at_start,
+        deterministic=one.deterministic is not None,
     )

@@ -31,8 +31,10 @@ from reproaudit.declarations import (
     Coordinate,
     Declaration,
     MeasurementKind,
+    Placement,
     Quantity,
     StrictModel,
+    placement,
 )
 from reproaudit.stats.binomial import FEWEST_RUNS
 
@@ -145,6 +147,8 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
         users = [one for one in audit.experiments if audit.declaration(one, name) is declaration]
         yield from _declaration(audit, ("measurements", name), declaration, users)
     yield from _training_loss(audit, ("training_loss",), audit.training_loss, audit.experiments)
+    if audit.length is not None:
+        yield from _unknown(("length",), "setting", audit.length, every)
     for experiment, one in audit.experiments.items():
         loc: Loc = ("experiments", experiment)
         for name, setting in one.settings.items():
@@ -158,6 +162,9 @@ def _of_declared(audit: Audit) -> Iterator[Violation]:
             known = audit.settings_of(experiment)
             yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
         yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
+        if one.length is not None:
+            known = audit.settings_of(experiment)
+            yield from _unknown((*loc, "length"), "setting", one.length, known, f"'{experiment}'")
     for name, arm in audit.arms.items():
         if arm.experiment is not None:
             place = ("arms", name, "experiment")
@@ -239,10 +246,15 @@ def _training_loss(
 # --- claims -------------------------------------------------------------------------------------
 
 
+_Wanted = tuple[Loc, Check | None, Quantity, PlannedArm, Loc]
+"""A quantity that is to be read: its place, its check, the arm, and the place of its name."""
+
+
 class _Read(NamedTuple):
     """A quantity as it is read in an arm: of what kind, and along which coordinates by axis.
 
-    The name is that of the measurement that is read there; what no check reads has none.
+    The name is that of the measurement that is read there; what no check reads has none. Levels
+    are the coordinates of a grade by its axis, where the quantity is judged at each.
     """
 
     loc: Loc
@@ -254,28 +266,39 @@ class _Read(NamedTuple):
     kind: MeasurementKind
     along: dict[str, Sequence[Coordinate]]
     range: tuple[float | None, ...]
+    levels: Mapping[str, Sequence[Coordinate]]
 
     @property
-    def fixed(self) -> dict[str, Coordinate]:
-        """The coordinates that the check and the quantity state, by axis."""
-        of_check = self.check.at.items() if self.check is not None else ()
-        reduced = self.quantity.over
-        return {**{n: at for n, at in of_check if n not in reduced}, **self.quantity.at}
+    def of_check(self) -> dict[str, Coordinate]:
+        """The coordinates that the check states, by axis."""
+        at = self.check.at if self.check is not None else {}
+        return {name: one for name, one in at.items() if name not in self.quantity.over}
+
+    @property
+    def stated(self) -> dict[str, Coordinate]:
+        """The coordinates that the check and the quantity state by axis."""
+        return {**self.of_check, **self.quantity.at}
+
+    @property
+    def place(self) -> Placement:
+        level = {axis: one[0] for axis, one in self.levels.items()}
+        return placement(self.quantity, self.along, {**level, **self.of_check})
 
     @property
     def placed(self) -> dict[str, Coordinate]:
-        """The coordinates that are stated; what names no axis belongs to the first that fits."""
-        found = dict(self.fixed)
-        unnamed = list(self.quantity.coordinates)
-        for name in self.along:
-            own = next((one for one in unnamed if one in self.kept(name)), None)
-            if name not in found and name not in self.quantity.over and own is not None:
-                unnamed.remove(own)
-                found[name] = own
-        return found
+        """The coordinates at which the quantity is read whatever the level, by axis."""
+        fixed, own = self.place.fixed, self.place.own
+        return {
+            axis: one
+            for axis, one in fixed.items()
+            if axis in own or axis in self.of_check or axis not in self.levels
+        }
 
     def coordinates(self, axis: str) -> Sequence[Coordinate]:
-        return (self.placed[axis],) if axis in self.placed else self.kept(axis)
+        if axis in self.placed:
+            return (self.placed[axis],)
+        levels = self.levels.get(axis, ()) if axis in self.place.fixed else ()
+        return levels or self.kept(axis)
 
     def kept(self, axis: str) -> Sequence[Coordinate]:
         """Return the coordinates of an axis that are not left out."""
@@ -308,44 +331,57 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         axis.setting for d in audit.measurements_of(claim.experiment).values() for axis in d.axes
     }
     compared += [one for one in varied if axes & one.overrides.keys()]
-    read: list[tuple[Loc, Check | None, Quantity, PlannedArm, Loc]] = []
+    read: list[_Wanted] = []
     for place, check, quantity in _quantities_of(loc, claim):
         read.append((place, check, quantity, arms[quantity.arm or OWN], (*place, "measurement")))
         measured = audit.declaration(claim.experiment, quantity.measurement) is not None
         if measured and check is not None and quantity.arm in (None, OWN):
             read += [(place, check, quantity, arm, places.get(arm.name, ())) for arm in compared]
     written = {one.name: one for _, one in claim.arms() if not isinstance(one, str)}
+    stated = [one for one in varied if one.role is Role.READING]
+    readings = {(tier, *one.key(audit, tier)): one for one in stated for tier in JUDGED}
     for arm in others:
         settings = {**audit.arms, **written}[arm.name].settings
         yield from _arm(audit, own, arm, settings, places[arm.name])
+        yield from _also_varied(audit, own, arm, settings, readings, places[arm.name])
         for j, bound in enumerate(arm.holds_at_start):
             place = (*places[arm.name], "holds_at_start", j, "value")
             read.append((place, None, bound.value, arm, (*place, "measurement")))
+    yield from _undeclared(audit, read)
     for tier in JUDGED:
-        reads = []
-        for place, check, quantity, arm, by in read:
-            name = arm.reads.get(quantity.measurement, quantity.measurement)
-            declaration = audit.declaration(arm.experiment, name)
-            if declaration is None:
-                known = audit.measurements_of(arm.experiment)
-                of = f"'{arm.experiment}'"
-                if quantity.measurement not in arm.reads:  # else the arm has the fault
-                    yield from _unknown(by, "measurement", name, known, of)
-                continue
-            along = {
-                axis.name: _coordinates(audit, arm.experiment, axis, tier, arm.overrides)
-                for axis in declaration.axes
-            }
-            limits = declaration.range or (None, None)
-            reads.append(
-                _Read(place, tier, check, quantity, arm, name, declaration.kind, along, limits)
-            )
+        reads = list(_reads(audit, claim, read, tier))
         wrong = [fault for one in reads for fault in [*_unmeasured(one)] or _course(claim, one)]
         wrong += _axes(reads)
         yield from wrong or _with_itself(reads)
         yield from _unpaired(claim, reads)
         yield from _uncounted(claim, reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
+
+
+def _undeclared(audit: Audit, read: Sequence[_Wanted]) -> Iterator[Violation]:
+    """Yield measurements that nobody declares where they are read."""
+    for _, _, quantity, arm, by in read:
+        name = arm.reads.get(quantity.measurement, quantity.measurement)
+        known = audit.measurements_of(arm.experiment)
+        if quantity.measurement not in arm.reads:  # else the arm has the fault
+            yield from _unknown(by, "measurement", name, known, f"'{arm.experiment}'")
+
+
+def _reads(audit: Audit, claim: Claim, read: Sequence[_Wanted], tier: TierName) -> Iterator[_Read]:
+    """Yield what is read of declared measurements at a tier."""
+    grade = claim.grade
+    levels = {} if grade is None else {grade.axis: grade.easiest_first}
+    for place, check, quantity, arm, _ in read:
+        name = arm.reads.get(quantity.measurement, quantity.measurement)
+        declaration = audit.declaration(arm.experiment, name)
+        if declaration is not None:
+            along = {
+                axis.name: _coordinates(audit, arm.experiment, axis, tier, arm.overrides)
+                for axis in declaration.axes
+            }
+            judged_at = levels if check is not None and "headline" in place else {}
+            kind, limits = declaration.kind, declaration.range or (None, None)
+            yield _Read(place, tier, check, quantity, arm, name, kind, along, limits, judged_at)
 
 
 def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
@@ -444,6 +480,64 @@ def _arm(
             yield from _unknown(place, "measurement", name, known, f"'{where}'")
 
 
+def _also_varied(
+    audit: Audit,
+    own: PlannedArm,
+    arm: PlannedArm,
+    settings: Mapping[str, SettingValue],
+    readings: Mapping[tuple[TierName, str, str], PlannedArm],
+    loc: Loc,
+) -> Iterator[Violation]:
+    """Yield an arm that runs as a reading or an alternative does: it cannot be both.
+
+    Readings are given by tier, experiment and settings.
+    """
+    if arm.reads or arm.experiment != own.experiment:
+        return
+    for tier in JUDGED:
+        reading = readings.get((tier, *arm.key(audit, tier)))
+        varied = reading.varied if reading else _only_alternative(audit, own, arm, tier)
+        if varied is not None:
+            name, value = varied
+            noun = "a reading" if reading else "an alternative"
+            message = f"found {shown(value)}, which is {noun} of '{name}' as well; expected an arm "
+            place = (*loc, "settings", *([name] if name in settings else []))
+            beside = _place_of_value(audit, arm.experiment, name, value)
+            yield Violation("RA236", place, f"{message}that is none", beside=beside)
+
+
+def _only_alternative(
+    audit: Audit, own: PlannedArm, arm: PlannedArm, tier: TierName
+) -> tuple[str, SettingValue] | None:
+    """Return the only setting in which an arm differs, if its value is an alternative."""
+    values = own.settings(audit, tier)
+    apart = [
+        (name, value)
+        for name, value in arm.settings(audit, tier).items()
+        if name not in values or not same(value, values[name])
+    ]
+    if len(apart) != 1:
+        return None
+    ((name, value),) = apart
+    setting = audit.settings_of(own.experiment).get(name)
+    if setting is None or name in own.overrides or not setting.guessed:
+        return None
+    return apart[0] if any(same(value, one) for one in setting.alternatives) else None
+
+
+def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValue) -> Loc:
+    """Return where an experiment's setting names another value than its own."""
+    of_experiment = name in audit.experiments[experiment].settings
+    loc: Loc = ("experiments", experiment, "settings", name)
+    loc = loc if of_experiment else ("settings", name)
+    setting = audit.settings_of(experiment)[name]
+    for i, one in enumerate(setting.alternatives):
+        if same(one, value):
+            return (*loc, "alternatives", i)
+    stated = [i for i, one in enumerate(setting.readings) if same(one.value, value)]
+    return (*loc, "readings", *stated[:1])
+
+
 # --- what a claim reads -------------------------------------------------------------------------
 
 
@@ -475,7 +569,7 @@ def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
     for read in reads:
         by_check.setdefault(read.check_loc, set()).update(read.along)
     for read in reads:
-        for name in read.fixed:
+        for name in read.stated:
             own = name in read.quantity.at
             of = f"'{read.name}'" if own else "what it reads"
             check = read.check_loc
@@ -493,10 +587,10 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
         return
     kept = {name: read.kept(name) for name in read.along}
     named = [one for name, one in kept.items() if name not in read.quantity.over]
-    stated = [("at", n, at, kept[n]) for n, at in read.fixed.items() if n in kept]
-    for at in read.quantity.coordinates:
-        known = next((one for one in named if at in one), next(iter(named), ()))
-        stated.append(("at", "coordinate", at, known))
+    stated = [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
+    taken = [at for at in read.place.unplaced if any(at in one for one in named)]
+    unknown = [at for at in read.place.unplaced if at not in taken]
+    stated += [("at", "coordinate", at, next(iter(named), ())) for at in unknown]
     for name, left_out in read.quantity.without.items():
         stated += [("without", name, at, read.along.get(name, (at,))) for at in left_out]
     for field, name, at, measured in stated:
@@ -507,6 +601,9 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
             message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
             message += f"{shown(measured)} at the {read.tier} tier"
             yield Violation("RA104", (*read.loc, field, name), message)
+    for at in taken:
+        message = f"found coordinate {shown(at)} of '{read.name}', whose axes are all placed"
+        yield Violation("RA104", (*read.loc, "at", "coordinate"), f"{message}; expected it once")
     for name in read.quantity.without:
         if name in kept and not kept[name]:
             message = f"found every {name} of '{read.name}' left out at the {read.tier} tier"
@@ -663,7 +760,7 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
         axis: at
         for one in headline
         for axis, at in one.along.items()
-        if axis not in one.fixed and axis not in one.quantity.over
+        if axis not in one.placed and axis not in one.quantity.over
     }
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
     for j, one in enumerate(wanted if name in free else ()):

@@ -42,6 +42,7 @@ ARM = CanonicalForm(
         "settings": Part("settings", unless={}),
         "reads": Part("reads", unless={}),
         "holds_at_start": Part("holds_at_start", START_BOUND, unless=[]),
+        "deterministic": Part("deterministic", unless=None),
     },
     informs={"why", "words"},
 )
@@ -73,6 +74,7 @@ CLAIM = CanonicalForm(
         "share": Part("share", unless=0.5),
         "exact": Part("exact", unless=False),
         "settings": Part("settings", unless={}),
+        "unlike_lengths": Part("unlike_lengths", unless=None),
     },
     informs={
         "says",
@@ -104,6 +106,9 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
         "readings": _readings(audit, experiment),
         "runs": {name: RUNS.of(audit.runs_of(name)) for name in audit.experiments.keys() & used},
     }
+    lengths = {name: audit.length_of(name) for name in audit.experiments.keys() & used}
+    if any(lengths.values()):
+        data["lengths"] = lengths
     return digest(data)
 
 

@@ -25,7 +25,7 @@ from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
 from reproaudit.checks.reaches import Reaches
-from reproaudit.checks.run import Censored, Run
+from reproaudit.checks.run import Begins, Censored, PassedAt, Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
@@ -35,6 +35,7 @@ __all__ = [
     "BOUND",
     "NUMBERS",
     "QUANTITY",
+    "Begins",
     "Bound",
     "CanonicalForm",
     "Censored",
@@ -47,6 +48,7 @@ __all__ = [
     "Names",
     "Number",
     "Part",
+    "PassedAt",
     "Provenance",
     "Run",
     "Side",

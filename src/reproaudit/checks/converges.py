@@ -145,6 +145,11 @@ class Converges(Kind):
         """The loss; over the logarithm of time if it goes to zero."""
         return replace(super().drawing, log_x=self.to_zero)
 
+    @property
+    def from_the_start(self) -> tuple[Quantity, ...]:
+        """The loss, if its fall is asked for."""
+        return () if self.falls is None else (self.loss,)
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return what the audit asks for, each number against its bound."""
         at, values = run.series(self.loss)

@@ -56,6 +56,7 @@ class Follows(OneBound):
 
     made = (_LARGEST, _QUANTILE, _COMPARED)
     whole_course = True
+    common_part = True
 
     kind: Literal["follows"]
     """The kind of check."""

@@ -123,6 +123,11 @@ class GrowsLike(Kind, Sourced):
         """The course over the logarithm of time."""
         return replace(super().drawing, log_x=True)
 
+    @property
+    def from_the_start(self) -> tuple[Quantity, ...]:
+        """The series, whose growth is from its first observation on."""
+        return (self.series,)
+
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity, and the law."""
         power = None if self.exponent is None else names.coordinate(self.exponent)

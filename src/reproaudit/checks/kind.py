@@ -57,6 +57,10 @@ class Void(StrEnum):
     NOT_ENDED = "not ended"
     HIDDEN = "hidden"
     END_APART = "end apart"
+    START_APART = "start apart"
+    NOT_AS_FAR = "not as far"
+    NOT_AS_FINELY = "not as finely"
+    NOT_AS_MANY = "not as many"
     UNPROMPTED = "unprompted"
     CUT = "cut"
 
@@ -218,6 +222,8 @@ class Condition:
         about: the measurement of which `void` speaks, where that is not the number's.
         found: what was found in place of the number: the step at which a log begins, or a number
             out of range.
+        settled: where the mean of the runs decides, the number by the median at the end of the
+            course; None where no end is read.
         refuted: whether the run says no although its number meets the bound, as of a trend that a
             single size makes.
         groups: where two groups are compared, what is compared of this run and of each run of the
@@ -234,6 +240,7 @@ class Condition:
     void: Void | None = None
     about: str | None = None
     found: float | None = None
+    settled: float | None = None
     refuted: bool = False
     groups: tuple[float, tuple[float, ...]] | None = None
 
@@ -369,6 +376,9 @@ class Kind(StrictModel):
     by_coordinate: ClassVar[bool] = True
     """Whether its quantities are compared coordinate by coordinate, so that all have as many."""
 
+    common_part: ClassVar[bool] = False
+    """Whether it compares two series only where both are known."""
+
     canonical: ClassVar[CanonicalForm]
     """What of a check decides, under frozen names: `KIND`, and the kind's own fields."""
 
@@ -416,6 +426,18 @@ class Kind(StrictModel):
     def over_training(self) -> tuple[Quantity, ...]:
         """The quantities of which more than the last observation is read."""
         return self.quantities() if self.whole_course else ()
+
+    @property
+    def to_the_end(self) -> tuple[Quantity, ...]:
+        """The quantities of which an end, or the whole course, is read, and no passage."""
+        ends = ("last", "late", "largest", "least")
+        read = (one for one in self.quantities() if one.passes is None)
+        return tuple(one for one in read if self.whole_course or one.step in ends)
+
+    @property
+    def from_the_start(self) -> tuple[Quantity, ...]:
+        """The quantities whose first observation is a number that it compares with later ones."""
+        return tuple(one for one in self.quantities() if one.step == "first")
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
 from reproaudit.declarations import (
@@ -17,10 +18,18 @@ from reproaudit.declarations import (
     Reduction,
     beyond_range,
     misfit,
+    placement,
     values_of,
 )
 from reproaudit.lazy import np
-from reproaudit.stats.onsets import first_passage, late_mean
+from reproaudit.stats.onsets import (
+    FEWEST_AT_END,
+    Passage,
+    Start,
+    first_passage,
+    late_mean,
+    start_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,9 +44,6 @@ BEGINNING = 0.01
 LAST_TENTH = 0.1
 """The part of training whose median an end is held against."""
 
-FEWEST_AT_END = 3
-"""The fewest observations of that median."""
-
 FEWEST_OF_COURSE = 5
 """The fewest observations of a course that has an end other than its last."""
 
@@ -47,6 +53,34 @@ class Censored(StrEnum):
 
     AT_LEAST = "at least"
     AT_MOST = "at most"
+
+
+class Begins(Enum):
+    """What is read as the start of a course."""
+
+    AS_LOGGED = "as logged"
+    WITHOUT_ARTEFACT = "without artefact"
+    """The second observation, where the first is an artefact (`Start.ARTEFACT`)."""
+    ALIKE = "alike"
+    """The second observation, where the first lies apart from all that follow (`Start`)."""
+
+
+class PassedAt(Enum):
+    """Where between two observations a course passes its level; of a comparison, which end."""
+
+    STRAIGHT = "straight"
+    """On the straight line between them; the number is then the likeliest."""
+    LEAST = "least"
+    """So that the number is the least that it can be."""
+    MOST = "most"
+    """So that the number is the largest that it can be."""
+
+
+_OTHER_END = {
+    PassedAt.STRAIGHT: PassedAt.STRAIGHT,
+    PassedAt.LEAST: PassedAt.MOST,
+    PassedAt.MOST: PassedAt.LEAST,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +99,8 @@ class Run:
         control: whether it lacks what the claim says is needed, and has to fail.
         settled: whether the median over the end of a course is read in place of its last value, or
             of the mean of its late part.
+        begins: which observation is read as the start of a course, in all arms.
+        passes: where between two observations a course passes its level, in all arms.
         groups: of arms that are compared as a group, all runs, by the arm's name; None for one
             that diverged or crashed. What is read in such an arm is the median of its runs.
         is_partial: whether measurements are NaN at coordinates that were not observed.
@@ -80,6 +116,8 @@ class Run:
     built: bool = False
     control: bool = False
     settled: bool = False
+    begins: Begins = Begins.AS_LOGGED
+    passes: PassedAt = PassedAt.STRAIGHT
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
     is_partial: bool = False
 
@@ -113,9 +151,9 @@ class Run:
             return np.array([np.median(known) if known.size else np.nan]), [None]
         run, name, declaration = self._found(quantity)
         if declaration.kind is MeasurementKind.SERIES:
-            steps, course = run._course(quantity, name, declaration)
+            steps, course = self._begun(*run._course(quantity, name, declaration))
             if quantity.passes is not None:
-                return _passages(steps, course, quantity.passes.level)
+                return _passages(steps, course, quantity.passes.level, self.passes)
             if self.settled and quantity.step in ("last", "late"):
                 return _median_at_end(steps, course), [None] * course.shape[-1]
             values = _observed(quantity, steps, course, run.seed)
@@ -142,7 +180,28 @@ class Run:
         run, name, declaration = self._found(quantity)
         if declaration.kind is not MeasurementKind.SERIES:
             raise MeasurementMissingError(f"'{name}' is no series", name)
-        return run._course(quantity, name, declaration)
+        return self._begun(*run._course(quantity, name, declaration))
+
+    def start(self, quantity: Quantity) -> Start:
+        """Return how the first observation of a series lies to all that follow, at the worst.
+
+        Raises:
+            MeasurementMissingError: as `series`.
+        """
+        _, values = self.series(quantity)
+        found = {start_of(one) for one in values.T}
+        return next(one for one in (Start.ARTEFACT, Start.APART, Start.ALIKE) if one in found)
+
+    def _begun(
+        self, steps: tuple[int, ...], values: NDArray[np.float64]
+    ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+        """A course, of values of shape (step, coordinate), from what is read as its start on."""
+        if self.begins is Begins.AS_LOGGED:
+            return steps, values
+        left_out = {Start.ARTEFACT, *([Start.APART] if self.begins is Begins.ALIKE else [])}
+        if any(start_of(one) in left_out for one in values.T):
+            return steps[1:], values[1:]
+        return steps, values
 
     def first(self, quantity: Quantity) -> Quantity | None:
         """Return the quantity before training; None of one without a course, and where it is built.
@@ -183,7 +242,7 @@ class Run:
             MeasurementMissingError: as `numbers`.
         """
         values, first = self.limits(one)
-        rivals, second = self.limits(other)
+        rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(other)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.atleast_1d(how(values, rivals))
         left = np.broadcast_to(np.array(first, dtype=bool), found.shape)
@@ -263,28 +322,24 @@ class Run:
 
     def _index(self, quantity: Quantity, declaration: Declaration) -> list[int | list[int]]:
         """The quantity's place on each axis; of a free axis every place that is not left out."""
-        unnamed = list(quantity.coordinates)
+        known = {axis.name: axis.coordinates(self.settings) for axis in declaration.axes}
+        there = placement(quantity, known, self.at)
         index: list[int | list[int]] = []
         for axis in declaration.axes:
-            known = axis.coordinates(self.settings)
             kept = self._kept(quantity, axis)
-            wanted = quantity.at.get(axis.name)
-            if wanted is None and axis.name not in quantity.over:
-                wanted = self.at.get(axis.name, next((one for one in unnamed if one in kept), None))
-                if axis.name not in self.at and wanted is not None:
-                    unnamed.remove(wanted)
+            wanted = there.fixed.get(axis.name)
             if wanted is not None and wanted not in kept:
                 raise _no_coordinate(quantity, axis, wanted)
             if wanted is not None:
-                index.append(known.index(wanted))
+                index.append(known[axis.name].index(wanted))
             elif kept:
-                index.append([known.index(one) for one in kept])
+                index.append([known[axis.name].index(one) for one in kept])
             else:
                 why = f"'{quantity.measurement}' has no {axis.name} that is not left out"
                 raise MeasurementMissingError(why, quantity.measurement)
-        if unnamed:
+        if there.unplaced:
             raise MeasurementMissingError(
-                f"'{quantity.measurement}' has no coordinate {unnamed[0]!r}",
+                f"'{quantity.measurement}' has no coordinate {there.unplaced[0]!r}",
                 quantity.measurement,
             )
         return index
@@ -359,12 +414,21 @@ def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArr
 
 
 def _passages(
-    steps: tuple[int, ...], values: NDArray[np.float64], level: float
+    steps: tuple[int, ...], values: NDArray[np.float64], level: float, read: PassedAt
 ) -> tuple[NDArray[np.float64], list[Censored | None]]:
     """When each course of shape (step, coordinate) passes a level, or at least when."""
     found = [first_passage(steps, one, level) for one in values.T]
-    times = np.array([step for step, _ in found])
+    times = np.array([_PASSED[read](one) for one, _ in found])
     return times, [None if reached else Censored.AT_LEAST for _, reached in found]
+
+
+_PASSED: Mapping[PassedAt, Callable[[Passage], float]] = {
+    PassedAt.STRAIGHT: lambda one: one.step,
+    # at the observation before, it had not passed: two courses may change places at one step
+    PassedAt.LEAST: lambda one: math.nextafter(one.before, one.after),
+    PassedAt.MOST: lambda one: one.after,
+}
+"""The step of a passage, by what is read of it."""
 
 
 _READ: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

@@ -57,6 +57,11 @@ class Separates(Kind):
         return (self.start_value or self.value, self.start), (self.value, self.end)
 
     @property
+    def to_the_end(self) -> tuple[Quantity, ...]:
+        """What is observed last."""
+        return (self.value,)
+
+    @property
     def over_training(self) -> tuple[Quantity, ...]:
         """What is observed first."""
         return (self.start_value or self.value,)

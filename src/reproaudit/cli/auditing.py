@@ -119,9 +119,9 @@ def review(
     """Review an audit in the browser: agree, disagree, dispute, write a note, sign off.
 
     The page is served on this machine alone. With --set, --note or --sign-off there is no page.
-    What is written is SLUG.review.yaml in the folder 'audits' at or above the working directory, or
-    in --audits. A note is kept with the answers that it is for: those that report shows with the
-    same --tier, --store and --out.
+    What is written is SLUG.review.yaml in --audits, or in the folder 'audits' at or above the
+    working directory; for want of one, the installed audit is copied to ./audits. A note is kept
+    with the answers that report shows with the same --tier, --store and --out.
     """
     from reproaudit.commands.review import answered, command_to_show, note_for
     from reproaudit.desk.session import files_to_review, review_audit
@@ -129,7 +129,9 @@ def review(
     (entry,) = papers_named((slug,), False, audits)
     if not reviewer.strip() or not reviewer.isprintable():
         raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
-    audit_file, file = files_to_review(entry)
+    audit_file, file, copies = files_to_review(entry)
+    for copy in copies:
+        say(f"copied from the installed package: {copy}", stderr=as_json)
     given_store = None if store == Path("runs") else store
     show = command_to_show(slug, tier=tier, store=given_store, out=out, audits=audits)
     scorecard = partial(answered, entry, store, out, tier)

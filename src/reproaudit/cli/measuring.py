@@ -97,8 +97,10 @@ def run(
         data = [record.model_dump(mode="json") for record in records]
         present(data, measurement_lines(records), as_json)
         return exit_code((), None, failed > 0)
-    cards, failed = running.run_and_judge(papers, tier, how)
-    reporting.show_run(cards, report_folder(out, store), as_json, verbose)
+    shown = reporting.ShownRun(report_folder(out, store), as_json, verbose)
+    order = running.cheapest_first(papers, tier) if everything else papers
+    cards, failed = running.run_and_judge(order, tier, how, on_card=shown.add)
+    shown.close(sorted(cards, key=lambda card: card.paper.slug) if everything else cards)
     return exit_code(cards, fail_on, failed > 0 or any(map(running.went_wrong, cards)))
 
 
@@ -132,7 +134,9 @@ def multiverse(
     (entry,) = papers_named((slug,), False, audits)
     ask_to_run([entry], trust)
     card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
-    reporting.show_run([card], report_folder(out, store), as_json, verbose)
+    shown = reporting.ShownRun(report_folder(out, store), as_json, verbose)
+    shown.add(card)
+    shown.close([card])
     return exit_code((), None, failed > 0)
 
 

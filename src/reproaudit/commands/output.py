@@ -21,20 +21,22 @@ NARROWEST = 40
 """The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
 
 
-def terminal(*, stderr: bool = False) -> Console:
-    """Return the terminal to print to, wide enough for words."""
+def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
+    """Return the terminal to print to, wide enough for words.
+
+    It takes text as it is: no ``[bold]`` and no ``:100:`` in it becomes anything else.
+    """
     from rich.console import Console
 
-    console = Console(stderr=stderr)
-    if console.width < NARROWEST:
-        console.width = NARROWEST
+    console = Console(stderr=stderr, emoji=False, markup=False, highlight=False)
+    if console.width < narrowest:
+        console.width = narrowest
     return console
 
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:
     """Print a message of one or more lines, with control characters shown, not obeyed."""
-    console = terminal(stderr=stderr)
-    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    terminal(stderr=stderr).print(printable(text), style=style, soft_wrap=True)
 
 
 def present(

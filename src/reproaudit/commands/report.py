@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.commands.output import present, say
-from reproaudit.errors import AuditError, UsageError
-from reproaudit.report.answers import scorecards_of_paper
+from reproaudit.errors import AuditError, StoreError, UsageError
+from reproaudit.report.answers import scorecards_by_scale, scorecards_of_paper
 from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
+from reproaudit.report.listing import scales_words
 from reproaudit.report.outline import as_written_words
 from reproaudit.report.register import PAGE, write_register
 from reproaudit.report.screen import closing
@@ -53,13 +55,14 @@ def report_papers(
     if errors and len(entries) == 1 and not one_screen:
         raise errors[0][1]
     reports = [each for one in found if isinstance(one, list) for each in one]
+    scales = {one.card.paper.slug: one.scales for one in reports}
     if not reports and not errors:
         raise _nothing_to_report(entries, store, tier, out)
-    cards = [card for card, _ in reports]
-    written = [path for _, paths in reports for path in paths]
+    cards = [one.card for one in reports]
+    written = [path for one in reports for path in one.pages]
     if "html" in wanted:
         written += write_register(cards, out)
-    lines = _lines_of(cards, one_screen, verbose) if TERMINAL in wanted else ()
+    lines = _lines_of(cards, one_screen, verbose, scales) if TERMINAL in wanted else ()
     present(_data_of(cards) if as_json else None, lines, as_json)
     _say_written(written, as_json)
     for card in cards if as_json or TERMINAL not in wanted else ():
@@ -70,8 +73,19 @@ def report_papers(
     return cards, errors[0][1].exit_code if errors else 0
 
 
-PaperReport = list[tuple[Scorecard, tuple[Path, ...]]] | AuditError
-"""A paper's scorecards, each with the files that were written, or why there is none."""
+class WrittenReport(NamedTuple):
+    """A scorecard, the files that were written, and the line on the paper's answers by scale.
+
+    The line is empty where there are answers at one scale alone.
+    """
+
+    card: Scorecard
+    pages: tuple[Path, ...]
+    scales: str
+
+
+PaperReport = list[WrittenReport] | AuditError
+"""The reports on a paper, or why there is none."""
 
 
 def _report_of(
@@ -84,26 +98,60 @@ def _report_of(
 ) -> PaperReport:
     """Judge a paper and write its pages; what is wrong with it is part of the answer."""
     try:
-        cards = scorecards_of_paper(entry, entry.audit(), Store(store), tier, out, group)
+        audit = entry.audit()
+        cards = scorecards_of_paper(entry, audit, Store(store), tier, out, group)
     except AuditError as error:
         return error
-    return [(card, write_report(card, out, pages)) for card in cards]
+    scales = ""
+    if tier is None and len(cards) == 1:
+        by_scale = scorecards_by_scale(entry, audit, Store(store), out, cards[0])
+        scales = scales_words(by_scale) if len(by_scale) > 1 else ""
+    return [WrittenReport(card, write_report(card, out, pages), scales) for card in cards]
 
 
-def show_run(scorecards: Sequence[Scorecard], out: Path, as_json: bool, verbose: bool) -> None:
-    """Write the pages of papers that were run, and print the paragraph and a line a claim.
+class ShownRun:
+    """Writes the pages of papers that were run, and prints the paragraph and a line a claim.
 
-    Raises:
-        StoreError: if the pages cannot be written; what there is to print is printed first.
+    What cannot be written stops nothing that can be printed.
     """
-    written: list[Path] = []
-    try:
-        pages = [path for one in scorecards for path in write_report(one, out)]
-        written = [*pages, *write_register(scorecards, out)]
-    finally:
-        data = _data_of(scorecards) if as_json else None
-        present(data, _lines_of(scorecards, True, verbose), as_json)
-        _say_written([path for path in written if path.suffix == ".html"], as_json)
+
+    def __init__(self, out: Path, as_json: bool, verbose: bool) -> None:
+        self._out = out
+        self._as_json = as_json
+        self._verbose = verbose
+        self._written: list[Path] = []
+        self._errors: list[StoreError] = []
+        self._count = 0
+
+    def add(self, card: Scorecard) -> None:
+        """Write a paper's pages, and print its lines unless all are printed as JSON in the end."""
+        self._keep(lambda: write_report(card, self._out))
+        if not self._as_json:
+            between = [""] if self._count else []
+            present(None, [*between, *_lines_of([card], True, self._verbose)], False)
+        self._count += 1
+
+    def close(self, cards: Sequence[Scorecard]) -> None:
+        """Write the registers, and print what is of all papers.
+
+        Raises:
+            StoreError: if pages could not be written.
+        """
+        self._keep(lambda: write_register(cards, self._out))
+        if self._as_json:
+            present(_data_of(cards), (), True)
+        else:
+            present(None, _lines_of_all(cards), False)
+        pages = [path for path in self._written if path.suffix == ".html"]
+        _say_written(pages, self._as_json)
+        if self._errors:
+            raise self._errors[0]
+
+    def _keep(self, write: Callable[[], Iterable[Path]]) -> None:
+        try:
+            self._written += write()
+        except StoreError as error:
+            self._errors.append(error)
 
 
 def _data_of(scorecards: Sequence[Scorecard]) -> Any:
@@ -112,16 +160,27 @@ def _data_of(scorecards: Sequence[Scorecard]) -> Any:
     return several[0] if len(several) == 1 else several
 
 
-def _lines_of(scorecards: Sequence[Scorecard], one_screen: bool, verbose: bool) -> Iterator[str]:
+def _lines_of(
+    scorecards: Sequence[Scorecard],
+    one_screen: bool,
+    verbose: bool,
+    scales: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[str]:
     for place, one in enumerate(scorecards):
         if place:
             yield ""
+        if by_scale := scales.get(one.paper.slug):
+            yield f"{one.paper.slug}, {by_scale}"
         yield from run_lines(one) if one_screen else report_lines(one)
         if verbose:
             yield from detail_lines(one)
+    yield from _lines_of_all(scorecards)
+
+
+def _lines_of_all(scorecards: Sequence[Scorecard]) -> Iterator[str]:
     if len(scorecards) > 1:
         yield ""
-        yield closing([claim for one in scorecards for claim in one.of_paper])
+        yield closing([claim for card in scorecards for claim in card.of_paper])
 
 
 def _say_written(written: Sequence[Path], as_json: bool) -> None:

@@ -6,9 +6,9 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -18,18 +18,25 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
-from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue
+from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
 from reproaudit.commands.output import say
-from reproaudit.commands.progress import live_progress
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.commands.progress import Watch, live_progress
+from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.report.answers import scorecard_of_store
+from reproaudit.report.answers import scorecard_of_store, seconds_of_a_shipped_run
 from reproaudit.running.adoptions import read_adoptions
 from reproaudit.running.code import imports_torch
 from reproaudit.running.devices import available_cores, pick_device
 from reproaudit.running.engines import Engine
-from reproaudit.running.events import MayStart, OnEvent, PhaseStarted, Summary
+from reproaudit.running.events import (
+    Event,
+    MayStart,
+    OnEvent,
+    PaperFinished,
+    PhaseStarted,
+    Summary,
+)
 from reproaudit.running.executors import Executor, Limits
 from reproaudit.running.run import Anew, run_cells
 from reproaudit.running.store import Store
@@ -81,7 +88,7 @@ class How:
             return "cuda" if self.device == "cuda" else "cpu"
         return pick_device(self.device, lambda: imports_torch(entry.module))
 
-    def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[OnEvent]:
+    def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[Watch]:
         """Show the progress of what is done for some papers; gives what takes the events."""
         return live_progress([audit for _, audit in papers], self.verbose, until)
 
@@ -149,48 +156,111 @@ class How:
         return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
 
 
+OnCard = Callable[[Scorecard], None]
+
+
+def cheapest_first(papers: Papers, tier: TierName) -> Papers:
+    """Return papers in the order of what their cells cost by shipped records; others come last."""
+
+    def seconds(paper: tuple[Entry, Audit]) -> float:
+        entry, audit = paper
+        of_a_run = seconds_of_a_shipped_run(entry, audit)
+        return math.inf if of_a_run is None else of_a_run * len(cells_of_tier(audit, tier))
+
+    return sorted(papers, key=seconds)
+
+
 def run_and_judge(
-    papers: Papers, tier: TierName, how: How, claims: Sequence[str] = ()
+    papers: Papers,
+    tier: TierName,
+    how: How,
+    claims: Sequence[str] = (),
+    on_card: OnCard = lambda _card: None,
 ) -> tuple[list[Scorecard], int]:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
-    A paper of which cells are left for other runs is not judged: a line says how many.
+    A paper is judged as soon as its cells have records, while others still run. One of which cells
+    are left for other runs is not judged: a line says how many.
 
     Args:
-        papers: what is run, with its consent given.
+        papers: what is run, in this order, with its consent given.
         claims: of one paper: the ids of the claims to run for; every claim if none.
+        on_card: takes each scorecard when it is there, and may print it.
 
     Returns:
-        The scorecard of each paper, and how many cells failed.
+        The scorecard of each paper, in their order, and how many cells failed.
 
     Raises:
         UsageError: if there is no such claim.
+        AuditError: if a paper cannot be judged; only when all that can be run and judged has been.
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
-    for entry, _ in papers:
-        how.device_for(entry)  # one that is not there is an error before a log of results begins
-    if tier == "paper":
-        for entry, audit in papers:
-            results.begin(entry, audit, how.store.root)
+    _begin(papers, tier, how)
     cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
-    cards = []
-    with how.watched(papers, how.until) as on_event:
-        summary = how.run(cells, papers, on_event, judged_too=judged_too)
-        for entry, audit in papers:
-            if left := summary.left[entry.slug]:
-                say(_left(entry.slug, left, len(summary.planned[entry.slug])), stderr=True)
-                continue
-            on_event(PhaseStarted("judging", entry.slug))
-            planned = summary.planned[entry.slug]
-            card = scorecard_of_store(entry, audit, tier, how.store, planned=planned)
-            cards.append(card)
-            if tier == "paper" and not claims:
-                kept = stored_tier(audit, tier)
-                records = how.store.records(entry.slug, kept, only=frozenset(planned.values()))
-                results.append(entry, audit, how.store.root, records, card.claims)
+    if tier == "paper" and claims:  # the log knows answers on all records that there are
+        judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
+    with how.watched(papers, how.until) as watch:
+        judging = _Judging(papers, tier, how.store, watch, on_card)
+        summary = how.run(cells, papers, judging, judged_too=judged_too)
+        without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
+        for slug in without_cells:
+            judging(PaperFinished(slug, {}))
+    if judging.errors:
+        raise judging.errors[0]
+    for slug, left in summary.left.items():
+        say(_left(slug, left, len(summary.planned[slug])), stderr=True)
+    cards = [judging.cards[entry.slug] for entry, _ in papers if entry.slug in judging.cards]
     return cards, summary.failed
+
+
+@dataclass
+class _Judging:
+    """Follows the events of a run, and judges each paper when its cells have records."""
+
+    papers: Papers
+    tier: TierName
+    store: Store
+    watch: Watch
+    on_card: OnCard
+    cards: dict[str, Scorecard] = field(default_factory=dict)
+    errors: list[AuditError] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        """Follow an event."""
+        self.watch(event)
+        if isinstance(event, PaperFinished):
+            self.watch(PhaseStarted("judging", event.paper))
+            entry, audit = next(paper for paper in self.papers if paper[0].slug == event.paper)
+            try:
+                card = _judge(entry, audit, self.tier, self.store, event.planned)
+            except AuditError as error:  # stops no other paper
+                self.errors.append(error)
+                return
+            self.cards[event.paper] = card
+            with self.watch.paused():
+                self.on_card(card)
+
+
+def _begin(papers: Papers, tier: TierName, how: How) -> None:
+    """Begin the log of results at the paper tier, before a number is there."""
+    for entry, _ in papers:
+        how.device_for(entry)  # one that is not there is an error before a log of results begins
+    for entry, audit in papers if tier == "paper" else ():
+        results.begin(entry, audit, how.store.root)
+
+
+def _judge(
+    entry: Entry, audit: Audit, tier: TierName, store: Store, planned: Mapping[TierKey, str]
+) -> Scorecard:
+    """Judge what a run planned; at the paper tier, log the answers before anybody sees them."""
+    card = scorecard_of_store(entry, audit, tier, store, planned=planned)
+    if tier == "paper":
+        kept = stored_tier(audit, tier)
+        records = store.records(entry.slug, kept, only=frozenset(planned.values()))
+        results.append(entry, audit, store.root, records, card.claims)
+    return card
 
 
 def _left(slug: str, left: int, planned: int) -> str:
@@ -218,21 +288,23 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
 def run_multiverse(
     entry: Entry, audit: Audit, tier: TierName, how: How, budget: float | None
 ) -> tuple[Scorecard, int]:
-    """Run what is missing of a tier and of its alternatives, and judge it.
+    """Run what is missing of a tier and of its alternatives, judge it, and log it as `run` does.
 
     After `budget` seconds nothing more is started. Returns the scorecard, and how many cells
     failed.
     """
+    papers = [(entry, audit)]
+    _begin(papers, tier, how)
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
     until = math.inf if budget is None else time.monotonic() + budget
     judged_too = _judged_too(audit, tier, how.store)
-    papers = [(entry, audit)]
     with how.watched(papers, until) as on_event:
         summary = how.run(
             cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too
         )
         on_event(PhaseStarted("judging", entry.slug))
-        return scorecard_of_store(entry, audit, tier, how.store), summary.failed
+        planned = summary.planned[entry.slug]
+        return _judge(entry, audit, tier, how.store, planned), summary.failed
 
 
 def went_wrong(card: Scorecard) -> bool:

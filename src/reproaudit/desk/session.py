@@ -27,23 +27,29 @@ from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
 from reproaudit.audit.model import Audit, Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.desk.edits import NOTE, audited, carry_out, said, sign_off, with_note
-from reproaudit.errors import SpecError, UsageError
+from reproaudit.errors import SpecError
 from reproaudit.files import LOCK_NAME, locked, write_whole
 from reproaudit.verdict import Scorecard
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
 
 
-def files_to_review(entry: Entry) -> tuple[Path, Path]:
-    """Return the audit and its review file; a UsageError if there is only the installed copy."""
-    file = entry.reviewed_file
-    if is_installed(file):
-        raise UsageError(
-            f"{file}: is the copy inside the installed package, which a review does not edit, and "
-            f"no audits/{file.name} stands at or above {Path.cwd()}. Run the command in a "
-            f"checkout, or copy this file and {entry.review_file.name} to a folder 'audits' here."
-        )
-    return file, entry.review_file
+def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
+    """Return the audit, its review file, and the copies that were made of these.
+
+    An installed package is never edited: its audit, and what reviewers have said of it, are copied
+    to a folder ``audits`` in the working directory, where every command finds the reviews.
+
+    Raises:
+        StoreError, TechnicalError: if they cannot be copied.
+    """
+    installed = entry.reviewed_file, entry.review_file
+    copies: list[Path] = []
+    for file in installed if is_installed(entry.audit_file) else ():
+        copy = Path.cwd() / "audits" / file.name
+        if is_installed(file) and file.is_file() and not copy.exists():
+            copies.append(write_whole(copy, file.read_bytes()))
+    return entry.reviewed_file, entry.review_file, copies
 
 
 @dataclass(frozen=True)

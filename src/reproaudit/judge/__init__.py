@@ -1,16 +1,17 @@
 """The engine: from an audit, records and a history to the verdict (`verdict`), and nothing else.
 
-`runs` puts the records of all arms with one seed into a bundle and lets each run say yes or no;
-`decisions` counts; `readings` holds the count under one set of settings against its controls;
-`outcomes` concludes on a claim; `certainty` says how sure that makes us and why not surer. Nothing
-here knows a store, git, a clock, or a sentence. docs/answers.md has the same rules in words.
+`bundles` puts the records of all arms with one seed together, `alike` looks whether they can be
+compared, and `runs` lets each run say yes or no; `decisions` counts; `readings` holds the count
+under one set of settings against its controls; `outcomes` concludes on a claim; `certainty` says
+how sure that makes us and why not surer. Nothing here knows a store, git, a clock, or a sentence.
+docs/answers.md has the same rules in words.
 """
 
 from __future__ import annotations
 
+from reproaudit.judge.bundles import Records, SeedRecords, index_records
 from reproaudit.judge.certainty import History
 from reproaudit.judge.outcomes import judge
-from reproaudit.judge.runs import Records, SeedRecords, index_records
 
 ENGINE = 4
 """The number of these rules: with other ones, the same records may answer otherwise."""

@@ -53,6 +53,7 @@ def certainty(
         *_guesses(panel, found),
         *_runs(claim, found),
         *_controls(claim, found),
+        *_not_alike(found),
         *_our_bounds(panel, found),
         *_history(claim, history),
     )
@@ -138,6 +139,13 @@ def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
 def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
     if claim.needs_control and not any(one.n for one in found.controls):
         yield Reason(kind=ReasonKind.NO_CONTROL)
+
+
+def _not_alike(found: ClaimAnswer) -> Iterator[Reason]:
+    """Each kind of thing that was not measured alike and was let pass, once."""
+    kinds = {one.how: one for one in reversed(found.not_alike) if one.lowers}
+    for one in reversed(kinds.values()):
+        yield Reason(kind=ReasonKind.NOT_ALIKE, alike=one)
 
 
 def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.runs import Bundles, Said, ask_runs, void_run
+from reproaudit.judge.bundles import Bundles
+from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval, without_farthest
 from reproaudit.stats.ranks import decide_ranks
@@ -40,7 +42,7 @@ def ask(
 ) -> ArmAnswer:
     """Return what an arm's runs say of checks that must all be met, at a graded coordinate."""
     claim = bundles.claim
-    said = ask_runs(checks, bundles, arm, bundles.place(at))
+    said = _with_settled_ends(checks, ask_runs(checks, bundles, arm, bundles.place(at)))
     estimates = tuple(_estimates(checks, said))
     runs = tuple(_run(place, one, estimates) for place, one in enumerate(said))
     found = ArmAnswer(
@@ -54,6 +56,7 @@ def ask(
         estimates=estimates,
         equal=_equal(estimates, runs),
         copies=bundles.recorded(arm).copies,
+        stands_alone=arm.deterministic and bundles.has_one_run(arm),
         trained=bundles.trained(arm),
     )
     judged = arm.role in (Role.OWN, Role.READING)
@@ -65,9 +68,10 @@ def ask(
 def _decided(found: ArmAnswer, claim: Claim) -> ArmAnswer:
     """The answer with what its runs decide, as the bounds are and relaxed."""
     found = _ranked(found)
-    decision = decide(found, claim.share, claim.exact)
-    relaxed = decide(moved(found, Limit.relaxed), claim.share, claim.exact)
-    late = decision is Decision.OPEN and stands_in_the_way(found, claim.share, claim.exact)
+    exact = claim.exact or found.stands_alone
+    decision = decide(found, claim.share, exact)
+    relaxed = decide(moved(found, Limit.relaxed), claim.share, exact)
+    late = decision is Decision.OPEN and stands_in_the_way(found, claim.share, exact)
     few = missing_runs(found, claim) > 0
     changes = {"decision": decision, "relaxed": relaxed, "unfinished": late or few}
     return found.model_copy(update=changes)
@@ -76,7 +80,7 @@ def _decided(found: ArmAnswer, claim: Claim) -> ArmAnswer:
 def missing_runs(found: ArmAnswer, claim: Claim) -> int:
     """Return how many more runs an arm needs before they can decide."""
     others = [len(one.groups[1]) for one in found.estimates if one.groups is not None]
-    fewest = 1 if claim.exact else _fewest(found.estimates)
+    fewest = 1 if claim.exact or found.stands_alone else _fewest(found.estimates)
     return max(0, fewest - found.n, *(FEWEST_RUNS - count for count in others))
 
 
@@ -118,7 +122,8 @@ def stands_in_the_way(found: ArmAnswer, share: float, exact: bool) -> bool:
 
 def may_be_met(found: ArmAnswer, claim: Claim) -> bool:
     """Tell whether an arm would be met if every void or crashed run said yes."""
-    return decide(_as(found, Status.YES), claim.share, claim.exact) is Decision.MET
+    exact = claim.exact or found.stands_alone
+    return decide(_as(found, Status.YES), claim.share, exact) is Decision.MET
 
 
 def with_crashes(found: ArmAnswer, status: Status | None, claim: Claim) -> ArmAnswer:
@@ -144,27 +149,68 @@ def _as(found: ArmAnswer, status: Status, only: Status | None = None) -> ArmAnsw
 def _estimates(checks: Sequence[Kind], said: Sequence[Said]) -> Iterator[Estimate]:
     common: tuple[Condition, ...] = next((one.conditions for one in said if one.conditions), ())
     for place, one in enumerate(common):
-        check = checks[one.check]
         found = [run.conditions[place] if run.conditions else None for run in said]
-        estimate = Estimate(
-            check=one.check,
-            name=one.name,
-            measurement=one.noun,
-            unit=one.unit,
-            contrast=one.contrast,
-            limit=one.limit,
-            values=tuple(None if each is None else each.value for each in found),
-            holds=tuple(None if each is None else each.met for each in found),
-            censored=_censored(found),
-            by_mean=check.by_mean,
-            log=bool(check.log),
-        )
+        estimate = _estimate(checks[one.check], one, found)
         if one.groups is not None:
             own = tuple(map(_compared, found))
             others = tuple(map(_known, one.groups[1]))
             compared = {"groups": (own, others), "decision": Decision.OPEN}
             estimate = estimate.model_copy(update=compared)
         yield _with_mean(estimate)
+
+
+def _estimate(check: Kind, one: Condition, found: Sequence[Condition | None]) -> Estimate:
+    """A condition over runs, of which `one` is any that has it, without its mean."""
+    return Estimate(
+        check=one.check,
+        name=one.name,
+        measurement=one.noun,
+        unit=one.unit,
+        contrast=one.contrast,
+        limit=one.limit,
+        values=tuple(None if each is None else each.value for each in found),
+        holds=tuple(None if each is None else each.met for each in found),
+        censored=_censored(found),
+        by_mean=check.by_mean,
+        log=bool(check.log),
+    )
+
+
+def _with_settled_ends(checks: Sequence[Kind], said: Sequence[Said]) -> list[Said]:
+    """What runs say, void where a mean that decides would not so with the settled ends.
+
+    Void are the runs whose last observation and the median at its end say otherwise of the bound.
+    """
+    asked = [one.conditions for one in said if one.conditions]
+    unsettled = {
+        place
+        for place, found in enumerate(zip(*asked, strict=True))
+        if _hangs_on_ends(checks[found[0].check], found)
+    }
+    return [replace(one, conditions=_settled(one.conditions, unsettled)) for one in said]
+
+
+def _hangs_on_ends(check: Kind, found: Sequence[Condition]) -> bool:
+    """Whether the mean of a condition decides, and that of the settled ends does not so."""
+    settled = [replace(one, value=one.settled) for one in found if one.settled is not None]
+    if len(settled) < len(found):
+        return False
+    last, median = (
+        _with_mean(_estimate(check, found[0], one)).decision for one in (found, settled)
+    )
+    return last in (Decision.MET, Decision.MISSED) and median is not last
+
+
+def _settled(found: Sequence[Condition], unsettled: Container[int]) -> tuple[Condition, ...]:
+    """The conditions of a run, void where its ends disagree on a bound and the mean hangs on it."""
+    return tuple(
+        replace(one, value=None, void=Void.END_APART)
+        if place in unsettled
+        and one.settled is not None
+        and one.limit.met_by(one.settled) != one.met
+        else one
+        for place, one in enumerate(found)
+    )
 
 
 def _known(value: float) -> float | None:

@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, left_out_readings
-from reproaudit.checks import Side
+from reproaudit.checks import Side, Void
+from reproaudit.judge.alike import let_pass
+from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import ask, missing_runs, with_crashes
 from reproaudit.judge.readings import Panel, out_of_reach, rarer
-from reproaudit.judge.runs import Records
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
 from reproaudit.verdict import (
@@ -73,6 +74,7 @@ def judge_claim(
         base=base,
         cannot_fail=_cannot_fail(claim, base, controls),
         proxy=next((one.proxy for one in records_shown if one.proxy), None),
+        not_alike=let_pass(shown.bundles, claim.headline, shown.base, shown.having(Role.CONTROL)),
         grades=tuple(one for one in map(shown.level, levels) if one.valid),
         support=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.support),
         notes=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.notes),
@@ -273,7 +275,7 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     for varied in found.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
     if base.answer in (Answer.OPEN, Answer.UNFINISHED) and base.by:
-        yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=base.by)
+        yield from _control_open(panel, found, base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)
     for one in found.stated:
@@ -293,6 +295,17 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     if base.void == len(base.runs):
         yield from _voids(base)
     yield Reason(kind=ReasonKind.FEW_RUNS)
+
+
+def _control_open(panel: Panel, found: ClaimAnswer, name: str) -> Iterator[Reason]:
+    """Why a control stands in the way: it is one run, most of its runs are void, or it says so."""
+    for one in (one for one in found.controls if one.name == name):
+        if panel.bundles.has_one_run(panel.bundles.arms[name]):
+            many = Void.NOT_AS_MANY
+            yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=many, what=name, runs=one.n)
+        elif 2 * one.void > one.n:
+            yield from _voids(one)
+    yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=name)
 
 
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:

@@ -17,8 +17,8 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
+from reproaudit.judge.bundles import Bundles, Records
 from reproaudit.judge.decisions import ask, joined, may_be_met, missing_runs, with_crashes
-from reproaudit.judge.runs import Bundles, Records
 from reproaudit.records import CellStatus
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 from reproaudit.verdict import (
@@ -239,12 +239,15 @@ class Panel:
     ) -> list[AlternativeAnswer]:
         """Put the headline to every alternative that has runs, by the rule of a reading."""
         bundles = replace(self.bundles, tier=tier, records=records)
+        audit = bundles.audit
+        arms = [one for one in alternatives_of(audit, bundles.claim) if bundles.recorded(one)]
+        if not arms:
+            return []
         panel = Panel(bundles, bundles.arms[OWN])
         own = panel.reading(panel.base)
-        audit = bundles.audit
         found = []
-        for arm in alternatives_of(audit, bundles.claim):
-            if not bundles.recorded(arm) or arm.varied is None:
+        for arm in arms:
+            if arm.varied is None:
                 continue
             answer = panel.reading(arm)
             if answer.answer is not Answer.RULED_OUT and _too_early(own, answer):
@@ -286,9 +289,12 @@ def _cannot_pass(control: ArmAnswer, claim: Claim) -> bool:
 
 
 def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
-    """Tell whether an arm says yes significantly more rarely than another, void runs as yes."""
+    """Tell whether an arm says yes significantly more rarely than another, void runs as yes.
+
+    One run alone does not tell.
+    """
     most = few.yes + few.n - few.valid
-    return bool(few.n and many.n) and fewer_yes(most, few.n, many.yes, many.n) <= RARER
+    return bool(few.n > 1 and many.n) and fewer_yes(most, few.n, many.yes, many.n) <= RARER
 
 
 def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:

@@ -1,193 +1,18 @@
-"""Bundles of runs with one seed, and what each run says of the checks."""
+"""What each run says of the checks: yes, no, or nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from statistics import median
-from typing import Any
 
-from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import PlannedArm, Role, quantities_of
-from reproaudit.cell import canonical_settings
-from reproaudit.checks import Condition, Kind, Limit, Run, Void
-from reproaudit.declarations import (
-    Coordinate,
-    Declaration,
-    MeasurementKind,
-    MeasurementMissingError,
-    Quantity,
-)
-from reproaudit.lazy import np
-from reproaudit.records import CellStatus, Measurements, Record, Series
-from reproaudit.stats.onsets import STILL
+from reproaudit.audit.plan import PlannedArm
+from reproaudit.checks import Begins, Condition, Kind, Limit, PassedAt, Run, Side, Void
+from reproaudit.declarations import Coordinate, MeasurementMissingError
+from reproaudit.judge.alike import keeps_up, not_as_far
+from reproaudit.judge.bundles import Bundles, is_series, paired_with
+from reproaudit.records import CellStatus, Record
+from reproaudit.stats.onsets import Start
 from reproaudit.verdict import RunAnswer, Status
-
-WHOLE_COURSE = 10
-"""The fewest points of a course that two different runs do not share by chance."""
-
-
-class SeedRecords(dict[int, Record]):
-    """The records of one experiment and its settings, by seed."""
-
-    @cached_property
-    def runs(self) -> Mapping[int, Record]:
-        """The records by seed; of measurements from elsewhere, copies of a run but once."""
-        first = {_course(self[seed]): seed for seed in sorted(self, reverse=True)}
-        return {seed: self[seed] for seed in sorted(first.values())}
-
-    @property
-    def copies(self) -> int:
-        """How many records are copies of others."""
-        return len(self) - len(self.runs)
-
-
-Records = Mapping[tuple[str, str], SeedRecords]
-"""Records of one paper and tier, by experiment and canonical settings, then by seed."""
-
-
-def index_records(records: Iterable[Record]) -> Records:
-    """Return records by experiment and canonical settings, then by seed."""
-    found: dict[tuple[str, str], SeedRecords] = {}
-    for one in records:
-        key = one.experiment, canonical_settings(one.settings)
-        found.setdefault(key, SeedRecords())[one.seed] = one
-    return found
-
-
-@dataclass(frozen=True)
-class Bundles:
-    """The records of a claim's arms, so that arms are compared run by run.
-
-    Attributes:
-        audit: the paper.
-        claim: whose arms they are.
-        tier: of the records.
-        arms: of the claim, by name.
-        records: of the paper at the tier.
-    """
-
-    audit: Audit
-    claim: Claim
-    tier: TierName
-    arms: Mapping[str, PlannedArm]
-    records: Records
-
-    def recorded(self, arm: PlannedArm) -> SeedRecords:
-        """Return the records of an arm by seed."""
-        return self.records.get(arm.key(self.audit, self.tier), SeedRecords())
-
-    @cached_property
-    def _compared(self) -> Mapping[str, SeedRecords]:
-        names = {one.arm for one in quantities_of(self.claim)}
-        return {name: self.recorded(arm) for name, arm in self.arms.items() if name in names}
-
-    def run(self, arm: PlannedArm, record: Record) -> Run:
-        """Return a record as checks read it, with the runs of compared arms beside it."""
-        bare = self._bare(arm, record)
-        others = {
-            name: self._bare(self.arms[name], found[record.seed])
-            for name, found in self._compared.items()
-            if record.seed in found
-        }
-        return replace(bare, others={**others, arm.name: bare})
-
-    def group(self, name: str) -> tuple[Run | None, ...]:
-        """Return every run of a compared arm, by seed; None for one that has no numbers."""
-        arm = self.arms[name]
-        return tuple(
-            self._bare(arm, one) if one.status is CellStatus.COMPLETED else None
-            for one in self.recorded(arm).runs.values()
-        )
-
-    def left_over(self, arm: PlannedArm, checks: Sequence[Kind]) -> dict[str, int]:
-        """Return how many runs from elsewhere no run of an arm has the seed of, by compared arm."""
-        own = self.recorded(arm).keys()
-        found = {name: self.recorded(self.arms[name]) for name in paired_with(checks)}
-        counts = {
-            name: sum(seed not in own and one.origin is not None for seed, one in there.items())
-            for name, there in found.items()
-        }
-        return {name: count for name, count in counts.items() if count}
-
-    def _bare(self, arm: PlannedArm, record: Record) -> Run:
-        declared = self.audit.measurements_of(arm.experiment)
-        built = arm.role is Role.POSITIVE_CONTROL
-        run = Run(record.seed, record.measurements, declared, record.settings, arm.reads)
-        if record.origin is not None and record.coordinates:
-            measured = _at_all_coordinates(record, record.coordinates, declared)
-            run = replace(run, measurements=measured, is_partial=True)
-        return replace(run, built=built, control=arm.role is Role.CONTROL)
-
-    def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
-        """Return the median training loss of an arm's runs, at the start and at the end."""
-        name = self.audit.training_loss_of(arm.experiment)
-        every = [one.measurements.series for one in self.recorded(arm).runs.values()]
-        kept = [one[name] for one in every if name is not None and name in one]
-        ends = [median(float(one.values[at].mean()) for one in kept) for at in (0, -1) if kept]
-        return (ends[0], ends[1]) if ends else None
-
-    def place(self, at: Coordinate | None) -> dict[str, Coordinate]:
-        """Return a graded coordinate by its axis; nothing of a claim without a grade."""
-        grade = self.claim.grade
-        return {} if grade is None or at is None else {grade.axis: at}
-
-    def still_moves(self, arm: PlannedArm, seed: int, at: Mapping[str, Coordinate]) -> bool:
-        """Tell whether a series that the headline reads in a run still moves at the end.
-
-        It does where the last fifth of training makes more than a tenth of its whole change. `at`
-        is a graded coordinate, by axis.
-        """
-        run = self.run(arm, self.recorded(arm)[seed]).placed(at)
-        read = ((run.placed(one.at), q) for one in self.claim.headline for q in one.quantities())
-        return any(_still_moves(there, quantity) for there, quantity in read if not quantity.arm)
-
-
-def _still_moves(run: Run, quantity: Quantity) -> bool:
-    at_a_step = quantity.step == "first" or isinstance(quantity.step, int)
-    if at_a_step or not _is_series(quantity, run):
-        return False
-    try:
-        steps, values = run.series(quantity)
-    except MeasurementMissingError:  # not observed at this coordinate
-        return False
-    late = steps[0] + 0.8 * (steps[-1] - steps[0])
-    before = values[[step <= late for step in steps]][-1]
-    whole = abs(values[-1] - values[0])
-    return bool((abs(values[-1] - before) > STILL * whole).any())
-
-
-def _at_all_coordinates(
-    record: Record,
-    observed: Mapping[str, Mapping[str, Sequence[Coordinate]]],
-    declared: Mapping[str, Declaration],
-) -> Measurements:
-    """The measurements with NaN at the declared coordinates that were not observed."""
-    found = record.measurements
-    series = dict(found.series)
-    arrays = dict(found.arrays)
-    for name, axes in observed.items():
-        every = {axis.name: axis.coordinates(record.settings) for axis in declared[name].axes}
-        places = ([every[axis].index(one) for one in ones] for axis, ones in axes.items())
-        at: tuple[Any, ...] = (..., *np.ix_(*places))
-        values = series[name].values if name in series else arrays[name]
-        steps = values.shape[:1] if name in series else ()
-        whole = np.full((*steps, *map(len, every.values())), np.nan)
-        whole[at] = values
-        if name in series:
-            series[name] = Series(steps=series[name].steps, values=whole)
-        else:
-            arrays[name] = whole
-    return found.model_copy(update={"series": series, "arrays": arrays})
-
-
-def _course(record: Record) -> Hashable:
-    """A key that a record shares with copies of the same run, and with no other."""
-    series = record.measurements.series
-    long = [(k, s) for k, s in sorted(series.items()) if len(s.steps) >= WHOLE_COURSE]
-    key = tuple((name, one.steps, one.values.tobytes()) for name, one in long)
-    return key if key and record.origin is not None else record.seed
 
 
 @dataclass(frozen=True)
@@ -211,10 +36,14 @@ def ask_runs(
     or has no run with its seed.
     """
     compared = paired_with(checks)
-    groups = {one.group: bundles.group(one.group) for one in checks if one.group is not None}
+    groups = {one.group: _group(bundles, one, arm) for one in checks if one.group is not None}
     found = []
     for seed, record in bundles.recorded(arm).runs.items():
         fixed = _without_numbers(bundles, arm, record, compared)
+        apart = None if fixed is not None else not_as_far(bundles, checks, arm, record)
+        if apart is not None:
+            what = apart.one.measurement
+            fixed = void_run(seed, Void.NOT_AS_FAR, what, apart.share)
         empty = next((name for name, runs in groups.items() if not any(runs)), None)
         if fixed is None and empty is not None:
             fixed = void_run(seed, Void.NO_REFERENCE, empty)
@@ -225,10 +54,18 @@ def ask_runs(
     return found
 
 
-def paired_with(checks: Iterable[Kind]) -> tuple[str, ...]:
-    """Return the arms with which checks compare runs of one seed."""
-    arms = (q.arm for one in checks for q in one.quantities() if q.arm != one.group)
-    return tuple(dict.fromkeys(name for name in arms if name is not None))
+def _group(bundles: Bundles, check: Kind, arm: PlannedArm) -> tuple[Run | None, ...]:
+    """Every run of the group that an arm is compared with, by seed.
+
+    None stands for one that has no numbers, or does not go as far.
+    """
+    there = bundles.arms[str(check.group)]
+    return tuple(
+        bundles.bare(there, one)
+        if one.status is CellStatus.COMPLETED and keeps_up(bundles, check, arm, there, one)
+        else None
+        for one in bundles.recorded(there).runs.values()
+    )
 
 
 def _without_numbers(
@@ -241,7 +78,10 @@ def _without_numbers(
     if record.status is CellStatus.DIVERGED:
         return RunAnswer(seed=seed, status=Status.NO, diverged=True)
     for name in compared:
-        other = record if name == arm.name else bundles.recorded(bundles.arms[name]).get(seed)
+        there = bundles.arms[name]
+        other = record if name == arm.name else bundles.partner(there, seed)
+        if other is None and (seed in bundles.recorded(there) or bundles.has_one_run(there)):
+            return void_run(seed, Void.NOT_AS_MANY, name)
         if other is None or other.status is CellStatus.FAILED:
             return void_run(seed, Void.NO_REFERENCE, name)
         if other.status is CellStatus.DIVERGED:
@@ -279,27 +119,84 @@ def _said(
 
 
 def _conditions(check: Kind, run: Run) -> list[Condition]:
-    """What a run meets; void where its last observation and the median at its end say otherwise.
+    """What a run meets; void where another way to read the same numbers says otherwise.
 
-    A mean over runs levels single observations by itself, and what reads the whole course does.
+    These are the median at the end in place of the last observation, the steps between which a
+    course passes a level, and the second observation where the first lies apart from all others. Of
+    a mean over runs the number at a settled end is kept, for their mean; what reads the whole
+    course has no other end.
     """
     found = list(check.conditions(run))
-    read = [one for one in check.quantities() if one.step in ("last", "late")]
-    ends = any(_is_series(one, run) for one in read)
-    if check.whole_course or check.by_mean or not ends:
-        return found
-    settled = check.conditions(replace(run, settled=True))
+    read = check.quantities()
+    ends = any(one.step in ("last", "late") and is_series(one, run) for one in read)
+    if ends and not check.whole_course:
+        found = _settled(check, found, check.conditions(replace(run, settled=True)))
+    if any(one.passes is not None for one in read):
+        least, most = (
+            check.conditions(replace(run, passes=one)) for one in (PassedAt.LEAST, PassedAt.MOST)
+        )
+        found = _as_finely(check, found, least, most)
+    if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):
+        alike = check.conditions(replace(run, begins=Begins.ALIKE))
+        found = _agreeing(check, found, alike, Void.START_APART)
+    return found
+
+
+def _settled(
+    check: Kind, found: Sequence[Condition], settled: Sequence[Condition]
+) -> list[Condition]:
+    """The conditions beside those of a settled end: with its number for a mean, else void."""
+    if not check.by_mean:
+        return _agreeing(check, found, settled, Void.END_APART)
+    return [replace(one, settled=other.value) for one, other in zip(found, settled, strict=True)]
+
+
+def _agreeing(
+    check: Kind, found: Sequence[Condition], others: Sequence[Condition], void: Void
+) -> list[Condition]:
+    """The conditions, void where those of another reading disagree."""
     return [
-        replace(one, void=Void.END_APART) if {one.met, other.met} == {True, False} else one
-        for one, other in zip(found, settled, strict=True)
+        _void(check, one, void) if {one.met, other.met} == {True, False} else one
+        for one, other in zip(found, others, strict=True)
     ]
 
 
-def _is_series(quantity: Quantity, run: Run) -> bool:
-    there = run.others.get(quantity.arm or "", run)
-    name = there.reads.get(quantity.measurement, quantity.measurement)
-    declared = there.declarations.get(name)
-    return declared is not None and declared.kind is MeasurementKind.SERIES
+def _void(check: Kind, one: Condition, why: Void) -> Condition:
+    """A condition of which the run says nothing; its number is no part of a mean."""
+    return replace(one, void=why, value=None if check.by_mean else one.value)
+
+
+def _as_finely(
+    check: Kind,
+    found: Sequence[Condition],
+    least: Sequence[Condition],
+    most: Sequence[Condition],
+) -> list[Condition]:
+    """The conditions, void where a number is known no better than between two that disagree.
+
+    Of a mean over runs only where the whole margin lies between them.
+    """
+    return [
+        _void(check, one, Void.NOT_AS_FINELY)
+        if _covers(one.limit, low, high)
+        or (not check.by_mean and {one.met, low.met, high.met} >= {True, False})
+        else one
+        for one, low, high in zip(found, least, most, strict=True)
+    ]
+
+
+def _covers(limit: Limit, low: Condition, high: Condition) -> bool:
+    """Whether a whole margin lies between two numbers."""
+    if low.value is None or high.value is None or limit.side is not Side.WITHIN:
+        return False
+    least, most = limit.accepted
+    return low.value < least and most < high.value
+
+
+def _starts_apart(check: Kind, run: Run) -> bool:
+    """Whether the first observation of what a check reads from there on lies apart."""
+    read = (one for one in check.from_the_start if is_series(one, run))
+    return any(run.start(one) is not Start.ALIKE for one in read)
 
 
 def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -> Run:

@@ -12,7 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reproaudit.logs.logged import LogError, flat, number_of
+from reproaudit.logs.logged import (
+    MOST_NAMES,
+    MOST_ROWS,
+    LogError,
+    flat,
+    number_of,
+    refuse_beyond,
+)
 from reproaudit.logs.opening import parse_json, read_log_text
 from reproaudit.logs.rows import Table
 
@@ -75,8 +82,11 @@ def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
                 text = f"found the name '{key[:80]}' twice in it; expected it once."
                 raise LogError(place, text)
             row[key] = value
+            refuse_beyond(MOST_NAMES, len(row), "names", name)
         columns.update(dict.fromkeys(row))
         rows.append((number, row))
+        refuse_beyond(MOST_NAMES, len(columns), "names", name)
+        refuse_beyond(MOST_ROWS, len(rows), "rows", name)
     return Table(tuple(columns), rows)
 
 

@@ -17,7 +17,15 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import join_parts
-from reproaudit.logs.logged import LogError, LoggedRun, LogSource, gathered, raise_all, some
+from reproaudit.logs.logged import (
+    LogError,
+    LoggedRun,
+    LogSource,
+    gathered,
+    raise_all,
+    refuse_beyond,
+    some,
+)
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
@@ -28,6 +36,8 @@ LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
 )
+MOST_FILES = 1_000
+"""Logs that are read below one path."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
 _PROSE = (
@@ -73,6 +83,7 @@ class _Finder:
         self._asked = asked
         self._faults: list[LogError] = []
         self._guessed: dict[Path, list[LoggedRun] | LogError] = {}
+        self._read_so_far = 0
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
         self._last = path.resolve().name
@@ -154,7 +165,12 @@ class _Finder:
                 yield from self._together(folder, files)
                 waiting += reversed(below)
 
+    def _count(self, files: int = 1) -> None:
+        self._read_so_far += files
+        refuse_beyond(MOST_FILES, self._read_so_far, "logs", self._asked.name)
+
     def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
+        self._count()
         with gathered(self._faults):
             yield from list(reader(source, *more))
 
@@ -162,6 +178,7 @@ class _Finder:
         """Yield the runs that the files of one folder hold together, then those of each file."""
         events = [file for file in files if tensorboard.is_event_file(file.name)]
         if events:
+            self._count(len(events) - 1)  # the reading itself counts as one
             yield from self._read(self._source(folder), tensorboard.read_event_files, events)
         state = (
             folder / TRAINER_STATE if folder / TRAINER_STATE in files else _last_checkpoint(folder)
@@ -191,6 +208,7 @@ class _Finder:
         elif suffix in TABLES:
             yield from self._read(source, read_table)
         elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
+            self._count()
             try:
                 self._guessed[file] = read_table(source)
             except LogError as error:

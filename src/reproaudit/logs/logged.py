@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,12 @@ MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
 MAX_NAME = 500
 """Characters of the names above a nested value."""
+MOST_NAMES = 10_000
+"""Columns of a table, and names under which a run logs numbers."""
+MOST_RUNS = 10_000
+"""Runs in one table, by their seeds or otherwise."""
+MOST_ROWS = 1_000_000
+"""Rows of a table."""
 MOST_CAUSES = 12
 """Causes of faults that one answer lists."""
 MOST_LISTED = 8
@@ -43,6 +48,13 @@ class LogError(AuditError):
         super().__init__(on_one_line(f"{place}: {text}", 1_000))
         self.place = place
         self.text = text
+
+
+def refuse_beyond(most: int, count: int, what: str, place: str) -> None:
+    """Raise a LogError if there are more of something than are read."""
+    if count > most:
+        text = f"found more than {most:,} {what}; expected fewer. Hand in what is needed alone."
+        raise LogError(place, text)
 
 
 @contextmanager
@@ -215,7 +227,8 @@ class CurveBuilder:
     def __init__(self, place: str, asked: Asked) -> None:
         self.place = place
         self._asked = asked
-        self._gathered = defaultdict[tuple[str, LoggedCoordinates], _Gathered](_Gathered)
+        self._gathered: dict[tuple[str, LoggedCoordinates], _Gathered] = {}
+        self._names: set[str] = set()
         self.file = ""
         self.unstepped = "no step; expected steps"
         self.told: dict[str, None] = {}
@@ -232,19 +245,28 @@ class CurveBuilder:
         """Add a point; `when` is its time or line."""
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
             raise LogError(self.place, f"found the step {step}; expected one within ±2^53.")
-        gathered = self._gathered[tag, at]
+        gathered = self._of(tag, at)
         gathered.points.append(_Point(step, value, when, self.file))
         gathered.emptied.clear()
 
+    def _of(self, tag: str, at: LoggedCoordinates) -> _Gathered:
+        """Return what is gathered of a tag at coordinates."""
+        known = self._gathered.get((tag, at))
+        if known is None:
+            self._names.add(tag)
+            refuse_beyond(MOST_NAMES, len(self._names), "names of numbers", self.place)
+            known = self._gathered[tag, at] = _Gathered()
+        return known
+
     def leave_open(self, tag: str, at: LoggedCoordinates, step: int | None) -> None:
         """Note a coordinate of a tag; it was not observed if no point of it comes."""
-        gathered = self._gathered[tag, at]
+        gathered = self._of(tag, at)
         if step is not None:
             gathered.emptied.append(step)
 
     def spoil(self, tag: str, fault: str, at: LoggedCoordinates) -> None:
         """Note that a tag holds something that is no number; told if the tag is wanted."""
-        gathered = self._gathered[tag, at]
+        gathered = self._of(tag, at)
         gathered.fault = gathered.fault or fault
 
     def purge(self, step: int) -> None:

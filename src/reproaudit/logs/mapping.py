@@ -99,6 +99,8 @@ class RunRule(StrictModel):
     seed: _Seed | None = None
     status: Literal["completed", "diverged"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early."""
+    percent: tuple[Name, ...] = ()
+    """Measurements that these runs logged in per cent; they are divided by 100."""
     ignore: bool = False
     """True to leave these runs out."""
 
@@ -109,9 +111,9 @@ class RunRule(StrictModel):
 
     @property
     def is_of_run(self) -> bool:
-        """Whether it states the seed or end of a run, and leaves its role to another rule."""
+        """Whether it states what is of a run alone, and leaves its role to another rule."""
         stated = self.model_fields_set - {"match"}
-        return bool(stated) and stated <= {"seed", "status"}
+        return bool(stated) and stated <= {"seed", "status", "percent"}
 
 
 class MappingFile(StrictModel):
@@ -134,10 +136,13 @@ class MappingFile(StrictModel):
     configuration: dict[Name, Text | None] = Field(default_factory=dict)
     """Setting of the audit -> its name in the runs' configurations; null if it is not in them."""
     runs: tuple[RunRule, ...] = ()
-    """The rules for runs; the first that matches a run holds. A rule with only a seed or status
-    adds these to it."""
+    """The rules for runs; the first that matches a run holds. A rule with only a seed, a status or
+    what is in per cent adds these to it."""
     vary: tuple[Text, ...] = ()
     """Values of configurations that may differ between the runs of one experiment."""
+    one_unit: Text | None = None
+    """Why measurements of which one arm lies within 0 to 1, and another far beyond, are in one
+    unit."""
     complete: Text | None = None
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
 

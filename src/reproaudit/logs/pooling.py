@@ -47,6 +47,7 @@ class PlacedRun:
     Attributes:
         stated: the values of the audit's settings that its configuration states.
         names: what the configuration calls these settings.
+        percent: the measurements that it logged in per cent.
     """
 
     run: LoggedRun
@@ -54,6 +55,7 @@ class PlacedRun:
     diverged: bool
     stated: Mapping[str, SettingValue]
     names: frozenset[str]
+    percent: tuple[str, ...] = ()
 
 
 def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[LogError]:

@@ -72,7 +72,8 @@ def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, Pla
             raise LogError(run.name, f"{found} in its rule; expected one value. {way}")
     batch = _batch(request, experiment, stated, run, rule)
     seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
-    return batch, PlacedRun(run, seed, rule.status == "diverged", stated, names)
+    diverged = rule.status == "diverged"
+    return batch, PlacedRun(run, seed, diverged, stated, names, rule.percent)
 
 
 def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:

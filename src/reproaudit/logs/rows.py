@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from reproaudit.logs.logged import CurveBuilder, LogError, number_of
+from reproaudit.logs.logged import (
+    MOST_NAMES,
+    MOST_ROWS,
+    CurveBuilder,
+    LogError,
+    number_of,
+    refuse_beyond,
+)
 
 _COMMA_NUMBER = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
@@ -81,10 +88,13 @@ def is_table(text: str) -> bool:
     )
 
 
-def _delimiter(lines: Sequence[str], usual: str) -> str:
+def delimiter_of(text: str, usual: str) -> str:
+    """Return what stands between the cells of a table: the usual, unless another fits better."""
+    lines = text[:100_000].splitlines()
+    first = [one for one in lines if one.strip() and not one.lstrip().startswith("#")]
     for one in (usual, *_DELIMITERS):
         try:
-            counts = {len(row) for row in csv.reader(lines[:2], delimiter=one)}
+            counts = {len(row) for row in csv.reader(first[:2], delimiter=one)}
         except csv.Error:
             continue
         if len(counts) == 1 and counts != {1}:
@@ -98,9 +108,8 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     Raises:
         LogError: if it is no table, with the line.
     """
-    lines = text[:100_000].splitlines()
-    first = [one for one in lines if one.strip() and not one.lstrip().startswith("#")]
-    delimiter = _delimiter(first, usual)
+    refuse_beyond(MOST_ROWS + 1, text.count("\n"), "lines", name)
+    delimiter = delimiter_of(text, usual)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     found = list(_csv_rows(reader, name))
     comments = [cells for _, cells in found if cells[0].lstrip().startswith("#")]
@@ -142,6 +151,7 @@ def _header(
     if not plain:
         raise LogError(f"{name}:1", "found 0 columns; expected a header.")
     header = [cell.strip() for cell in plain[0][1]]
+    refuse_beyond(MOST_NAMES, len(header), "columns", name)
     if all(number_of(cell) is not None for cell in header):
         if not comments or len(comments[-1]) != len(header):
             found = f"found numbers ({', '.join(header[:4])}) in the first row"

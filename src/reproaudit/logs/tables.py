@@ -17,6 +17,7 @@ from reproaudit.logs.columns import TableForm, chart_parts, form_of
 from reproaudit.logs.configurations import is_own, plain_value, seed_ways
 from reproaudit.logs.documents import json_table
 from reproaudit.logs.logged import (
+    MOST_RUNS,
     SEEDS_COUNTED,
     CurveBuilder,
     LogError,
@@ -26,7 +27,9 @@ from reproaudit.logs.logged import (
     coordinates_of,
     number_of,
     of_columns,
+    refuse_beyond,
 )
+from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
     Table,
@@ -54,7 +57,11 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     kind = source.path.name.lower().removesuffix(".gz").rpartition(".")[2]
     table: Table | None = None
     if kind in ("csv", "tsv"):
-        table = csv_table(text, place, "," if kind == "csv" else "\t")
+        usual = "," if kind == "csv" else "\t"
+        numbers = number_runs(source, text, usual)
+        if numbers is not None:
+            return numbers
+        table = csv_table(text, place, usual)
     elif kind in ("json", "jsonl") or text.lstrip().startswith("{"):
         table = json_table(source.path, text, place)
     elif is_table(text):
@@ -138,6 +145,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             seen[key, at] = repeat + 1
             key = replace(key, seed=repeat)
         if key not in builders:
+            refuse_beyond(MOST_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
             if numbered:
                 builders[key].told[SEEDS_COUNTED] = None

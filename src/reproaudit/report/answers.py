@@ -6,14 +6,17 @@ Which records of a store are judged together, `running.choosing` says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
 from reproaudit.audit.plan import alternatives_of, arms_of, quantities_of, scope_of, varied_tier
+from reproaudit.audit.rules import JUDGED
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
+from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.judge.readings import Panel
@@ -248,6 +251,36 @@ def scorecard_of_paper(
             if card is not None and not card.shipped:  # else a newer one may be installed
                 return _as_written(card, entry, audit)
     return _shipped(entry, audit, tier)
+
+
+def scorecards_by_scale(
+    entry: Entry, audit: Audit, store: Store, out: Path, shown: Scorecard
+) -> tuple[Scorecard, ...]:
+    """Return a paper's answers at each scale that is judged, the largest first.
+
+    Args:
+        shown: the scorecard that stands for its own scale. Of measurements from elsewhere, of a
+            chosen salt, of smoke or without claims it stands alone.
+    """
+    if shown.tier not in JUDGED or shown.origin is not None or not shown.claims:
+        return (shown,)
+    cards = []
+    for tier in reversed(JUDGED):
+        card: Scorecard | None = shown
+        if tier != shown.tier:
+            card = None
+            with suppress(AuditError):  # what another scale has hides no answer at this one
+                card = scorecard_of_paper(entry, audit, store, tier, out, judge_shipped=False)
+        cards += [] if card is None else [card]
+    return tuple(cards)
+
+
+def seconds_of_a_shipped_run(entry: Entry, audit: Audit) -> float | None:
+    """Return what a run took on average by the scorecard that came with the installation."""
+    card = _shipped(entry, audit, "paper")
+    if card is None or not card.records.count:
+        return None
+    return card.records.seconds / card.records.count
 
 
 def _report_folders(

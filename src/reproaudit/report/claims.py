@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproaudit.audit.plan import Role
+from reproaudit.audit.plan import OWN, Role, arms_of
 from reproaudit.checks import Kind, Number
-from reproaudit.declarations import Coordinate
+from reproaudit.declarations import Coordinate, Quantity, placement
 from reproaudit.report.numbers import at_words, listed, number
 from reproaudit.report.words import (
     PLACES,
@@ -182,12 +182,25 @@ class ClaimText(Context):
         noun, held = self.namer.compared(self.claim.experiment, check, one.measurement)
         if check.names_places:
             return noun, held
-        if len([other for other in among if _places(other, one.measurement) is not None]) > 1:
-            places = _places(check, one.measurement)
+        reading = [_read_by(other, one.measurement) for other in among]
+        read = _read_by(check, one.measurement)
+        if read is not None and len([*filter(None, reading)]) > 1:
+            places = self._places(check, read)
             noun += f" [{', '.join(map(at_words, places))}]" if places else ""
         arms = {read.arm for read in check.quantities()}
         arm = next(iter(arms)) if len(arms) == 1 else None
         return f"{noun} with {self.namer.arm(arm)}" if arm is not None else noun, held
+
+    def _places(self, check: Kind, read: Quantity) -> list[Coordinate]:
+        """The coordinates at which a check of the headline reads a quantity."""
+        arms = {arm.name: arm for arm in arms_of(self.audit, self.claim)}
+        arm = arms.get(read.arm or OWN, arms[OWN])
+        name = arm.reads.get(read.measurement, read.measurement)
+        declared = self.audit.declaration(arm.experiment, name)
+        values = arm.settings(self.audit, self.tier)
+        axes = declared.axes if declared is not None else ()
+        along = {axis.name: axis.coordinates(values) for axis in axes}
+        return [*placement(read, along, check.at).fixed.values()]
 
     # --- arms -------------------------------------------------------------------------------------
 
@@ -327,9 +340,6 @@ def questions_of(card: Scorecard) -> tuple[ClaimText, ...]:
     return tuple(one for one in texts_of(card) if one.claim.ours)
 
 
-def _places(check: Kind, measured: str) -> list[Coordinate] | None:
-    """Where a check reads a measurement, by its coordinates; None if it does not."""
-    for one in check.quantities():
-        if one.measurement == measured:
-            return [*check.at.values(), *one.at.values(), *one.coordinates]
-    return None
+def _read_by(check: Kind, measured: str) -> Quantity | None:
+    """The quantity in which a check reads a measurement first; None if it does not."""
+    return next((one for one in check.quantities() if one.measurement == measured), None)

@@ -11,7 +11,7 @@ from itertools import accumulate
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Drawing, Limit, Run, Side
 from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
-from reproaudit.judge.runs import Bundles
+from reproaudit.judge.bundles import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
 from reproaudit.report.words import number_asked
@@ -41,7 +41,8 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     kept: dict[tuple[LineRole, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
     for arm, kind in _arms(bundles, found):
         for run in _runs(bundles, arm):
-            for role, x, y in _courses(run, drawing, quantity, axis, kind, shown.limit):
+            there = run.placed(check.at)
+            for role, x, y in _courses(there, drawing, quantity, axis, kind, shown.limit):
                 kept.setdefault((role, arm.name, tuple(x)), []).append(tuple(y))
     lines = [Lines(role=r, arm=n, x=x, runs=tuple(ys)) for (r, n, x), ys in kept.items()]
     if not any(line.role in ("run", *drawing.changes) for line in lines):

@@ -28,6 +28,7 @@ from reproaudit.report.words import (
     OUTCOMES,
     WITHOUT,
     figure_of,
+    not_alike,
     run_number,
 )
 from reproaudit.stats.binomial import Decision
@@ -305,8 +306,12 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
 
 
 def _alike(claim: ClaimText) -> Iterator[str]:
-    """What runs have in common: every number, copies; and what has no run to be compared with."""
+    """What runs have in common, what was not measured alike, and what has nothing to compare."""
     base = claim.base
+    said = [one.alike for one in claim.answer.reasons]
+    for found in claim.answer.not_alike:
+        if found not in said:
+            yield not_alike(found, claim)
     if base.equal:
         yield "the same in every run"
     if base.copies:

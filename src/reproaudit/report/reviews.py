@@ -48,8 +48,9 @@ def opinions(card: Scorecard) -> list[str]:
 
 
 def note_words(card: Scorecard, note: Note) -> str:
-    """Return whose opinion a note is, from when, and whether the answers have changed since."""
-    stale = "; the answers have changed since" if card.note_is_stale else ""
+    """Return whose opinion a note is, from when, and whether claims or answers have changed
+    since."""
+    stale = "; claims or answers have changed since" if card.note_is_stale else ""
     return f"opinion of {note.reviewer}, {note.as_of}{stale}"
 
 

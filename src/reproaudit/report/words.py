@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
+from reproaudit.audit.plan import OWN
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
 from reproaudit.report.numbers import (
@@ -28,10 +29,12 @@ from reproaudit.verdict import (
     ClaimAnswer,
     Estimate,
     Level,
+    NotAlike,
     Outcome,
     Reason,
     ReasonKind,
     Specificity,
+    Unlike,
     Varied,
 )
 
@@ -452,23 +455,57 @@ _VOIDS: Mapping[Void, str] = {
     Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
     Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
     Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
+    Void.START_APART: "the answer hangs on the first {what}, apart from all that follow, in {runs}",
+    Void.NOT_AS_FAR: "not measured alike: of two logs of {what} one ends at {share} of the other's "
+    "length in {runs}",
+    Void.NOT_AS_FINELY: "not measured alike: {what} was observed too rarely to tell when it passed "
+    "its level in {runs}",
+    Void.NOT_AS_MANY: "not measured alike: {what} has one run for several seeds",
 }
 
 
 def _voids(reason: Reason, context: Context) -> str:
     if reason.void is None:
         return "runs say neither yes nor no"
-    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE)
+    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
     name = context.namer.arm if reason.void in arms else context.noun
     what = name(reason.what)
     runs = of(reason.runs, context.arm_of(reason).n)
     found = "" if reason.found is None else stated(reason.found)
     per_cent = ", which looks like per cent" if 1 < (reason.found or 0) <= 100 else ""
-    said = _VOIDS[reason.void].format(what=what, runs=runs, found=found, per_cent=per_cent)
+    share = percent(reason.found or 0.0)
+    words = {"what": what, "runs": runs, "found": found, "per_cent": per_cent, "share": share}
+    said = _VOIDS[reason.void].format(**words)
+    if reason.arm in {one.name for one in context.answer.controls}:
+        said = f"the control ({context.namer.arm(reason.arm)}): {said}"
     could = any(one.may_group and one.group is None for one in context.claim.headline)
     if reason.void is Void.NO_REFERENCE and could:
         return f"{said}; 'paired: false' in the check compares groups with seeds of their own"
     return said
+
+
+_NOT_ALIKE: Mapping[Unlike, str] = {
+    Unlike.LENGTHS: "logs end at step {ends[0]:,} ({arms[0]}) and at {ends[1]:,} ({arms[1]})",
+    Unlike.ONE_RUN: "{arms[0]} has one run, which the audit calls deterministic",
+    Unlike.BEST_SO_FAR: "{noun} of {arms[0]} is the best so far",
+    Unlike.ENDS_AT_BEST: "the log of {noun} of {arms[0]} ends at its best",
+    Unlike.ZERO_START: "{noun} of {arms[0]} begins at exactly 0 in every run",
+    Unlike.START_LEFT_OUT: "the first {noun} of {arms[0]} is apart from all others and left out",
+}
+
+
+def not_alike(one: NotAlike, context: Context) -> str:
+    """Return what was not measured alike, as a page says it."""
+    own = "the claim's runs"
+    arms = [own if name == OWN else context.namer.arm(name) for name in one.arms]
+    noun = context.noun(one.measurement)
+    return _NOT_ALIKE[one.how].format(noun=noun, arms=arms, ends=one.ends)
+
+
+def _let_pass(reason: Reason, context: Context) -> str:
+    if reason.alike is None:
+        raise ValueError("a reason that names nothing")
+    return f"not measured alike: {not_alike(reason.alike, context)}"
 
 
 def _all_diverged(reason: Reason, context: Context) -> str:
@@ -580,6 +617,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.GUESS_NOT_SETTLED: _not_settled,
     ReasonKind.RUNS: _agree,
     ReasonKind.NO_CONTROL: _no_control,
+    ReasonKind.NOT_ALIKE: _let_pass,
     ReasonKind.OUR_BOUND: "our bound at {bound} instead of {stated} changes the answer",
     ReasonKind.RULE: lambda r, _: (
         "a bound was changed after results" if r.changed else "audit not committed before runs"

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 CACHE_VARIABLE = "REPROAUDIT_CACHE"
 """The environment variable that names another folder for sources and environments."""
 NO_WHEEL = (
@@ -67,8 +69,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 def cache_of(kind: str, of: str) -> Path:
     """Return the place in the cache of what such a text identifies."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reproaudit"
-    folder = Path(os.environ.get(CACHE_VARIABLE) or base).absolute() / kind
+    usual = user_cache_path("reproaudit", appauthor=False)
+    folder = Path(os.environ.get(CACHE_VARIABLE) or usual).absolute() / kind
     return folder / hashlib.sha256(of.encode()).hexdigest()[:32]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -88,7 +88,28 @@ class CellFinished:
     record: Record
 
 
-Event = PhaseStarted | PlanReady | CellStarted | CellActivity | Progress | CellNote | CellFinished
+@dataclass(frozen=True)
+class PaperFinished:
+    """Every planned cell of a paper has its record.
+
+    Attributes:
+        planned: the fingerprint of each cell's record, by the tier and key of the cell.
+    """
+
+    paper: str
+    planned: Mapping[TierKey, str]
+
+
+Event = (
+    PhaseStarted
+    | PlanReady
+    | CellStarted
+    | CellActivity
+    | Progress
+    | CellNote
+    | CellFinished
+    | PaperFinished
+)
 OnEvent = Callable[[Event], None]
 MayStart = Callable[[Cell], bool]
 

@@ -112,6 +112,10 @@ def run_cells(
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
     on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
+    unfinished = {job.cell.paper for job in missing}
+    for paper in summary.planned:
+        if paper not in unfinished:
+            on_event(events.PaperFinished(paper, summary.planned[paper]))
     if not missing:
         return summary
     here = executor or LocalProcesses(min(jobs, len(missing)), limits)
@@ -131,6 +135,7 @@ def run_jobs(
     leave: bool = False,
 ) -> None:
     """Runs jobs that are planned, and counts them in a summary; the rest is as of `run_cells`."""
+    summary.left.update(job.cell.paper for job in jobs)
     run = _Run(store, anew, limits, on_event, may_start, summary, leave)
     try:
         with executor:
@@ -423,9 +428,11 @@ class _Run:
                 self._say_awaited(busy[0])
             jobs = [*busy, *self._again]
             self._again.clear()
-        self._left += [job for job, _ in self._held.values()]
-        papers = (job.cell.paper for job in self._left if self._settled(job) is None)
-        self.summary.left.update(papers)
+        for job in [*self._left, *(job for job, _ in self._held.values())]:
+            record = self._settled(job)
+            if record is not None:
+                self._held[job.number] = (job, None)
+                self._finish(job, record)
 
     def release(self) -> None:
         for _, lock in self._held.values():
@@ -584,6 +591,11 @@ class _Run:
         self.summary.count(record.status)
         self.summary.plan(job.cell, record.fingerprint)
         self.on_event(events.CellFinished(job.cell, record))
+        paper = job.cell.paper
+        self.summary.left[paper] -= 1
+        if not self.summary.left[paper]:
+            del self.summary.left[paper]
+            self.on_event(events.PaperFinished(paper, self.summary.planned[paper]))
 
     @cached_property
     def _revision(self) -> str | None:

@@ -29,7 +29,15 @@ MAX_BYTES = 2**27
 TAKE_AGAIN = "Take the file from where it was published again."
 
 _MANIFEST = "manifest.log"
-_DAMAGES = (tarfile.TarError, lzma.LZMAError, EOFError, OSError, ValueError, RecursionError)
+_DAMAGES = (
+    tarfile.TarError,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    OverflowError,
+    ValueError,
+    RecursionError,
+)
 
 
 def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:

@@ -90,6 +90,12 @@ MOST_FAILURES = 2
 FAILURES_ENDING = ".failures"
 """Of the name of a note on failures."""
 
+MOST_SECONDS = 1e9
+"""Of a record: thirty years. Dates follow from it, and beyond some number there is none."""
+
+YEARS = (1970, 9000)
+"""In which a record may have been started: whatever its time zone, there is such a date."""
+
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 _DATA = TypeAdapter(dict[str, str])
 _log = logging.getLogger(__name__)
@@ -476,6 +482,12 @@ def open_record(path: Path, data: bytes) -> tuple[Record, str]:
         raise DamagedError(path, reason) from error
     if record.version != RECORD_VERSION:
         reason = f"a record of format {record.version}; expected {RECORD_VERSION}"
+        raise DamagedError(path, reason)
+    if not 0 <= record.seconds <= MOST_SECONDS:
+        reason = f"a record that took {record.seconds:g} seconds; expected 0 to {MOST_SECONDS:g}"
+        raise DamagedError(path, reason)
+    if not YEARS[0] <= record.started.year <= YEARS[1]:
+        reason = f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
         raise DamagedError(path, reason)
     return record, digest
 

@@ -227,8 +227,9 @@ def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:
 
 
 def _normalised(courses: FloatArray) -> FloatArray:
-    centred = courses - courses.mean(axis=-1, keepdims=True)
-    return np.asarray(centred / np.linalg.norm(centred, axis=-1, keepdims=True))
+    courses -= courses.mean(axis=-1, keepdims=True)
+    courses /= np.linalg.norm(courses, axis=-1, keepdims=True)
+    return courses
 
 
 # --- decays ---------------------------------------------------------------------------------------

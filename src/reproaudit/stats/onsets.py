@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from reproaudit.lazy import np
@@ -19,6 +20,19 @@ or final."""
 STILL = 0.1
 """The share of its change that a quantity which saturates makes over the last fifth of training at
 most: half of what a straight line makes."""
+
+
+FEWEST_BEYOND = 5
+"""The fewest observations for which a series stays beyond a level that it has passed."""
+
+FEWEST_AFTER = 5
+"""The fewest observations after the first from which that one may lie apart."""
+
+GOES_ON = 0.1
+"""The share of its first move, at least, by which a series goes on with it that slows down."""
+
+FEWEST_AT_END = 3
+"""The fewest observations of a median that an end is held against."""
 
 
 class Passage(NamedTuple):
@@ -42,25 +56,68 @@ def final_value(steps: Sequence[int], values: NDArray[np.float64]) -> float:
 
 def first_passage(
     steps: Sequence[int], values: NDArray[np.float64], level: float
-) -> tuple[float, bool]:
-    """Find the step, interpolated, at which a series first reaches a level, and whether it does.
+) -> tuple[Passage, bool]:
+    """Find where a series first reaches a level and stays beyond, and whether it does.
 
-    Steps and values have shape (step,). It is read of running medians (`smoothed`), so that no
-    single observation reaches a level and falls back; a series that starts at the level has reached
-    it. One that never does, from the side on which it starts, takes at least until the last step;
-    one that does in its last observation alone, until the step before.
+    Steps and values have shape (step,). It is read of running medians (`smoothed`), which must stay
+    beyond the level for a tenth of the observations, at least `FEWEST_BEYOND`, or to the end: no
+    single observation passes, and no swing of the noise. A series that starts at the level has
+    reached it. One that never does, from the side on which it starts, takes at least until the last
+    step; one that does in its last observation alone, until the step before.
     """
     side = math.copysign(1.0, level - float(values[0]))
     height = side * (smoothed(values) - level)
-    (reached,) = (height >= 0).nonzero()
+    if height[0] >= 0:
+        return _at(steps[0]), True
+    short = np.concatenate([[0], np.cumsum(height < 0)])
+    count = len(height)
+    kept = max(FEWEST_BEYOND, math.ceil(LAST * count))
+    ends = np.minimum(np.arange(count) + kept, count)
+    (reached,) = (short[ends] == short[:-1]).nonzero()
     if reached.size == 0:
-        return float(steps[-1]), False
+        return _at(steps[-1]), False
     i = int(reached[0])
-    if i == 0:
-        return float(steps[0]), True
-    if i == len(steps) - 1:
-        return float(steps[-2]), False
-    return _between(steps, height, i), True
+    if i == count - 1:
+        return _at(steps[-2]), False
+    return Passage(_between(steps, height, i), float(steps[i - 1]), float(steps[i])), True
+
+
+def _at(step: float) -> Passage:
+    """A passage that is known to the step, or of which the step is a limit."""
+    return Passage(float(step), float(step), float(step))
+
+
+class Start(Enum):
+    """How the first observation of a series lies to all that follow."""
+
+    ALIKE = "alike"
+    APART = "apart"
+    """By more than all that follow differ among themselves; the series may have moved so far."""
+    ARTEFACT = "artefact"
+    """Apart, or exactly 0 where nothing else is, and the series then goes the other way."""
+
+
+def start_of(values: NDArray[np.float64]) -> Start:
+    """Tell how the first observation of a series, of shape (step,), lies to all that follow.
+
+    Of fewer than `FEWEST_AFTER` that follow nobody can tell: `Start.ALIKE`.
+    """
+    rest = values[1:]
+    if len(rest) < FEWEST_AFTER:
+        return Start.ALIKE
+    first = float(values[0])
+    least = float(rest.min())
+    most = float(rest.max())
+    gap = max(least - first, first - most)
+    if gap <= 0 or least == most:
+        return Start.ALIKE
+    late = rest[-max(FEWEST_AT_END, int(LAST * len(rest))) :]
+    onward = float(np.median(late)) - float(rest[0])
+    turns = onward * (float(rest[0]) - first) < 0 and 2 * abs(onward) >= most - least
+    if turns and (gap > most - least or first == 0):
+        return Start.ARTEFACT
+    goes_on = (float(rest[1]) - float(rest[0])) / (float(rest[0]) - first)
+    return Start.APART if gap > most - least and goes_on < GOES_ON else Start.ALIKE
 
 
 def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> Passage | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
 from pathlib import Path, PurePath
@@ -89,7 +89,8 @@ def import_logs(
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
         notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
         settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
-        head = manifest_head(_origin(logs, mapping, runs), tier, settings, mapping.proxy, notes)
+        origin = _origin(logs, mapping, runs)
+        head = manifest_head(origin, tier, settings, mapping.proxy, notes, mapping.one_unit)
         write_submission(folder, audit, [_measured(role) for role in roles], head)
     said_of_roles = _lines(request, roles)
     indents = ((one, one[: len(one) - len(one.lstrip())]) for one in said_of_roles)
@@ -197,7 +198,7 @@ def _role(
                     role.ignored.discard(name)
                     continue
                 if made is not None:
-                    found[seed] = made
+                    found[seed] = _as_share(made) if name in one.percent else made
                     role.ignored -= made.tags
         if reasons := tuple(misfits) or _reasons(found, runs, mapping.complete is not None):
             role.withheld[name] = reasons
@@ -207,6 +208,11 @@ def _role(
             role.absent.append(name)
     raise_all(faults)
     return role
+
+
+def _as_share(found: Measured) -> Measured:
+    """What was logged in per cent, as a share of 1."""
+    return replace(found, curve=replace(found.curve, values=found.curve.values / 100))
 
 
 def _reasons(

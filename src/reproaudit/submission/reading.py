@@ -29,6 +29,7 @@ from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, sam
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.judge import Records, SeedRecords
+from reproaudit.judge.alike import units_apart
 from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.finding import TABLES
 from reproaudit.logs.logged import (
@@ -103,6 +104,8 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         if role is not Role.POSITIVE_CONTROL:
             reader.refuse_copies(role_words(batch), records, index)
     raise_all(reader.faults)
+    if reader.manifest.one_unit is None:
+        raise_all([*_other_units(audit, manifest.tier, found)])
     every = tuple(record for records in found.values() for record in records.values())
     remarks = [*reader.other_settings(found.keys()), *kept_out, *manifest.noted]
     remarks += [*reader.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
@@ -110,6 +113,21 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
             remarks += _ends(audit, batch, found[_key(audit, batch)])
     return Submission(audit, manifest.tier, every, tuple(remarks), found, left_out)
+
+
+def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:
+    """Yield each measurement of which one arm has shares, as it seems, and another per cent."""
+    for one in units_apart(audit, tier, records):
+        arms = [
+            role_words(Batch(each.experiment, tier, each.changed(tier), ())) for each in one.arms
+        ]
+        yield LogError(
+            one.measurement,
+            f"found numbers up to {one.most[0]:.4g} in {arms[0]} and up to {one.most[1]:.4g} in "
+            f"{arms[1]}; expected one unit, fractions or per cent. Divide what is in per cent by "
+            f"100 (in a mapping `runs: [{{match: RUNS, percent: [{one.measurement}]}}]`), or say "
+            "why both are in one unit: `one_unit: …`, in the mapping or in the manifest.",
+        )
 
 
 def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Iterator[str]:

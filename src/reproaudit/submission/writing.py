@@ -67,6 +67,7 @@ def manifest_head(
     settings: Mapping[str, SettingValue],
     proxy: str | None,
     noted: Sequence[str] = (),
+    one_unit: str | None = None,
 ) -> dict[str, Any]:
     """Return what a manifest says of all runs; without an origin it is not stated, and of today."""
     said = dict.fromkeys(("who", "source", "framework"), "not stated")
@@ -78,6 +79,7 @@ def manifest_head(
         "tier": tier,
         "proxy": proxy,
         "settings": plain_settings(settings),
+        "one_unit": one_unit,
         "noted": list(noted),
     }
     return {name: one for name, one in stated.items() if one not in (None, {}, [])}

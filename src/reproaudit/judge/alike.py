@@ -1,0 +1,386 @@
+"""Whether what is compared was measured alike: as far, as finely, as many, the same statistic.
+
+It is asked measurement by measurement, for checks that read an end, a passage or a whole course.
+Runs of ours have a known schedule: of those it is said how far apart they end, and nothing else. Of
+runs from elsewhere what decides is void (`not_as_far`), and what is let pass is said (`let_pass`).
+How finely a passage is known, and whether an end is settled, `judge.runs` asks of each check.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import PlannedArm, Role, arms_of, quantities_of
+from reproaudit.checks import Kind
+from reproaudit.declarations import Quantity
+from reproaudit.judge.bundles import Bundles, Records
+from reproaudit.lazy import np
+from reproaudit.records import CellStatus, Measurements, Record, Series
+from reproaudit.stats.courses import ends_at_best, improves_only, is_best_so_far
+from reproaudit.stats.onsets import Start, start_of
+from reproaudit.verdict import NotAlike, Unlike
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+AS_FAR = 0.95
+"""The share of the longer log that the shorter one has at least, if both go equally far."""
+
+FACTORS = (20.0, 500.0)
+"""By which factor per cent exceed the shares of another arm, at least and at most."""
+
+PER_CENT = 100.0
+"""The largest number of per cent."""
+
+HELD_AGAINST_OWN = (Role.CONTROL, Role.ABLATION)
+"""The arms whose answer is held against that of the claim's own runs."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """A series of one run, with the arm whose run it is."""
+
+    arm: PlannedArm
+    record: Record
+    measurement: str
+    series: Series
+
+    @property
+    def end(self) -> int:
+        """The last step that was logged."""
+        return self.series.steps[-1]
+
+    @property
+    def courses(self) -> NDArray[np.float64]:
+        """What was observed; shape (coordinate, step)."""
+        values = self.series.values
+        return np.asarray(values.reshape(len(values), -1).T)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same at every step, so that its end is known however far it goes."""
+        return bool((self.series.values == self.series.values[0]).all())
+
+
+@dataclass(frozen=True)
+class LogPair:
+    """Two logs of which one is compared with, or held against, the other."""
+
+    one: Log
+    other: Log
+
+    @property
+    def share(self) -> float:
+        """The share of the longer log that the shorter one has."""
+        shorter, longer = sorted((self.one.end, self.other.end))
+        return shorter / longer if longer > 0 else 1.0
+
+    @property
+    def is_as_far(self) -> bool:
+        """Whether both go equally far, as far as an end asks for."""
+        return self.share >= AS_FAR or self.one.is_constant or self.other.is_constant
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the runs are ours, of a known schedule."""
+        return self.one.record.origin is None
+
+
+# --- as far -------------------------------------------------------------------------------------
+
+
+def not_as_far(
+    bundles: Bundles, checks: Iterable[Kind], arm: PlannedArm, record: Record
+) -> LogPair | None:
+    """Return two logs that a run's answer compares, and that end too far apart; None if none do.
+
+    Runs of ours do not, nor do those of which the audit says that their lengths differ.
+    """
+    pairs = _pairs(bundles, checks, arm, record)
+    return next((one for one in pairs if _decides(bundles, one)), None)
+
+
+def _lengths_differ(bundles: Bundles, pair: LogPair) -> bool:
+    """Whether the arms' settings differ in one that the audit names as the length of training."""
+    arms = (pair.one.arm, pair.other.arm)
+    names = frozenset[str]().union(*(bundles.audit.lengths_of(one.experiment) for one in arms))
+    one, other = (each.settings(bundles.audit, bundles.tier) for each in arms)
+    return any(one.get(name) != other.get(name) for name in names)
+
+
+def _pairs(
+    bundles: Bundles, checks: Iterable[Kind], arm: PlannedArm, record: Record
+) -> Iterator[LogPair]:
+    """Yield the logs of a run and of its references whose ends are compared, two by two."""
+    for check in checks:
+        logs = [_log(bundles, check, one, arm, record) for one in check.to_the_end]
+        known = [one for one in logs if one is not None]
+        if not check.common_part:
+            yield from itertools.starmap(LogPair, itertools.combinations(known, 2))
+        if arm.role not in HELD_AGAINST_OWN:
+            continue
+        for one in (one for one in check.to_the_end if one.arm is None):
+            mine = _log(bundles, check, one, arm, record)
+            own = _typical(bundles, _own(bundles), one, record.seed)
+            if mine is not None and own is not None:
+                yield LogPair(own, mine)
+
+
+def _own(bundles: Bundles) -> PlannedArm:
+    """The claim's own arm, or a reading that ran in its place."""
+    arms = [one for one in bundles.arms.values() if one.role in (Role.OWN, Role.READING)]
+    return next((one for one in arms if bundles.recorded(one)), arms[0])
+
+
+def keeps_up(
+    bundles: Bundles, check: Kind, arm: PlannedArm, there: PlannedArm, record: Record
+) -> bool:
+    """Tell whether a run of the group that an arm is compared with goes as far as that arm's."""
+    own = [_typical(bundles, arm, one) for one in check.to_the_end if one.arm is None]
+    logs = [_log_of(there, record, one) for one in check.to_the_end if one.arm == check.group]
+    pairs = [LogPair(a, b) for a, b in itertools.product(own, logs) if a and b]
+    return not any(_decides(bundles, one) for one in pairs)
+
+
+def _decides(bundles: Bundles, pair: LogPair) -> bool:
+    """Whether two logs from elsewhere end apart, and nobody says that they may."""
+    allowed = pair.is_ours or bundles.claim.unlike_lengths is not None
+    return not (pair.is_as_far or allowed or _lengths_differ(bundles, pair))
+
+
+def _log(
+    bundles: Bundles, check: Kind, quantity: Quantity, arm: PlannedArm, record: Record
+) -> Log | None:
+    """The series of a quantity, in a run or in its reference; of a group in its typical run."""
+    if quantity.arm in (None, arm.name):
+        return _log_of(arm, record, quantity)
+    there = bundles.arms[str(quantity.arm)]
+    if quantity.arm == check.group:
+        return _typical(bundles, there, quantity)
+    found = bundles.partner(there, record.seed)
+    return None if found is None else _log_of(there, found, quantity)
+
+
+def _log_of(arm: PlannedArm, record: Record, quantity: Quantity) -> Log | None:
+    name = arm.reads.get(quantity.measurement, quantity.measurement)
+    series = record.measurements.series.get(name)
+    known = record.status is CellStatus.COMPLETED and series is not None and len(series.steps)
+    return Log(arm, record, quantity.measurement, series) if known and series else None
+
+
+def _typical(
+    bundles: Bundles, arm: PlannedArm, quantity: Quantity, seed: int | None = None
+) -> Log | None:
+    """The series of an arm's run with a seed; without one, of the run that ends in the middle."""
+    same = None if seed is None else bundles.recorded(arm).runs.get(seed)
+    if same is not None and (paired := _log_of(arm, same, quantity)) is not None:
+        return paired
+    in_order = sorted(_logs(bundles, arm, quantity), key=lambda one: one.end)
+    return in_order[len(in_order) // 2] if in_order else None
+
+
+def _logs(bundles: Bundles, arm: PlannedArm, quantity: Quantity) -> list[Log]:
+    """The series of a quantity in every run of an arm."""
+    logs = (_log_of(arm, one, quantity) for one in bundles.recorded(arm).runs.values())
+    return [one for one in logs if one is not None]
+
+
+# --- what is let pass ---------------------------------------------------------------------------
+
+
+def let_pass(
+    bundles: Bundles, checks: Sequence[Kind], base: PlannedArm, controls: Sequence[PlannedArm]
+) -> tuple[NotAlike, ...]:
+    """Return what was not measured alike, of the runs that answer a claim and of their controls.
+
+    Each kind of thing is said once of the arms and the measurement, of lengths once of the arms.
+    """
+    rivals = [bundles.arms[name] for name in _compared(checks) if name != base.name]
+    arms = tuple({one.name: one for one in (base, *rivals, *controls)}.values())
+    found = [
+        *_unlike_lengths(bundles, checks, (base, *controls)),
+        *_single_runs(bundles, arms),
+        *_statistics(bundles, checks, base, controls),
+        *_starts(bundles, checks, arms),
+    ]
+    once = {(one.how, one.arms, one.measurement * (not one.ends)): one for one in reversed(found)}
+    return tuple(reversed(once.values()))
+
+
+def _compared(checks: Iterable[Kind]) -> dict[str, None]:
+    """The arms that checks read beside the one that is asked."""
+    return dict.fromkeys(q.arm for one in checks for q in one.quantities() if q.arm is not None)
+
+
+def _unlike_lengths(
+    bundles: Bundles, checks: Sequence[Kind], arms: Iterable[PlannedArm]
+) -> Iterator[NotAlike]:
+    """Logs that end apart, as the settings state it or the claim says why.
+
+    One of the two is of the claim's runs; and of ours the other is not built by hand.
+    """
+    runs = ((arm, one) for arm in arms for one in bundles.recorded(arm).runs.values())
+    for pair in (pair for arm, one in runs for pair in _pairs(bundles, checks, arm, one)):
+        roles = {pair.one.arm.role, pair.other.arm.role}
+        own = roles & {Role.OWN, Role.READING}
+        built = pair.is_ours and Role.POSITIVE_CONTROL in roles
+        if own and not (pair.is_as_far or built or _decides(bundles, pair)):
+            yield NotAlike(
+                how=Unlike.LENGTHS,
+                arms=(pair.one.arm.name, pair.other.arm.name),
+                measurement=pair.one.measurement,
+                ends=(pair.one.end, pair.other.end),
+                lowers=not (pair.is_ours or _lengths_differ(bundles, pair)),
+            )
+
+
+def _single_runs(bundles: Bundles, arms: Iterable[PlannedArm]) -> Iterator[NotAlike]:
+    """Arms of which one run stands for all, since the audit calls them deterministic."""
+    for arm in arms:
+        if arm.deterministic and bundles.has_one_run(arm):
+            yield NotAlike(how=Unlike.ONE_RUN, arms=(arm.name,))
+
+
+def from_elsewhere(records: Iterable[Record]) -> bool:
+    """Tell whether records, of at least one run, are not ours."""
+    origins = [one.origin for one in records]
+    return bool(origins) and None not in origins
+
+
+def _statistics(
+    bundles: Bundles, checks: Sequence[Kind], base: PlannedArm, controls: Iterable[PlannedArm]
+) -> Iterator[NotAlike]:
+    """Arms whose courses are another statistic than those that they are held against."""
+    for check in checks:
+        read = [one for one in check.quantities() if one.passes or one in check.to_the_end]
+        sides = [_side(bundles, base, one) for one in read]
+        pairs = [*itertools.combinations(sides, 2)]
+        own = [(one, _side(bundles, base, one)) for one in read if one.arm is None]
+        pairs += [(side, _side(bundles, arm, one)) for arm in controls for one, side in own]
+        for one, other in pairs:
+            yield from _statistic(one, other)
+            yield from _statistic(other, one)
+
+
+def _side(bundles: Bundles, base: PlannedArm, quantity: Quantity) -> list[Log]:
+    """The series of a quantity in all runs of the arm in which it is read."""
+    arm = base if quantity.arm is None else bundles.arms[quantity.arm]
+    return _logs(bundles, arm, quantity)
+
+
+def _statistic(one: Sequence[Log], other: Sequence[Log]) -> Iterator[NotAlike]:
+    """What sets the courses of some logs apart from those of others."""
+    if not (one and other and from_elsewhere(log.record for log in (*one, *other))):
+        return
+    if _all(one, is_best_so_far) and not _any(other, improves_only):
+        yield _not_alike(Unlike.BEST_SO_FAR, one[0])
+    turns = not _any(one, improves_only) and not _any(other, improves_only)
+    if len(one) > 1 and turns and _all(one, ends_at_best) and not _any(other, ends_at_best):
+        yield _not_alike(Unlike.ENDS_AT_BEST, one[0])
+
+
+def _all(logs: Iterable[Log], tells: Callable[[NDArray[np.float64]], bool]) -> bool:
+    return all(tells(course) for one in logs for course in one.courses)
+
+
+def _any(logs: Iterable[Log], tells: Callable[[NDArray[np.float64]], bool]) -> bool:
+    return any(tells(course) for one in logs for course in one.courses)
+
+
+def _starts(
+    bundles: Bundles, checks: Sequence[Kind], arms: Iterable[PlannedArm]
+) -> Iterator[NotAlike]:
+    """Arms whose logs all begin at exactly 0, or with an observation that is left out."""
+    read = [q for one in checks for q in (*one.from_the_start, *one.over_training)]
+    for arm in (one for one in arms if one.role is not Role.POSITIVE_CONTROL):
+        for quantity in read:
+            logs = _logs(bundles, arm, quantity)
+            if not from_elsewhere(one.record for one in logs):
+                continue
+            if all(not one.courses[:, 0].any() and not one.is_constant for one in logs):
+                yield _not_alike(Unlike.ZERO_START, logs[0])
+            elif _any(logs, lambda course: start_of(course) is Start.ARTEFACT):
+                yield _not_alike(Unlike.START_LEFT_OUT, logs[0])
+
+
+def _not_alike(how: Unlike, log: Log) -> NotAlike:
+    return NotAlike(how=how, arms=(log.arm.name,), measurement=log.measurement)
+
+
+# --- in one unit --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnitsApart:
+    """A measurement that one arm seems to have as a share of 1, and another in per cent.
+
+    Attributes:
+        arms: that with shares, and the other.
+        most: the largest number of a typical run in either.
+    """
+
+    measurement: str
+    arms: tuple[PlannedArm, PlannedArm]
+    most: tuple[float, float]
+
+
+def units_apart(audit: Audit, tier: TierName, records: Records) -> Iterator[UnitsApart]:
+    """Yield each measurement that arms of a claim seem to have in different units, once."""
+    seen = set()
+    for claim in audit.claims:
+        own, *others = arms_of(audit, claim)
+        names = dict.fromkeys(one.measurement for one in quantities_of(claim))
+        for name, other in itertools.product(names, others):
+            key = (name, own.key(audit, tier), other.key(audit, tier))
+            if key not in seen and _may_be_share(audit, own, name):
+                sizes = [_sizes(records.get(one, {}).values(), name) for one in key[1:]]
+                yield from _apart(name, (own, other), sizes)
+            seen.add(key)
+
+
+def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
+    """Whether a measurement may be a share, or per cent: a pure number with no open end above."""
+    declared = audit.declaration(arm.experiment, name)
+    if declared is None or declared.unit.lower() not in ("1", "%", "percent", "per cent"):
+        return False
+    return declared.range is None or declared.range[1] is not None
+
+
+def _sizes(records: Iterable[Record], name: str) -> list[tuple[float, float]]:
+    """The least and the largest number of a measurement in each run that has it."""
+    found = []
+    for one in records:
+        values = _numbers(one.measurements, name)
+        if values is not None and values.size and one.status is CellStatus.COMPLETED:
+            found.append((float(values.min()), float(values.max())))
+    return found
+
+
+def _numbers(measured: Measurements, name: str) -> NDArray[np.float64] | None:
+    if name in measured.series:
+        return measured.series[name].values
+    if name in measured.scalars:
+        return np.array([measured.scalars[name]])
+    return measured.arrays.get(name)
+
+
+def _apart(
+    name: str,
+    arms: tuple[PlannedArm, PlannedArm],
+    sizes: Sequence[Sequence[tuple[float, float]]],
+) -> Iterator[UnitsApart]:
+    """Yield two arms of which one has shares, and the other numbers as of per cent."""
+    if not all(sizes) or min(least for each in sizes for least, _ in each) < 0:
+        return
+    pairs = sorted(zip(arms, sizes, strict=True), key=lambda one: max(most for _, most in one[1]))
+    (share, small), (percent, large) = pairs
+    most = (median(one for _, one in small), median(one for _, one in large))
+    within = max(one for _, one in small) <= 1
+    beyond = min(one for _, one in large) > 1 and max(one for _, one in large) <= PER_CENT
+    if within and beyond and FACTORS[0] * most[0] <= most[1] <= FACTORS[1] * most[0]:
+        yield UnitsApart(name, (share, percent), most)

@@ -1,0 +1,376 @@
+"""What is compared was measured alike: a look-alike and its fair twin for each question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from factories import answers_of, make_audit, make_record
+from miniatures import claim, control, setting
+from reproaudit.audit.model import Audit
+from reproaudit.cell import Cell
+from reproaudit.checks import Void
+from reproaudit.records import Measurements, Origin, Record, Series
+from reproaudit.report.words import Context, words
+from reproaudit.verdict import ClaimAnswer, Level, Outcome, ReasonKind, Unlike
+
+ELSEWHERE = Origin(who="they", source="a log", framework="theirs", made=date(2026, 1, 2))
+PAPER = {"from": "paper"}
+LENGTH = 20_000
+SEEDS = range(10)
+
+Course = Callable[[NDArray[np.float64], np.random.Generator], NDArray[np.float64]]
+
+
+def falls(to: float, pace: float = 4_000.0, noise: float = 0.003) -> Course:
+    """A loss that falls from about 2.3 to a level, at a pace."""
+
+    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+        clean = (to + (2.3 - to) * np.exp(-at / pace)) * (1 + 0.01 * random.normal())
+        return np.asarray(clean * (1 + noise * random.normal(size=len(at))))
+
+    return course
+
+
+def rises(middle: float, noise: float = 0.002) -> Course:
+    """An accuracy that goes from 0.1 to 0.98, half of it until a step."""
+
+    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+        clean = 0.1 + 0.88 / (1 + np.exp(-(at - middle) / 800))
+        return np.asarray(clean + noise * random.normal(size=len(at)))
+
+    return course
+
+
+def runs(
+    course: Course, length: int = LENGTH, every: int = 200, seeds: Sequence[int] = SEEDS
+) -> dict[int, Series]:
+    """A series for each seed."""
+    steps = tuple(range(0, length + 1, every))
+    at = np.array(steps, dtype=float)
+    made = {seed: course(at, np.random.default_rng([seed, length, every])) for seed in seeds}
+    return {seed: Series(steps=steps, values=values) for seed, values in made.items()}
+
+
+def audit_of(check: dict[str, Any], arms: Mapping[str, Any] | None = None, **changes: Any) -> Audit:
+    """An audit of one claim, whose arms differ in the level."""
+    steps = changes.pop("length", None)
+    series = {"kind": "series", "unit": "1", "meaning": "What is watched."}
+    return make_audit(
+        claims=[
+            claim(
+                "mini",
+                "one",
+                main=True,
+                headline=[check],
+                **{"nulls": [], "constructed": None, **changes},
+            )
+        ],
+        arms={"other": control(0.8), **(arms or {})},
+        settings={"level": setting(0.02), "steps": setting(LENGTH)},
+        experiments={"descent": {"title": "It descends", "measurements": {"x": series}}},
+        **({} if steps is None else {"length": steps}),
+    )
+
+
+def answered(audit: Audit, arms: Mapping[str, Mapping[int, Series]], **changes: Any) -> ClaimAnswer:
+    """The answer to the claim, of runs from elsewhere by arm."""
+    found: list[Record] = []
+    for name, by_seed in arms.items():
+        settings = {} if name == "own" else audit.arms[name].settings
+        values = audit.values_of("descent", "paper", settings)
+        for seed, series in by_seed.items():
+            cell = Cell("mini", "paper", "descent", values, seed)
+            measured = Measurements(series={"x": series})
+            found.append(make_record(cell, measured, **{"origin": ELSEWHERE, **changes}))
+    return answers_of(audit, found)["one"]
+
+
+def voids(found: ClaimAnswer) -> set[Void | None]:
+    return {one.void for one in found.base.runs}
+
+
+BELOW = {"kind": "beats", "lower": "x", "upper": {"measurement": "x", "arm": "other"}, **PAPER}
+GROUPS = {**BELOW, "paired": False}
+LOW = {"kind": "reaches", "value": "x", "at_most": 0.2, **PAPER}
+PASSES = {"measurement": "x", "passes": {"level": 0.9}}
+SOONER = {"kind": "beats", "lower": PASSES, "upper": {**PASSES, "arm": "other"}, **PAPER}
+
+
+# --- as far -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", [BELOW, GROUPS])
+def test_a_baseline_whose_log_stops_at_half_is_not_beaten(check: dict[str, Any]) -> None:
+    audit = audit_of(check)
+    slow = falls(0.05, pace=9_000)
+    cut = answered(audit, {"own": runs(slow), "other": runs(slow, LENGTH // 2)})
+    assert (cut.level, voids(cut)) == (None, {Void.NOT_AS_FAR})
+    assert {one.found for one in cut.base.runs} == {0.5}
+    fair = answered(audit, {"own": runs(slow), "other": runs(falls(0.3, pace=9_000))})
+    assert (fair.outcome, fair.not_alike) == (Outcome.SUPPORTED, ())
+
+
+def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
+    audit = audit_of(LOW, nulls=["other"])
+    slow = falls(0.05, pace=5_000)
+    cut = answered(audit, {"own": runs(slow), "other": runs(slow, LENGTH // 2)})
+    assert cut.outcome is Outcome.UNDECIDED
+    assert [(one.kind, one.arm, one.void) for one in cut.reasons] == [
+        (ReasonKind.VOID_RUNS, "other", Void.NOT_AS_FAR)
+    ]
+    fair = answered(audit, {"own": runs(slow), "other": runs(falls(0.9, pace=5_000))})
+    assert fair.outcome is Outcome.SUPPORTED
+
+
+def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
+    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
+    found = answered(audit_of(BELOW, unlike_lengths="Each stops by its own rule."), arms)
+    same = answered(audit_of(BELOW), {**arms, "other": runs(falls(0.9))})
+    (said,) = found.not_alike
+    assert (said.how, said.ends, said.lowers) == (Unlike.LENGTHS, (LENGTH, LENGTH // 2), True)
+    assert (found.outcome, same.outcome) == (Outcome.SUPPORTED, Outcome.SUPPORTED)
+    assert found.reasons[-1].kind is ReasonKind.NOT_ALIKE
+    assert (same.level, found.level) == (Level.MODERATE, Level.LOW)
+
+
+def test_lengths_that_a_named_setting_states_are_said_and_cost_nothing() -> None:
+    shorter = {"other": {"settings": {"steps": LENGTH // 2}, "why": "It stops at half."}}
+    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
+    found = answered(audit_of(BELOW, shorter, length="steps"), arms)
+    assert (found.outcome, found.level) == (Outcome.SUPPORTED, Level.MODERATE)
+    assert [(one.how, one.lowers) for one in found.not_alike] == [(Unlike.LENGTHS, False)]
+    assert voids(answered(audit_of(BELOW, shorter), arms)) == {Void.NOT_AS_FAR}
+
+
+def test_of_our_own_runs_it_is_only_said_how_far_they_go() -> None:
+    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
+    found = answered(audit_of(BELOW), arms, origin=None)
+    assert found.outcome is Outcome.SUPPORTED
+    assert [(one.ends, one.lowers) for one in found.not_alike] == [((LENGTH, LENGTH // 2), False)]
+    assert ReasonKind.NOT_ALIKE not in {one.kind for one in found.reasons}
+
+
+def test_a_constant_reference_need_not_go_as_far() -> None:
+    flat = {seed: Series(steps=(0, 100), values=[0.5, 0.5]) for seed in SEEDS}
+    found = answered(audit_of(BELOW), {"own": runs(falls(0.05)), "other": flat})
+    assert (found.outcome, found.not_alike) == (Outcome.SUPPORTED, ())
+
+
+def test_what_is_read_at_a_step_needs_no_log_beyond_it() -> None:
+    at = {"measurement": "x", "step": 10_000}
+    audit = audit_of({**BELOW, "lower": at, "upper": {**at, "arm": "other"}})
+    found = answered(
+        audit, {"own": runs(falls(0.05)), "other": runs(falls(0.9), length=LENGTH // 2)}
+    )
+    assert found.outcome is Outcome.SUPPORTED
+
+
+def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
+    slow = falls(0.05, pace=9_000)
+    other = {**runs(slow), **runs(slow, LENGTH // 2, seeds=range(4))}
+    found = answered(audit_of(GROUPS), {"own": runs(slow), "other": other})
+    (one,) = found.base.estimates
+    assert one.groups is not None
+    assert [number is None for number in one.groups[1]] == [True] * 4 + [False] * 6
+
+
+def test_what_was_not_measured_alike_is_said_in_words() -> None:
+    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
+    audit = audit_of(BELOW)
+    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    assert words(context.answer.reasons[0], context) == (
+        "not measured alike: of two logs of x one ends at 50 % of the other's length in 10 of 10"
+    )
+    audit = audit_of(BELOW, unlike_lengths="Each stops by its own rule.")
+    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    assert words(context.answer.reasons[-1], context) == (
+        "not measured alike: logs end at step 20,000 (the claim's runs) and at 10,000 (other)"
+    )
+
+
+# --- as finely ----------------------------------------------------------------------------------
+
+
+def test_a_passage_is_read_no_finer_than_it_was_logged() -> None:
+    audit = audit_of(SOONER)
+    own = runs(rises(5_000))
+    alike = answered(audit, {"own": own, "other": runs(rises(5_000), every=2_500)})
+    assert alike.level is None
+    assert Void.NOT_AS_FINELY in voids(alike)
+    fair = answered(audit, {"own": own, "other": runs(rises(9_000), every=2_500)})
+    assert fair.outcome is Outcome.SUPPORTED
+
+
+@pytest.mark.parametrize(("every", "outcome"), [(500, Outcome.SUPPORTED), (4_000, None)])
+def test_a_passage_before_a_step_is_known_no_better_than_it_was_logged(
+    every: int, outcome: Outcome | None
+) -> None:
+    audit = audit_of({"kind": "reaches", "value": PASSES, "at_most": 7_900, **PAPER})
+    found = answered(audit, {"own": runs(rises(5_000), every=every)})
+    assert (found.outcome if found.level else None) is outcome
+    assert (Void.NOT_AS_FINELY in voids(found)) is (outcome is None)
+
+
+def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
+    check = {"kind": "equals", "value": PASSES, "to": 6_900, "within": 300, **PAPER}
+    audit = audit_of(check, no_control="It is a number.")
+    coarse = answered(audit, {"own": runs(rises(5_000), every=4_000)})
+    assert (coarse.level, voids(coarse)) == (None, {Void.NOT_AS_FINELY})
+    assert answered(audit, {"own": runs(rises(5_000))}).outcome is Outcome.SUPPORTED
+
+
+def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
+    audit = audit_of(SOONER)
+    own = runs(rises(5_000))
+    found = answered(audit, {"own": own, "other": runs(rises(15_000), length=12_000)})
+    assert found.outcome is Outcome.SUPPORTED
+
+
+# --- as many ------------------------------------------------------------------------------------
+
+
+def under_every_seed(series: Mapping[int, Series]) -> dict[int, Series]:
+    return dict.fromkeys(series, series[0])
+
+
+def test_one_baseline_under_every_seed_is_one_run() -> None:
+    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.06))}
+    one = {**arms, "other": under_every_seed(arms["other"])}
+    alike = answered(audit_of(BELOW), one)
+    assert alike.level is None
+    assert [run.void for run in alike.base.runs] == [None] + [Void.NOT_AS_MANY] * 9
+    assert answered(audit_of(BELOW), arms).outcome is Outcome.SUPPORTED
+    stated = {"other": {**control(0.8), "deterministic": "It is a closed form."}}
+    found = answered(audit_of(BELOW, stated), one)
+    assert (found.outcome, found.base.yes) == (Outcome.SUPPORTED, 10)
+    assert [(said.how, said.arms) for said in found.not_alike] == [(Unlike.ONE_RUN, ("other",))]
+
+
+@pytest.mark.parametrize("stated", [{}, {"deterministic": "It is a closed form."}])
+def test_a_control_of_one_run_decides_if_it_is_deterministic(stated: dict[str, str]) -> None:
+    audit = audit_of(LOW, {"other": {**control(0.8), **stated}}, nulls=["other"])
+    many = range(40)
+    arms = {"own": runs(falls(0.05), seeds=many), "other": runs(falls(0.9), seeds=[0])}
+    found = answered(audit, arms)
+    assert found.outcome is (Outcome.SUPPORTED if stated else Outcome.UNDECIDED)
+    why = {(one.arm, one.void) for one in found.reasons if one.kind is ReasonKind.VOID_RUNS}
+    assert why == (set() if stated else {("other", Void.NOT_AS_MANY)})
+
+
+# --- the same statistic -------------------------------------------------------------------------
+
+
+def best(series: Mapping[int, Series]) -> dict[int, Series]:
+    """The least until each step."""
+    return {
+        seed: Series(steps=one.steps, values=np.minimum.accumulate(one.values))
+        for seed, one in series.items()
+    }
+
+
+def until_best(series: Mapping[int, Series]) -> dict[int, Series]:
+    """Each course with its end exchanged for its least value."""
+    return {
+        seed: Series(steps=one.steps, values=[*one.values[:-1], one.values.min()])
+        for seed, one in series.items()
+    }
+
+
+NOISY = falls(0.2, noise=0.05)
+HIGHER = falls(0.5, noise=0.05)
+
+
+@pytest.mark.parametrize(
+    ("own", "how"),
+    [
+        (best(runs(NOISY)), {Unlike.BEST_SO_FAR}),
+        (until_best(runs(NOISY)), {Unlike.ENDS_AT_BEST}),
+        (runs(NOISY), set()),
+        (runs(falls(0.2, noise=0.0)), set()),  # a loss that falls without a turn
+    ],
+)
+def test_another_statistic_is_said_and_costs_a_step(
+    own: dict[int, Series], how: set[Unlike]
+) -> None:
+    found = answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)})
+    assert {one.how for one in found.not_alike} == how
+    assert found.level is (Level.LOW if how else Level.MODERATE)
+
+
+def test_what_is_rounded_is_no_best_so_far() -> None:
+    smooth = runs(falls(0.2, noise=0.0))
+    own = {k: Series(steps=s.steps, values=s.values.round(2)) for k, s in smooth.items()}
+    assert answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)}).not_alike == ()
+
+
+# --- starts -------------------------------------------------------------------------------------
+
+
+def begin_at(first: float, series: Mapping[int, Series]) -> dict[int, Series]:
+    return {
+        seed: Series(steps=one.steps, values=[first, *one.values[1:]])
+        for seed, one in series.items()
+    }
+
+
+TENFOLD = {"kind": "converges", "loss": "x", "falls": {"at_least": 10, **PAPER}}
+
+
+@pytest.mark.parametrize(
+    ("first", "to", "outcome"),
+    [
+        (1_000.0, 1.2, Outcome.UNDECIDED),  # which the loss may have been
+        (0.0, 0.1, Outcome.SUPPORTED),  # which it was not: it falls afterwards
+        (0.0, 1.2, Outcome.NOT_SUPPORTED),
+        (2.3, 0.1, Outcome.SUPPORTED),
+        (2.3, 1.2, Outcome.NOT_SUPPORTED),
+    ],
+)
+def test_a_first_observation_apart_from_all_others_is_not_used(
+    first: float, to: float, outcome: Outcome
+) -> None:
+    audit = audit_of(TENFOLD, no_control="It is a fall.")
+    found = answered(audit, {"own": begin_at(first, runs(falls(to)))})
+    assert (found.outcome if found.level else Outcome.UNDECIDED) is outcome
+    zero = first == 0
+    assert [one.how for one in found.not_alike] == [Unlike.ZERO_START] * zero
+
+
+def test_a_zero_start_is_no_finding_where_no_start_is_read() -> None:
+    arms = {"own": begin_at(0.0, runs(falls(0.05))), "other": runs(falls(0.9))}
+    assert answered(audit_of(BELOW), arms).not_alike == ()
+
+
+def test_a_zero_start_of_ours_is_no_finding() -> None:
+    audit = audit_of(TENFOLD, no_control="It is a fall.")
+    found = answered(audit, {"own": begin_at(0.0, runs(falls(0.1)))}, origin=None)
+    assert found.not_alike == ()
+
+
+# --- ends ---------------------------------------------------------------------------------------
+
+
+def swings(by: float, times: float = 3.0) -> Course:
+    """A number that swings about 0.5, and passes it as training ends."""
+
+    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+        turns = by * np.sin(2 * np.pi * times * at / LENGTH)
+        return np.asarray(0.5 + turns + 0.003 * random.normal(size=len(at)))
+
+    return course
+
+
+@pytest.mark.parametrize(("by", "outcome"), [(0.15, None), (0.0, Outcome.SUPPORTED)])
+def test_a_mean_of_ends_that_are_not_settled_decides_nothing(
+    by: float, outcome: Outcome | None
+) -> None:
+    check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
+    found = answered(audit_of(check, no_control="It is a number."), {"own": runs(swings(by))})
+    assert (found.outcome if found.level else None) is outcome
+    assert (Void.END_APART in voids(found)) is (outcome is None)
