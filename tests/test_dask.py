@@ -69,6 +69,7 @@ def killing(executor: DaskWorkers, times: int) -> Any:
     return take
 
 
+@pytest.mark.process
 def test_a_cell_whose_worker_is_killed_starts_anew(tmp_path: Path, cluster: Any) -> None:
     slow = cell(pause=0.02, steps=100)
     executor = DaskWorkers(cluster.scheduler_address)
@@ -78,6 +79,7 @@ def test_a_cell_whose_worker_is_killed_starts_anew(tmp_path: Path, cluster: Any)
     assert numbers(store) == numbers(calm)
 
 
+@pytest.mark.process
 def test_a_cell_that_takes_two_workers_with_it_has_failed(tmp_path: Path) -> None:
     executor = DaskWorkers("local")
     store = Store(tmp_path / "runs")
@@ -86,6 +88,7 @@ def test_a_cell_that_takes_two_workers_with_it_has_failed(tmp_path: Path) -> Non
     assert "Dask workers died" in str(records(store)["descent", 0].error)
 
 
+@pytest.mark.process
 def test_a_cell_that_ends_its_process_twice_has_failed_and_the_dask_worker_lives(
     tmp_path: Path, cluster: Any
 ) -> None:
@@ -104,6 +107,7 @@ def test_a_cell_that_ends_its_process_twice_has_failed_and_the_dask_worker_lives
     assert set(cluster.scheduler_info["workers"]) == before
 
 
+@pytest.mark.process
 def test_a_worker_with_several_threads_is_refused(tmp_path: Path) -> None:
     with (
         distributed.LocalCluster(

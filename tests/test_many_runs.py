@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cells import InProcess, cell, locate, same_numbers
-from miniatures import write_paper
+from cells import InProcess, cell, locate, records, same_numbers, start, unreadable
+from miniatures import run_program, write_paper
 from reproaudit.cli import run_command
 from reproaudit.running import run as running
 from reproaudit.running.events import CellFinished, CellStarted, Event, Summary
@@ -121,6 +121,23 @@ def test_a_run_that_leaves_ends_where_another_computes_all_that_is_left(tmp_path
     outer, started = run(store, cell(seed=0), cell(seed=1), on_event=meanwhile)
     assert (inner[0].completed, inner[0].left["toy2020"]) == (1, 1)
     assert (outer.completed, started, outer.left.total()) == (2, 1, 0)
+
+
+@pytest.mark.process
+def test_eight_runs_on_one_store_compute_each_cell_once(tmp_path: Path) -> None:
+    store, calm = (Store(tmp_path / name) for name in ("runs", "calm"))
+    options = ("--experiment", "chance", "--seeds", "24", "--pause", "0.002")
+    runs = [start(store.root, *options) for _ in range(8)]
+    ended = [(*one.communicate(timeout=300), one.returncode) for one in runs]
+    assert [code for _, _, code in ended] == [0] * 8, [errors for _, errors, _ in ended]
+    assert sum(out.count("CellStarted") for out, _, _ in ended) == 24
+    run_cells([cell("chance", seed, pause=0.002) for seed in range(24)], locate, calm, jobs=2)
+    made = [
+        {name: same_numbers(record) for name, record in records(one).items()}
+        for one in (store, calm)
+    ]
+    assert made[0] == made[1]
+    assert (len(made[0]), unreadable(store)) == (24, [])
 
 
 # --- on the command line ------------------------------------------------------------------------
@@ -244,6 +261,21 @@ def test_all_may_mean_one_folder(
     store = ("--store", str(tmp_path / "runs"))
     assert command(audits, "run", "--all", "--no-shipped", "--status", "--json", *store) == 0
     assert [state["paper"] for state in json_of(capsys)] == ["mini"]
+
+
+@pytest.mark.process
+def test_the_command_hands_cells_to_workers_of_dask(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    audits = write_paper(tmp_path / "audits")
+    store = tmp_path / "runs"
+    words = ("run", "mini", "--executor", "dask=local", "--jobs", "2", "--store", str(store))
+    code, out, errors = run_program([*words, "--audits", str(audits)])
+    assert code == 0, errors
+    assert "mini" in out
+    assert "Traceback" not in errors
+    assert not list(store.rglob("*.partial"))
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def test_a_block_that_is_cut_off_goes_on_with_what_has_no_record(
     assert len(store.manifest.file.read_text().splitlines()) == 3
 
 
+@pytest.mark.process
 def test_a_job_that_ends_before_its_cells_makes_them_failed_until_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +98,7 @@ class NoBlock(Block):
         return
 
 
+@pytest.mark.process
 def test_cells_are_left_to_the_queue(tmp_path: Path) -> None:
     store = Store(tmp_path)
     wanted = [cell(seed=0), cell(seed=1)]

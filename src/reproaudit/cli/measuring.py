@@ -119,6 +119,9 @@ def multiverse(
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
     fresh: options.Fresh = False,
+    executor: options.Executor = None,
+    slurm: options.Slurm = None,
+    block: options.Block = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -130,7 +133,10 @@ def multiverse(
     from reproaudit.commands.run import How, run_multiverse
     from reproaudit.running.store import Store
 
-    how = How(Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh)
+    engine = options.engine_of(executor, slurm, block)
+    how = How(
+        Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, engine=engine
+    )
     (entry,) = papers_named((slug,), False, audits)
     ask_to_run([entry], trust)
     card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
