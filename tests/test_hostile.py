@@ -216,10 +216,12 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
 
     def change(event: object) -> None:
         if isinstance(event, CellStarted):
-            (tmp_path / "near.py").write_text("VALUE = 2.0\n")
+            (tmp_path / "near.py").write_text(f"VALUE = 2.0\nopen({str(has_run)!r}, 'w').close()\n")
 
+    has_run = tmp_path / "has run"
     wanted = [Cell("mine", "smoke", "e", {"size": 1}, 0)]
     summary = run_cells(wanted, lambda _paper: module, store, on_event=change)
+    assert not has_run.exists()
     assert summary == Summary(failed=1)
     (record,) = store.records("mine", "smoke")
     assert "the code was changed while the run went on" in str(record.error)

@@ -11,7 +11,7 @@ import pytest
 
 from cells import InProcess, cell, locate, records, same_numbers
 from reproaudit.running import blocks, slurm
-from reproaudit.running.blocks import Block, Noted, blocks_of
+from reproaudit.running.blocks import CellBlock, Noted, blocks_of
 from reproaudit.running.engines import BlockSize, Engine
 from reproaudit.running.events import CellFinished, CellNote, Event, Summary
 from reproaudit.running.executors import NO_LIMITS
@@ -24,7 +24,7 @@ pytest.importorskip("submitit", reason="the extra 'slurm' is not installed")
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(slurm, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(slurm, "NOTES_SECONDS", 0.1)
     return
 
 
@@ -58,18 +58,18 @@ def test_a_block_that_is_cut_off_goes_on_with_what_has_no_record(
 ) -> None:
     store = Store(tmp_path)
     jobs = tuple(plan_jobs([cell(seed=seed) for seed in range(3)], locate, store, "cpu"))
-    block = Block(store.root, jobs, 1, NO_LIMITS, None, tmp_path / "notes")
+    block = CellBlock(store.root, jobs, 1, NO_LIMITS, None, tmp_path / "notes")
     noted = Noted(block)
     monkeypatch.setattr(blocks, "LocalProcesses", lambda *_: InProcess())
-    note = Block._note
+    note = CellBlock._note
 
-    def cut(self: Block, event: Event) -> None:
+    def cut(self: CellBlock, event: Event) -> None:
         note(self, event)
         if isinstance(event, CellFinished) and event.cell.seed == 1:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Block, "_note", cut)
+        patch.setattr(CellBlock, "_note", cut)
         with pytest.raises(KeyboardInterrupt):
             block()
     assert [job.cell.seed for job, _ in noted.events()] == [0, 1]
@@ -86,14 +86,14 @@ def test_a_job_that_ends_before_its_cells_makes_them_failed_until_the_next_run(
 ) -> None:
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(slurm, "Block", NoBlock)
+        patch.setattr(slurm, "CellBlock", NoBlock)
         assert run(store, cell()).failed == 1
     error = str(records(store)["descent", 0].error)
     assert re.search(r"^job \d+ ended before it did; see /.*_log\.err$", error)
     assert run(store, cell()).completed == 1
 
 
-class NoBlock(Block):
+class NoBlock(CellBlock):
     def __call__(self) -> None:
         return
 

@@ -219,17 +219,17 @@ Budget = Annotated[
     float | None,
     parsed("--budget", parse_duration, "TIME", "Start nothing more after 90s, 10m, 1.5h."),
 ]
-Executor = Annotated[
+ExecutorName = Annotated[
     Any,
     parsed(
         "--executor", parse_executor, "ENGINE", "What computes: slurm, dask=ADDRESS or dask=local."
     ),
 ]
-Slurm = Annotated[
+SlurmOptions = Annotated[
     Any,
     parsed("--slurm", parse_slurm, "OPTIONS", "For sbatch: partition=short,time=2h,mem=4G."),
 ]
-Block = Annotated[
+BlockOf = Annotated[
     Any,
     parsed(
         "--block",

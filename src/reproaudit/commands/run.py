@@ -266,7 +266,7 @@ def _judge(
 def _left(slug: str, left: int, planned: int) -> str:
     return (
         f"{slug}: {left} of {planned} cells are left for other runs, so that nothing is judged. "
-        "The run that ends last shows the answers; 'reproaudit report' shows what there is."
+        "Once they are done the same command shows the answers; 'report' shows what there is."
     )
 
 

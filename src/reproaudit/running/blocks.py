@@ -33,7 +33,7 @@ MOST_BLOCKS = 1000
 
 
 @dataclass(frozen=True)
-class Block:
+class CellBlock:
     """Cells that one job computes, so many at once, and the file for its notes."""
 
     store: Path
@@ -63,7 +63,7 @@ class Block:
 class Noted:
     """Reads what a block has noted, each event once."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: CellBlock) -> None:
         self._file = block.notes
         self._read_to = 0
         self.waiting = {_name(job.cell): job for job in block.jobs}

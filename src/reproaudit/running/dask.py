@@ -25,7 +25,7 @@ from reproaudit.running.worker import Job, JobOutcome, lost
 CONNECT_SECONDS = 30.0
 """The seconds to wait for the scheduler, and for a first worker."""
 
-LOOK_SECONDS = 0.05
+HEAR_SECONDS = 0.05
 """Between looks at what the workers have done."""
 
 
@@ -88,7 +88,7 @@ class DaskWorkers:
                 on_event(pickle.loads(self._heard.get()))
             for future in [one for one in self._running if one.done()]:
                 yield self._outcome(future)
-            time.sleep(LOOK_SECONDS)
+            time.sleep(HEAR_SECONDS)
             self._feed(waiting)
 
     def _feed(self, waiting: Iterator[Job]) -> None:

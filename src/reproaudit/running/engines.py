@@ -21,7 +21,7 @@ MINUTES = 30.0
 MOST_REQUEUED = 1000
 """How often a job of Slurm whose time was up goes back into the queue."""
 
-OURS: dict[str, Any] = {
+OUR_CLUSTER: dict[str, Any] = {
     "threads_per_worker": 1,
     "memory_limit": 0,
     "host": "127.0.0.1",
@@ -102,7 +102,7 @@ def dask_client(address: str, workers: int, seconds: float, opened: ExitStack) -
     if address.startswith("@"):
         where = {"scheduler_file": address[1:]}
     if address == "local":
-        cluster = distributed.LocalCluster(n_workers=workers, **OURS)
+        cluster = distributed.LocalCluster(n_workers=workers, **OUR_CLUSTER)
         where = {"address": opened.enter_context(cluster)}
     client = distributed.Client(**where, timeout=seconds, set_as_default=False)
     return opened.enter_context(client)

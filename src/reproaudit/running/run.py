@@ -83,8 +83,7 @@ def run_cells(
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.running.devices.pick_device` gives it, or by
             paper.
         limits: what a cell may take before it counts as failed.
-        fresh: measure again what has a record, which stays until the new one is there; several runs
-            of a series (`SERIES_VARIABLES`) measure each cell once.
+        fresh: measure again what has a record, which stays until then; each cell once in a series.
         on_event: is called with what happens, in this thread.
         declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
@@ -101,11 +100,9 @@ def run_cells(
     """
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    planned = plan_jobs(cells, locate, store, device, form, declared or {}, on_event)
-    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
-    held = borne_out(store, [*planned, *others], adoptions)
-    planned = with_adopted(planned, held)
-    others = with_adopted(others, held)
+    planned, others = _planned(
+        (cells, judged_too), locate, store, device, form, declared or {}, adoptions, on_event
+    )
     on_event(events.PhaseStarted("reading records"))
     anew = Anew.now(store) if fresh is True else fresh or None
     present = _records_of(store, planned, anew)
@@ -116,11 +113,28 @@ def run_cells(
     for paper in summary.planned:
         if paper not in unfinished:
             on_event(events.PaperFinished(paper, summary.planned[paper]))
-    if not missing:
-        return summary
-    here = executor or LocalProcesses(min(jobs, len(missing)), limits)
-    run_jobs(missing, store, here, summary, limits, anew, on_event, may_start, leave)
+    if missing:
+        here = executor or LocalProcesses(min(jobs, len(missing)), limits)
+        run_jobs(missing, store, here, summary, limits, anew, on_event, may_start, leave)
     return summary
+
+
+def _planned(
+    wanted: tuple[Iterable[Cell], Iterable[Cell]],
+    locate: Callable[[str], Module],
+    store: Store,
+    device: str | Mapping[str, str],
+    form: RunForm,
+    declared: Declarations,
+    adoptions: Mapping[str, Adoptions],
+    on_event: events.OnEvent,
+) -> list[list[Job]]:
+    """Jobs for the cells that are run, and for those that are only judged."""
+    cells, judged_too = wanted
+    planned = plan_jobs(cells, locate, store, device, form, declared, on_event)
+    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
+    borne = borne_out(store, [*planned, *others], adoptions)
+    return [with_adopted(planned, borne), with_adopted(others, borne)]
 
 
 def run_jobs(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from reproaudit.running.blocks import Block, Noted, blocks_of
+from reproaudit.running.blocks import CellBlock, Noted, blocks_of
 from reproaudit.running.engines import Engine, queued_jobs, submitter
 from reproaudit.running.events import CellNote, OnEvent, PhaseStarted
 from reproaudit.running.executors import Limits
@@ -21,7 +21,7 @@ from reproaudit.running.run import Anew
 from reproaudit.running.store import Store
 from reproaudit.running.worker import Job, JobOutcome, lost
 
-LOOK_SECONDS = 1.0
+NOTES_SECONDS = 1.0
 """The seconds between looks at what the blocks have noted."""
 
 ASK_SECONDS = 30.0
@@ -74,7 +74,7 @@ class SlurmBlocks:
         """Yields outcomes as cells end; none if the blocks are left to themselves."""
         self._submit(list(jobs), on_event)
         while self._submitted and not self._leave:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(NOTES_SECONDS)
             ended = self._ended()  # before their notes are read, so that none comes later
             for slurm_job, noted in list(self._submitted.items()):
                 for event in noted.events():
@@ -101,7 +101,7 @@ class SlurmBlocks:
 
     def _submit(self, jobs: list[Job], on_event: OnEvent) -> None:
         blocks = [
-            Block(self._store.root, part, *self._how, self._folder / f"{number}.notes")
+            CellBlock(self._store.root, part, *self._how, self._folder / f"{number}.notes")
             for number, part in enumerate(blocks_of(jobs, self._engine.block, self._store))
         ]
         if not blocks:
