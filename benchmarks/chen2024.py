@@ -28,7 +28,7 @@ from reproaudit.papers.chen2024.model import (
     ParameterName,
     Parameters,
 )
-from reproaudit.running.devices import use_threads
+from reproaudit.run.devices import use_threads
 
 SEQUENCES, LENGTH, ORDER, VOCABULARY, DIRICHLET = 9000, 100, 2, 3, 0.1
 HEADS, DEGREE, WINDOW = 3, 2, 3

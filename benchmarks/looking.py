@@ -31,8 +31,8 @@ from reproaudit.audit.plan import cells_of_tier
 from reproaudit.cell import Cell
 from reproaudit.declarations import Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
-from reproaudit.running.code import closure_of, fingerprint, versions
-from reproaudit.running.store import Store
+from reproaudit.store.code import closure_of, fingerprint, versions
+from reproaudit.store.records import Store
 
 OBSERVATIONS = 120
 """Steps of a series: a record then has about 30 kB, as the shipped papers' have."""

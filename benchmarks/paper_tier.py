@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from reproaudit.running.shipped import FILE_NAME, unpack_records
+from reproaudit.store.shipped import FILE_NAME, unpack_records
 
 REPORTS = Path(__file__).parents[1] / "reports" / "paper"
 

@@ -28,7 +28,7 @@ from scipy.stats import ttest_rel
 from reproaudit.audit.catalog import shipped_audits
 from reproaudit.cell import canonical_settings
 from reproaudit.records import Record
-from reproaudit.running.store import Store
+from reproaudit.store.records import Store
 
 FEWEST_PAIRS = 5
 """Runs of both forms below which a number is not compared."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reproaudit import results
+from reproaudit.scorecard import history as results
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cli import run_command
 from reproaudit.files import scratch_folder
 from reproaudit.report.files import read_scorecard
-from reproaudit.running.shipped import FILE_NAME, unpack_records
+from reproaudit.store.shipped import FILE_NAME, unpack_records
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "reports" / "paper"

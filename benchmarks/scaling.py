@@ -32,10 +32,10 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
-from reproaudit.running.devices import available_cores
-from reproaudit.running.events import CellFinished, Event, PlanReady
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.devices import available_cores
+from reproaudit.run.events import CellFinished, Event, PlanReady
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 HERE = Path(__file__).parent
 PLANNED, EMPTY, HELD, WAITING = 10_000, 400, 2_000, 60

@@ -16,7 +16,7 @@ from reproaudit.papers.yang2025 import fast
 from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.products import Rates, from_weights
 from reproaudit.papers.yang2025.task import mixture
-from reproaudit.running.devices import use_threads
+from reproaudit.run.devices import use_threads
 
 CLASSES, NEURONS, WIDTH, RATE, BIAS = 3, 64, 64, 0.1, 0.5
 LITERAL_STEPS, OUR_STEPS, REPEATS = 100, 5000, 5

@@ -13,7 +13,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import Cell
 from reproaudit.judge import History
 from reproaudit.records import Measurements, Record, Series
-from reproaudit.verdict import ClaimAnswer
+from reproaudit.formats.verdict import ClaimAnswer
 
 YES, NO, ALMOST = 0.02, 0.5, 0.15
 """Where a run ends that is below 0.1, above 0.2, and between the two."""

@@ -66,7 +66,7 @@ def pytest_unconfigure() -> None:
 def measured_here() -> Iterator[None]:
     """Lets runs measure in this process."""
     from cells import InProcess
-    from reproaudit.running import run
+    from reproaudit.run import cells as run
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "LocalProcesses", lambda *_: InProcess())

@@ -15,8 +15,8 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, plan
 from reproaudit.lab.settings import build_settings
-from reproaudit.running.devices import available_cores
-from reproaudit.running.modules import load_experiments
+from reproaudit.run.devices import available_cores
+from reproaudit.run.modules import load_experiments
 from sessions import MemorySession
 
 

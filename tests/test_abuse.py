@@ -37,15 +37,15 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LogError
 from reproaudit.records import Record
-from reproaudit.report.answers import scorecard_of_store
+from reproaudit.scorecard.answers import scorecard_of_store
 from reproaudit.report.files import read_scorecard, write_report
-from reproaudit.report.listing import list_entry, list_lines
+from reproaudit.service.listing import list_entry, list_lines
 from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import report_lines
-from reproaudit.running.code import fingerprint_of
-from reproaudit.running.store import Store, open_record
-from reproaudit.submission.importing import import_logs
-from reproaudit.submission.reading import read_submission
+from reproaudit.store.code import fingerprint_of
+from reproaudit.store.records import Store, open_record
+from reproaudit.intake.importing import import_logs
+from reproaudit.intake.reading import read_submission
 
 HERE = Path(__file__).parent
 ASKED = Asked(axes=frozenset({"layer"}), wanted=frozenset({"loss", "*.loss"}))

@@ -31,7 +31,7 @@ from reproaudit.consent import (
 from reproaudit.report.files import json_data
 from reproaudit.report.notebook import PaperScorecard
 from reproaudit.report.pages import html
-from reproaudit.submission.reading import read_submission
+from reproaudit.intake.reading import read_submission
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

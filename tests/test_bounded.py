@@ -14,8 +14,8 @@ from cells import InProcess, cell, declare, locate
 from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.files import UnfitFileError, decode_json, open_regular, read_regular
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 NEST = b"[" * 200_000
 DECLARED = {"toy2020": {"descent": declare("loss", "final", "sizes")}}

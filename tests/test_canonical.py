@@ -23,7 +23,7 @@ from reproaudit.checks import Check, Kind, canonical, follows, kind, stages
 from reproaudit.checks.canonical import CanonicalForm, Part, plain
 from reproaudit.checks.kind import Sourced, SourcedNumber
 from reproaudit.declarations import Passes, Quantity
-from reproaudit.results import bounds_of
+from reproaudit.scorecard.history import bounds_of
 
 ROOT = Path(__file__).parent.parent
 FILES = [

@@ -26,9 +26,9 @@ from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
 from reproaudit.cli.options import FORMATS_HELP, parse_duration, parse_seeds, parse_size
 from reproaudit.cli.showing import EXPORTS_HELP
-from reproaudit.commands.run import parse_setting
+from reproaudit.service.run import parse_setting
 from reproaudit.errors import UsageError
-from reproaudit.report import answers
+from reproaudit.scorecard import answers
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
 
@@ -533,13 +533,13 @@ from io import StringIO
 import reproaudit
 assert not {"numpy", "pydantic", "yaml", "rich"} & set(sys.modules)
 from reproaudit.cli import run_command
-from reproaudit.running.devices import has_driver
+from reproaudit.run.devices import has_driver
 
 audits, store, out = sys.argv[1:]
 stored = ["--audits", audits, "--store", store]
 device = ["--device", "cpu" if has_driver() else "auto"]
 absent = {"torch", "torchvision", "numba", "sklearn", "scipy"}
-judging = {"reproaudit.records", "reproaudit.judge.outcomes", "reproaudit.running.store"}
+judging = {"reproaudit.records", "reproaudit.judge.outcomes", "reproaudit.store.records"}
 beyond = {"--help": {"pydantic", "numpy", "rich"}, "check": {"numpy", "jinja2", *judging}}
 for command in (["--help"], ["check", "--audits", audits], ["schema"], ["list", *stored],
                 ["report", "mini", *stored, "--out", out], ["run", "mini", *stored, *device]):
@@ -564,7 +564,7 @@ def judged():
         assert run_command(["report", "mini", *stored, "--out", out, "--json"]) == 0
     return json.loads(printed.getvalue())["claims"]
 
-from reproaudit.running.code import _version
+from reproaudit.store.code import _version
 
 before = judged()
 sys.meta_path.insert(0, Absent())

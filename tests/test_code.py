@@ -16,9 +16,9 @@ import pytest
 import reproaudit
 from reproaudit.audit.catalog import Module
 from reproaudit.errors import SpecError
-from reproaudit.running import code
-from reproaudit.running.code import CodeClosure, closure_of, first_form, imports_torch
-from reproaudit.running.syntax import computing_text
+from reproaudit.store import code
+from reproaudit.store.code import CodeClosure, closure_of, first_form, imports_torch
+from reproaudit.store.syntax import computing_text
 
 PACKAGE = Path(reproaudit.__file__).parent
 PAPERS = sorted(file.parent.name for file in (PACKAGE / "papers").glob("*/__init__.py"))

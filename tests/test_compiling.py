@@ -11,9 +11,9 @@ import numba
 import pytest
 
 from reproaudit.audit.catalog import Module
-from reproaudit.running import worker
-from reproaudit.running.code import closure_of
-from reproaudit.running.worker import reported_compilation
+from reproaudit.run import worker
+from reproaudit.store.code import closure_of
+from reproaudit.run.worker import reported_compilation
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
 MAIN = """

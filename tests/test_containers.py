@@ -13,8 +13,8 @@ import pytest
 
 import cells
 from cells import cell, locate, records, same_numbers, unreadable
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 ALONE = ("unshare", "--pid", "--fork", "--mount-proc")
 RUNS = 4

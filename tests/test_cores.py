@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from reproaudit.running.devices import KERNEL_VARIABLES, available_cores, processor
+from reproaudit.run.devices import KERNEL_VARIABLES, available_cores, processor
 
 
 @pytest.mark.parametrize(

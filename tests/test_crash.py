@@ -16,9 +16,9 @@ import pytest
 from cells import InProcess, cell, locate, records, same_numbers, start, unreadable
 from reproaudit.lab import training
 from reproaudit.records import Record
-from reproaudit.running.events import Summary
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.events import Summary
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 TIMEOUT = 60
 STEPS: dict[str, Any] = {"pause": 0.005, "steps": 150}

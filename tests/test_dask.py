@@ -12,14 +12,14 @@ import pytest
 
 from cells import cell, locate, records, same_numbers
 from reproaudit.errors import TechnicalError, UsageError
-from reproaudit.running.events import CellNote, Event, Progress, Summary
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.events import CellNote, Event, Progress, Summary
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 import distributed
 
-from reproaudit.running.dask import DaskWorkers
+from reproaudit.run.executors.dask import DaskWorkers
 
 HERE = "127.0.0.1"
 
@@ -119,6 +119,6 @@ def test_a_worker_with_several_threads_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reproaudit.running.dask.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("reproaudit.run.executors.dask.CONNECT_SECONDS", 0.5)
     with pytest.raises(TechnicalError, match="no scheduler with a worker"):
         DaskWorkers("tcp://127.0.0.1:9").__enter__()

@@ -8,7 +8,7 @@ import pytest
 from cells import cell
 from reproaudit.cell import canonical_settings
 from reproaudit.errors import SpecError
-from reproaudit.running.code import COMPUTING_NOTHING, fingerprint, versions
+from reproaudit.store.code import COMPUTING_NOTHING, fingerprint, versions
 
 BASE: dict[str, Any] = {"code": "abc", "versions": {"numpy": "2.0"}, "data": {"digits": "1"}}
 

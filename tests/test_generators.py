@@ -17,10 +17,10 @@ import torch
 
 from cells import InProcess, cell, locate, records, same_numbers, start
 from reproaudit.lab import training
-from reproaudit.running.events import Progress
-from reproaudit.running.generators import restored, seed_generators, with_states
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.events import Progress
+from reproaudit.run.generators import restored, seed_generators, with_states
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 STEPS: dict[str, Any] = {"steps": 20}
 SLOW: dict[str, Any] = {"steps": 60, "pause": 0.01}
@@ -73,7 +73,7 @@ def test_a_cell_that_was_cut_off_draws_what_it_would_have_drawn(
         if isinstance(event, Progress) and (event.phase, event.done) == (phase, done):
             raise Cut
 
-    monkeypatch.setattr("reproaudit.running.worker.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("reproaudit.run.worker.PROGRESS_SECONDS", 0.0)
     run_cells(wanted, locate, stores[0], executor=InProcess())
     with pytest.raises(Cut):
         run_cells(wanted, locate, stores[1], on_event=cut, executor=InProcess())

@@ -20,11 +20,11 @@ from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Record
-from reproaudit.running import executors
-from reproaudit.running.events import CellStarted, Event, Progress, Summary
-from reproaudit.running.executors import Limits
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.executors import local as executors
+from reproaudit.run.events import CellStarted, Event, Progress, Summary
+from reproaudit.run.executors.local import Limits
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 FILE = Path(__file__).parent / "toy" / "hostile.py"
 DECLARED = {

@@ -19,7 +19,7 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.opening import parse_yaml
 from reproaudit.repositories.requirements import unpinned
-from reproaudit.submission.reading import read_submission
+from reproaudit.intake.reading import read_submission
 from test_loading import TEXT
 
 SECONDS = 6.0

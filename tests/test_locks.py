@@ -19,10 +19,10 @@ from reproaudit.errors import StoreError
 from reproaudit.files import locked, write_whole
 from reproaudit.repositories import environments
 from reproaudit.repositories.processes import CommandError
-from reproaudit.running import run as run_module
-from reproaudit.running.events import CellNote, Event, Summary
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import CellLock, RecordManifest, Store
+from reproaudit.run import cells as run_module
+from reproaudit.run.events import CellNote, Event, Summary
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import CellLock, RecordManifest, Store
 
 ACTIONS: dict[str, Callable[[Path], Any]] = {
     "a folder's": lambda folder: locked(folder / "a.lock").__enter__(),

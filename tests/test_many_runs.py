@@ -12,10 +12,10 @@ import pytest
 from cells import InProcess, cell, locate, records, same_numbers, start, unreadable
 from miniatures import run_program, write_paper
 from reproaudit.cli import run_command
-from reproaudit.running import run as running
-from reproaudit.running.events import CellFinished, CellStarted, Event, Summary
-from reproaudit.running.run import SERIES_VARIABLES, run_cells, this_place
-from reproaudit.running.store import Store
+from reproaudit.run import cells as running
+from reproaudit.run.events import CellFinished, CellStarted, Event, Summary
+from reproaudit.run.cells import SERIES_VARIABLES, run_cells, this_place
+from reproaudit.store.records import Store
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
-from reproaudit.commands.check import module_misfits
+from reproaudit.service.check import module_misfits
 
 Check = Callable[..., list[dict[str, Any]]]
 AS_IT_IS = ("", "")

@@ -14,11 +14,11 @@ import pytest
 from factories import make_scorecard
 from miniatures import ENVIRONMENT, write_paper
 from reproaudit.cell import Cell
-from reproaudit.commands.output import say
-from reproaudit.commands.progress import live_progress
+from reproaudit.cli.output import say
+from reproaudit.cli.progress import live_progress
 from reproaudit.report.files import write_report
 from reproaudit.report.printable import clean, printable
-from reproaudit.running.events import CellNote
+from reproaudit.run.events import CellNote
 
 PAPER = "mini"
 SLOW = pytest.mark.slow

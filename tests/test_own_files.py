@@ -19,10 +19,10 @@ from reproaudit.cell import Cell
 from reproaudit.consent import foreign_code
 from reproaudit.errors import SpecError
 from reproaudit.records import Record
-from reproaudit.running.code import closure_of
-from reproaudit.running.modules import load_experiments
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.store.code import closure_of
+from reproaudit.run.modules import load_experiments
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 PAPER = """
 from dataclasses import dataclass

@@ -17,9 +17,9 @@ from reproaudit.cell import Cell
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment
 from reproaudit.records import CellStatus, Record
-from reproaudit.running.modules import load_experiments
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.modules import load_experiments
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 ENTRIES = Catalog().entries
 

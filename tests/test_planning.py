@@ -18,11 +18,11 @@ from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, UsageError
 from reproaudit.records import Record
-from reproaudit.report.answers import scorecard_of_store
-from reproaudit.running.adoptions import Adoption, Adoptions, ComparedCell, pair_of
-from reproaudit.running.choosing import Chosen, choose, grouped, planned_only
-from reproaudit.running.code import cell_of, versions_of
-from reproaudit.running.store import Store
+from reproaudit.scorecard.answers import scorecard_of_store
+from reproaudit.store.adoptions import Adoption, Adoptions, ComparedCell, pair_of
+from reproaudit.store.choosing import Chosen, choose, grouped, planned_only
+from reproaudit.store.code import cell_of, versions_of
+from reproaudit.store.records import Store
 
 AUDIT = make_audit()
 

@@ -14,7 +14,7 @@ import pytest
 
 from factories import falls_to, make_record
 from miniatures import audit_data, write_paper
-from reproaudit import results
+from reproaudit.scorecard import history as results
 from reproaudit.api import run_paper
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
@@ -25,9 +25,9 @@ from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.judge import ENGINE
 from reproaudit.records import Record
-from reproaudit.running import journal
+from reproaudit.store import journal
 from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import Answer, ClaimAnswer, Outcome, ReadingAnswer, RunAnswer, Status
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, ReadingAnswer, RunAnswer, Status
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

@@ -19,8 +19,8 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus
-from reproaudit.running import run as run_module
-from reproaudit.running.events import (
+from reproaudit.run import cells as run_module
+from reproaudit.run.events import (
     CellActivity,
     CellFinished,
     CellNote,
@@ -32,9 +32,9 @@ from reproaudit.running.events import (
     Progress,
     Summary,
 )
-from reproaudit.running.executors import Limits
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.executors.local import Limits
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 NAMES = {"toy2020": {"descent": declare("loss", "final", "sizes")}}
 

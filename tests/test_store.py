@@ -22,9 +22,9 @@ from reproaudit.cell import Cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.files import set_aside, sha256
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
-from reproaudit.running import store as store_module
-from reproaudit.running.code import fingerprint_of
-from reproaudit.running.store import Clock, Store, open_record
+from reproaudit.store import records as store_module
+from reproaudit.store.code import fingerprint_of
+from reproaudit.store.records import Clock, Store, open_record
 
 ENVIRONMENT = Environment(
     python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
@@ -271,7 +271,7 @@ def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> Non
     store = Store(tmp_path)
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from cells import cell; from reproaudit.running.store import Store;"
+        "from cells import cell; from reproaudit.store.records import Store;"
         "lock = Store(Path(sys.argv[1])).try_lock(cell(), sys.argv[3]);"
         "print(lock is not None, flush=True); time.sleep(60)"
     )

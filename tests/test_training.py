@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import THREAD_VARIABLES
-from reproaudit.commands import run as run_command
+from reproaudit.service import run as run_command
 from reproaudit.errors import UsageError
 from reproaudit.lab import training
 from reproaudit.lab.seeds import generator, torch_generator
 from reproaudit.lab.training import train
 from reproaudit.records import Series
-from reproaudit.running import devices
-from reproaudit.running.devices import pick_device
-from reproaudit.running.store import Store
+from reproaudit.run import devices
+from reproaudit.run.devices import pick_device
+from reproaudit.store.records import Store
 from sessions import Killed, MemorySession
 
 
@@ -325,7 +325,7 @@ def test_threads_reach_torch_numba_and_new_processes() -> None:
     """Where Numba was imported with as many threads as there are cores, and starts them."""
     program = (
         "import torch, numba, os; torch.get_num_threads();"
-        "from reproaudit.running.devices import use_threads; use_threads(1);"
+        "from reproaudit.run.devices import use_threads; use_threads(1);"
         "import numba, torch; numba.njit(lambda: 0)(); print(numba.get_num_threads(),"
         "torch.get_num_threads(), os.environ['OMP_NUM_THREADS']); use_threads(1)"
     )

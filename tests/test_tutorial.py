@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reproaudit.cli import run_command
-from reproaudit.commands import new as new_command
+from reproaudit.service import new as new_command
 from walkthroughs import DOCS, blocks, commands
 
 pytestmark = pytest.mark.usefixtures("measured_here")

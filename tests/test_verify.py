@@ -14,7 +14,7 @@ import pytest
 from miniatures import write_paper
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.running.store import Partial, Store
+from reproaudit.store.records import Partial, Store
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ import pytest
 import reproaudit
 from miniatures import finish, program, setting, write_paper
 from reproaudit.report.printable import printable
-from reproaudit.running.events import CellNote, Event, Summary
-from reproaudit.running.executors import MOST_PRINTED, Limits
-from reproaudit.running.store import Store
+from reproaudit.run.events import CellNote, Event, Summary
+from reproaudit.run.executors.local import MOST_PRINTED, Limits
+from reproaudit.store.records import Store
 from test_hostile import cell, run
 
 PROC = Path("/proc")
@@ -148,7 +148,7 @@ def until(happened: Callable[[], object]) -> None:
 @pytest.fixture
 def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The groups of the workers that are started, noted as they are."""
-    from reproaudit.running import executors
+    from reproaudit.run.executors import local as executors
 
     noted: list[int] = []
     start = executors._Worker.__init__

@@ -30,14 +30,14 @@ from reproaudit.errors import (
 )
 from reproaudit.files import new_folder, report_folder
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.answers import scorecard_of_paper, scorecard_of_submission
+from reproaudit.scorecard.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
-from reproaudit.running.store import Store
-from reproaudit.submission.manifest import MANIFEST
-from reproaudit.submission.reading import read_submission
-from reproaudit.submission.writing import BySeed, MeasuredRuns, manifest_head, write_submission
-from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
+from reproaudit.store.records import Store
+from reproaudit.intake.manifest import MANIFEST
+from reproaudit.intake.reading import read_submission
+from reproaudit.intake.writing import BySeed, MeasuredRuns, manifest_head, write_submission
+from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 __all__ = [
     "DEFAULT_FAIL_ON",
@@ -311,7 +311,7 @@ def run_paper(
             "in a clone of reproaudit, with: pip install '.[run]'"
         )
     require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
-    from reproaudit.commands.run import How, run_and_judge
+    from reproaudit.service.run import How, run_and_judge
 
     how = How(Store(Path(store)), device, jobs, fresh=fresh)
     (card,), _ = run_and_judge([(entry, entry.audit())], chosen, how, claims or ())

@@ -100,8 +100,8 @@ class ClaimTests:
                 remedy="pass --reproaudit-trust",
             )
         from reproaudit.audit.model import TIERS
-        from reproaudit.running.choosing import has_records
-        from reproaudit.running.store import Store
+        from reproaudit.store.choosing import has_records
+        from reproaudit.store.records import Store
 
         store = Store(self.store)
         tiers = [self.tier] if self.tier else list(reversed(TIERS))
@@ -121,7 +121,7 @@ class ClaimTests:
     @cached_property
     def _measured(self) -> dict[str, Path]:
         """The folder with the measurements of each paper that has one."""
-        from reproaudit.submission.manifest import submission_folders
+        from reproaudit.intake.manifest import submission_folders
 
         found = [one for p in self.paths for one in (sorted(p.iterdir()) if p.is_dir() else [p])]
         slugs = [file.stem for file in found if _AUDIT_NAME.fullmatch(file.name)]
@@ -434,7 +434,7 @@ class ClaimItem(pytest.Item):
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
         from reproaudit.report.outline import claim_details
         from reproaudit.report.words import look
-        from reproaudit.verdict import Outcome
+        from reproaudit.formats.verdict import Outcome
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from reproaudit.audit.model import Reviews
 from reproaudit.desk.server import desk_server, listening
 from reproaudit.desk.session import DeskSession, save
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 ROOT = Path(__file__).parents[2]
 

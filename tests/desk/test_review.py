@@ -30,7 +30,7 @@ from reproaudit.desk import edits
 from reproaudit.desk.session import read_version, review_audit, save, written
 from reproaudit.errors import UsageError
 from reproaudit.files import LOCK_NAME
-from reproaudit.verdict import Outcome, Scorecard
+from reproaudit.formats.verdict import Outcome, Scorecard
 
 DAY = date(2026, 11, 26)
 TOY = Path(__file__).parents[1] / "audits" / "toy.yaml"

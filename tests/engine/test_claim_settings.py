@@ -16,7 +16,7 @@ from reproaudit.records import Record
 from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import texts_of
 from reproaudit.report.outline import facts, settings
-from reproaudit.verdict import Outcome, ReasonKind
+from reproaudit.formats.verdict import Outcome, ReasonKind
 
 READ = {"value": 0.03, "source": "authors_code", "locator": "train.py"}
 GUESS = {"source": "assumption", "why": "Small.", "alternatives": [2.0]}

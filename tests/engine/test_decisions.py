@@ -31,7 +31,7 @@ from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.words import Context, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
-from reproaudit.verdict import Answer, Outcome, Status, Verdict
+from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}

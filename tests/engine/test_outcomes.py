@@ -26,7 +26,7 @@ from miniatures import aligns, setting
 from reproaudit.audit.plan import Role
 from reproaudit.judge import History
 from reproaudit.records import CellStatus, Measurements, Origin, Series
-from reproaudit.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 
 SUPPORTED, PARTLY, DEPENDS = Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS
 NOT_SUPPORTED, UNDECIDED = Outcome.NOT_SUPPORTED, Outcome.UNDECIDED

@@ -23,7 +23,7 @@ from bundles import (
 from factories import answers_of, make_audit
 from miniatures import aligns, claim
 from reproaudit.judge.outcomes import outcome_of
-from reproaudit.verdict import DECIDED, Answer, Outcome
+from reproaudit.formats.verdict import DECIDED, Answer, Outcome
 
 ORDER = (
     Outcome.NOT_SUPPORTED,

@@ -46,7 +46,7 @@ from reproaudit.declarations import (
 )
 from reproaudit.records import Measurements, Record, Series
 from reproaudit.report.claims import texts_of
-from reproaudit.verdict import Answer, ClaimAnswer, Estimate, Outcome
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Estimate, Outcome
 from test_loading import TEXT, faults_in
 
 Axes = dict[str, tuple[Coordinate, ...]]

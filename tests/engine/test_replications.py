@@ -16,7 +16,7 @@ from factories import answers_of, make_audit, make_record
 from miniatures import claim, setting
 from reproaudit.cell import Cell
 from reproaudit.records import Measurements, Origin
-from reproaudit.verdict import ClaimAnswer, Outcome, ReasonKind
+from reproaudit.formats.verdict import ClaimAnswer, Outcome, ReasonKind
 
 SUPPORTED, NOT_SUPPORTED = Outcome.SUPPORTED, Outcome.NOT_SUPPORTED
 UNDECIDED, PARTLY = Outcome.UNDECIDED, Outcome.PARTLY_SUPPORTED

@@ -26,7 +26,7 @@ from reproaudit.papers.ahn2023.plain import Learner
 from reproaudit.papers.ahn2023.task import Covariance, distance_to_identity
 from reproaudit.papers.ahn2023.training import RunTask
 from reproaudit.records import Measurements
-from reproaudit.running.devices import available_cores
+from reproaudit.run.devices import available_cores
 from sessions import MemorySession
 
 SMALL = {"precision": "float64", "prompts": 300, "steps": 40, "halve_every": 15, "redraw_every": 7}

@@ -21,7 +21,7 @@ from reproaudit.lab.settings import build_settings
 from reproaudit.papers.ahn2023.fast import Minibatch
 from reproaudit.papers.ahn2023.task import Prompts
 from reproaudit.papers.ahn2023.training import RunTask
-from reproaudit.running.modules import load_experiments
+from reproaudit.run.modules import load_experiments
 from sessions import MemorySession
 
 pytestmark = pytest.mark.usefixtures("coarse_law", "one_thread")

@@ -15,7 +15,7 @@ from reproaudit.errors import UsageError
 from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
 from reproaudit.report.screen import verdict
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 ORCID = "0000-0002-1825-0097"
 

@@ -25,7 +25,7 @@ from reproaudit.report.register import entry, write_register
 from reproaudit.report.screen import sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
-from reproaudit.verdict import Estimate
+from reproaudit.formats.verdict import Estimate
 
 PAPER = {"from": "paper"}
 

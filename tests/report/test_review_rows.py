@@ -20,7 +20,7 @@ from reproaudit.audit.model import (
     version_of,
 )
 from reproaudit.report.reviews import decisions, note_words, opinions
-from reproaudit.verdict import Outcome, Scorecard
+from reproaudit.formats.verdict import Outcome, Scorecard
 
 DAY = date(2026, 11, 26)
 EARLIER = date(2026, 11, 2)

@@ -17,8 +17,8 @@ from reproaudit.audit.loading import load_audit
 from reproaudit.cell import Cell
 from reproaudit.records import Record
 from reproaudit.repositories.requirements import CACHE_VARIABLE
-from reproaudit.running.run import run_cells
-from reproaudit.running.store import Store
+from reproaudit.run.cells import run_cells
+from reproaudit.store.records import Store
 
 ROOT = Path(__file__).parents[2]
 AUDIT = ROOT / "docs" / "tutorial" / "soudry2018.yaml"

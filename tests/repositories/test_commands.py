@@ -15,7 +15,7 @@ from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.records import CellStatus, Record
 from reproaudit.repositories.processes import MOST_KEPT
-from reproaudit.running.code import closure_of
+from reproaudit.store.code import closure_of
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,7 @@ from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.logs import opening
 from reproaudit.records import Record
-from reproaudit.report.answers import scorecard_of_submission
+from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.report.claims import texts_of
 from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import judged_lines

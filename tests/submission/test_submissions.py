@@ -18,7 +18,7 @@ import factories
 import miniatures
 from reproaudit.errors import SpecError
 from reproaudit.records import Measurements
-from reproaudit.submission.reading import read_submission
+from reproaudit.intake.reading import read_submission
 
 
 def measured(kind: str, *axes: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from reproaudit.audit.draft import TODO
 from reproaudit.audit.plan import plan
 from reproaudit.cell import canonical_settings
 from reproaudit.cli import run_command
-from reproaudit.submission.reading import read_submission
-from reproaudit.submission.writing import template_files
+from reproaudit.intake.reading import read_submission
+from reproaudit.intake.writing import template_files
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "soudry2018.yaml"
 PAPERS = [*paper_slugs(), str(TUTORIAL)]

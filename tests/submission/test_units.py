@@ -15,8 +15,8 @@ import miniatures
 from reproaudit import MeasuredRuns, judge_measurements, write_measurements
 from reproaudit.audit.model import Audit
 from reproaudit.errors import SpecError
-from reproaudit.submission.importing import import_logs
-from reproaudit.submission.reading import read_submission
+from reproaudit.intake.importing import import_logs
+from reproaudit.intake.reading import read_submission
 
 SEEDS = range(5)
 SCALAR = {"kind": "scalar", "unit": "1", "meaning": "As the paper has it."}

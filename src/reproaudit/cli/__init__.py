@@ -17,7 +17,7 @@ import typer
 from reproaudit import __version__
 from reproaudit.cli import auditing, measuring, showing
 from reproaudit.cli.options import app
-from reproaudit.commands.output import GuardedOutput, say
+from reproaudit.cli.output import GuardedOutput, say
 from reproaudit.errors import OF_THE_EXTRA_RUN, AuditError, TechnicalError, UsageError
 
 __all__ = ["app", "auditing", "main", "measuring", "run_command", "showing"]  # commands register

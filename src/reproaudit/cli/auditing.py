@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, ask_to_run, known_slugs, papers_named
-from reproaudit.commands.output import present, say
+from reproaudit.cli.output import present, say
 from reproaudit.errors import SpecError, UsageError
 
 
@@ -41,7 +41,7 @@ def check(
     their experiments are held against the audits. Nothing is trained.
     """
     from reproaudit.audit.catalog import Catalog, entry_of
-    from reproaudit.commands.check import audit_files, fault_data, faults_in
+    from reproaudit.service.check import audit_files, fault_data, faults_in
 
     if as_sarif and as_json:
         raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
@@ -83,7 +83,7 @@ def new(
 
     What is left open is marked TODO.
     """
-    from reproaudit.commands.new import draft
+    from reproaudit.service.new import draft
 
     files, remarks, todo = draft(slug, out, card, checklist, force=force)
     data = {"slug": slug, "files": [str(file) for file in files], "todo": todo, "remarks": remarks}
@@ -123,7 +123,7 @@ def review(
     working directory; for want of one, the installed audit is copied to ./audits. A note is kept
     with the answers that report shows with the same --tier, --store and --out.
     """
-    from reproaudit.commands.review import answered, command_to_show, note_for
+    from reproaudit.service.review import answered, command_to_show, note_for
     from reproaudit.desk.session import files_to_review, review_audit
 
     (entry,) = papers_named((slug,), False, audits)

@@ -12,13 +12,13 @@ from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
-from reproaudit.commands.output import present
+from reproaudit.cli.output import present
 from reproaudit.files import report_folder
 
 if TYPE_CHECKING:  # help starts without them
     from reproaudit.audit.model import TierName
-    from reproaudit.commands.report import ShownRun
-    from reproaudit.commands.run import How, Papers
+    from reproaudit.service.report import ShownRun
+    from reproaudit.service.run import How, Papers
 
 
 @app.command()
@@ -65,9 +65,9 @@ def run(
     records, which feed no answer. Records of the plain form, which computes straight from the
     paper's equations, are never mixed with others.
     """
-    from reproaudit.commands.report import ShownRun
-    from reproaudit.commands.run import How
-    from reproaudit.running.store import Store
+    from reproaudit.service.report import ShownRun
+    from reproaudit.service.run import How
+    from reproaudit.store.records import Store
 
     named = papers_named(slugs, everything, audits, salt, tier, shipped)
     entries = [entry for entry in named if entry.code is not None or not everything]
@@ -85,7 +85,7 @@ def run(
 
 
 def _show_state(papers: Papers, tier: TierName, how: How, as_json: bool) -> int:
-    from reproaudit.commands.status import state_of, status_lines
+    from reproaudit.service.status import state_of, status_lines
 
     states = state_of(papers, tier, how)
     present([asdict(state) for state in states], status_lines(states), as_json)
@@ -93,7 +93,7 @@ def _show_state(papers: Papers, tier: TierName, how: How, as_json: bool) -> int:
 
 
 def _run_custom(papers: Papers, tier: TierName, how: How, departs: Any, as_json: bool) -> int:
-    from reproaudit.commands.run import run_custom
+    from reproaudit.service.run import run_custom
     from reproaudit.report.terminal import measurement_lines
 
     records, failed = run_custom(papers, tier, how, *departs)
@@ -111,7 +111,7 @@ def _run_tier(
     everything: bool,
 ) -> int:
     """Run a tier and show each answer when it is there; of all papers, the cheapest first."""
-    from reproaudit.commands.run import cheapest_first, run_and_judge, went_wrong
+    from reproaudit.service.run import cheapest_first, run_and_judge, went_wrong
 
     order = cheapest_first(papers, tier) if everything else papers
     cards, failed = run_and_judge(order, tier, how, on_card=shown.add)
@@ -144,9 +144,9 @@ def multiverse(
 
     Runs those settings with other values, one alternative at a time.
     """
-    from reproaudit.commands import report as reporting
-    from reproaudit.commands.run import How, run_multiverse
-    from reproaudit.running.store import Store
+    from reproaudit.service import report as reporting
+    from reproaudit.service.run import How, run_multiverse
+    from reproaudit.store.records import Store
 
     engine = options.engine_of(executor, slurm, block)
     how = How(
@@ -187,9 +187,9 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
-    from reproaudit.commands import adopt as adopting
-    from reproaudit.commands.run import How
-    from reproaudit.running.store import Store
+    from reproaudit.service import adopt as adopting
+    from reproaudit.service.run import How
+    from reproaudit.store.records import Store
 
     how = How(Store(store), device, jobs, data=data_dir, verbose=verbose)
     (entry,) = papers_named((slug,), False, audits)
@@ -222,9 +222,9 @@ def verify(
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
     from reproaudit.audit.catalog import Catalog
-    from reproaudit.commands.verify import faults_of_adoptions, measure_again, papers_in
-    from reproaudit.running.inspect import experiment_folders, inspect_store
-    from reproaudit.running.store import Store
+    from reproaudit.service.verify import faults_of_adoptions, measure_again, papers_in
+    from reproaudit.store.inspect import experiment_folders, inspect_store
+    from reproaudit.store.records import Store
 
     catalog = Catalog(audits)
     kept = Store(store or Path("runs"))
@@ -264,8 +264,8 @@ def merge(
     Each record is verified: its digest, its identity, its place and the list of its store. What
     cannot be used, or holds other numbers than a record that is there already, is named and left.
     """
-    from reproaudit.commands.merge import merge_stores
-    from reproaudit.running.store import Store
+    from reproaudit.service.merge import merge_stores
+    from reproaudit.store.records import Store
 
     merged = merge_stores([Store(folder) for folder in folders], Store(store))
     present(merged.data, merged.lines, as_json)
@@ -287,9 +287,9 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    from reproaudit.commands.verify import papers_in
-    from reproaudit.running.inspect import leftovers, remove, size_of
-    from reproaudit.running.store import Store
+    from reproaudit.service.verify import papers_in
+    from reproaudit.store.inspect import leftovers, remove, size_of
+    from reproaudit.store.records import Store
 
     kept = Store(store or Path("runs"))
     found = dict(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))

@@ -16,16 +16,16 @@ import typer
 from typer import Argument, Option
 
 from reproaudit.cell import RunForm
-from reproaudit.commands.output import say
+from reproaudit.cli.output import say
 from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
-    from reproaudit.verdict import Scorecard
+    from reproaudit.formats.verdict import Scorecard
 
 _model = deferred("reproaudit.audit.model")
-_engines = deferred("reproaudit.running.engines")
+_engines = deferred("reproaudit.run.executors.engines")
 _files = deferred("reproaudit.report.files")
 _notebook = deferred("reproaudit.report.notebook")
 

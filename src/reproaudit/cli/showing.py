@@ -10,12 +10,12 @@ from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, papers_named
-from reproaudit.commands.output import present, say, settings_table, terminal
+from reproaudit.cli.output import present, say, settings_table, terminal
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.files import new_folder, report_folder
 
 if TYPE_CHECKING:
-    from reproaudit.verdict import Scorecard
+    from reproaudit.formats.verdict import Scorecard
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 
@@ -31,7 +31,7 @@ def list_papers(
 
     A paper that cannot be read is named and stops no other.
     """
-    from reproaudit.report.listing import list_entry, list_lines
+    from reproaudit.service.listing import list_entry, list_lines
 
     papers = []
     code = 0
@@ -68,7 +68,7 @@ def report(
     that came with the installation. With --all, each claim is printed on one line; of papers that
     are named, every detail.
     """
-    from reproaudit.commands.report import report_papers
+    from reproaudit.service.report import report_papers
 
     cards, code = report_papers(
         papers_named(slugs, everything, audits, salt, tier),
@@ -125,7 +125,7 @@ def judge_measurements(
     """
     (entry,) = papers_named((slug,), False, audits)
     if template is not None and measurements is None:
-        from reproaudit.submission.writing import template_files
+        from reproaudit.intake.writing import template_files
 
         texts = template_files(entry.audit(), tier or "paper", claims or ())
         _show_template(slug, template, texts, as_json)
@@ -134,10 +134,10 @@ def judge_measurements(
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    from reproaudit.submission.reading import read_submission
+    from reproaudit.intake.reading import read_submission
 
     submission = read_submission(entry.audit(), measurements)
-    from reproaudit.report.answers import scorecard_of_submission
+    from reproaudit.scorecard.answers import scorecard_of_submission
     from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import refresh_register
     from reproaudit.report.terminal import judged_lines
@@ -184,7 +184,7 @@ def import_runs(
     Face's trainer_state.json and loose tables. Configurations beside them are set against the
     audit's settings. See docs/import.md.
     """
-    from reproaudit.submission.importing import import_logs
+    from reproaudit.intake.importing import import_logs
 
     (entry,) = papers_named((slug,), False, audits)
     data = import_logs(

@@ -29,7 +29,7 @@ from reproaudit.declarations import StrictModel
 from reproaudit.desk.edits import NOTE, audited, carry_out, said, sign_off, with_note
 from reproaudit.errors import SpecError
 from reproaudit.files import LOCK_NAME, locked, write_whole
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
 

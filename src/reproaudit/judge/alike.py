@@ -23,7 +23,7 @@ from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record, Series
 from reproaudit.stats.courses import ends_at_best, improves_only, is_best_so_far
 from reproaudit.stats.onsets import Start, start_of
-from reproaudit.verdict import NotAlike, Unlike
+from reproaudit.formats.verdict import NotAlike, Unlike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from reproaudit.checks import Limit
 from reproaudit.judge.decisions import decide, moved, varied_of
 from reproaudit.judge.readings import Panel, out_of_reach
 from reproaudit.stats.binomial import Decision, share_interval
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
     ClaimAnswer,

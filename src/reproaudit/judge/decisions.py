@@ -16,7 +16,7 @@ from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval, without_farthest
 from reproaudit.stats.ranks import decide_ranks
-from reproaudit.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
+from reproaudit.formats.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
 FEWEST_OF_PAPER = 3
 """The fewest runs whose mean decides where the number is the paper's own."""

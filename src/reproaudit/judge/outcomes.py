@@ -16,7 +16,7 @@ from reproaudit.judge.decisions import ask, missing_runs, with_crashes
 from reproaudit.judge.readings import Panel, out_of_reach, rarer
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     DECIDED,
     AblationAnswer,
     AlternativeAnswer,

@@ -21,7 +21,7 @@ from reproaudit.judge.bundles import Bundles, Records
 from reproaudit.judge.decisions import ask, joined, may_be_met, missing_runs, with_crashes
 from reproaudit.records import CellStatus
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
     ArmAnswer,

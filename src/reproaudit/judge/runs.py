@@ -12,7 +12,7 @@ from reproaudit.judge.alike import keeps_up, not_as_far
 from reproaudit.judge.bundles import Bundles, is_series, paired_with
 from reproaudit.records import CellStatus, Record
 from reproaudit.stats.onsets import Start
-from reproaudit.verdict import RunAnswer, Status
+from reproaudit.formats.verdict import RunAnswer, Status
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from reproaudit.audit.plan import Role
 from reproaudit.checks import Side
 from reproaudit.report.claims import ClaimText
 from reproaudit.report.numbers import counted, number, with_power
-from reproaudit.verdict import ArmAnswer, Estimate, Figure, LineRole, Lines
+from reproaudit.formats.verdict import ArmAnswer, Estimate, Figure, LineRole, Lines
 
 WIDTH = 424.0
 HEIGHT = 230.0

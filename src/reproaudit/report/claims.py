@@ -23,7 +23,7 @@ from reproaudit.report.words import (
     words,
 )
 from reproaudit.stats.binomial import share_interval
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     AblationAnswer,
     AlternativeAnswer,
     Answer,

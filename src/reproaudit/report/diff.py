@@ -10,7 +10,7 @@ from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.numbers import number, of, setting_value
 from reproaudit.report.printable import clean
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 
 class Change(StrictModel):

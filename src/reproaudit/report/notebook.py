@@ -13,7 +13,7 @@ from reproaudit.report.pages import environment, html, markdown, plain, table
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
 from reproaudit.report.words import OUTCOMES, look
-from reproaudit.verdict import ClaimAnswer, Outcome, Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Outcome, Scorecard
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
     outcome.value for outcome, look in OUTCOMES.items() if look.test in ("failure", "error")

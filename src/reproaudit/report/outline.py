@@ -32,7 +32,7 @@ from reproaudit.report.words import (
     run_number,
 )
 from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     AblationAnswer,
     ArmAnswer,
     Estimate,

@@ -17,7 +17,7 @@ from reproaudit.report.numbers import listed
 from reproaudit.report.outline import MOST_FACTS
 from reproaudit.report.printable import clean
 from reproaudit.report.words import DOTS, look
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = TEMPLATES / "style.css"

@@ -24,7 +24,7 @@ from reproaudit.report.pages import environment
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import questions, verdict
 from reproaudit.report.words import look
-from reproaudit.verdict import ClaimAnswer, Level, Outcome, Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"

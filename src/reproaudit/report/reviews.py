@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from reproaudit.audit.model import Dispute, Note, version_of
 from reproaudit.report.words import Namer
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 
 def decisions(card: Scorecard) -> list[str]:

@@ -16,7 +16,7 @@ from reproaudit.report.claims import ClaimText, claims_of, texts_of
 from reproaudit.report.numbers import at_words, counted, listed, of, several
 from reproaudit.report.words import RELAXED, bound_of, figure_of, look
 from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
     ArmAnswer,

@@ -20,7 +20,7 @@ from reproaudit.report.screen import (
     verdict,
 )
 from reproaudit.report.words import look
-from reproaudit.verdict import ArmAnswer, Level, Scorecard
+from reproaudit.formats.verdict import ArmAnswer, Level, Scorecard
 
 LINE_WIDTH = 80
 

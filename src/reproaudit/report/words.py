@@ -23,7 +23,7 @@ from reproaudit.report.numbers import (
     stated,
 )
 from reproaudit.stats.binomial import Decision
-from reproaudit.verdict import (
+from reproaudit.formats.verdict import (
     Answer,
     ArmAnswer,
     ClaimAnswer,

@@ -19,7 +19,7 @@ from reproaudit.logs.configurations import seeds_in
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.logs.mapping import LoggedQuantity
-from reproaudit.logs.measuring import measure, measurements_of, stated_length
+from reproaudit.intake.measuring import measure, measurements_of, stated_length
 from reproaudit.records import Measurements
 from reproaudit.repositories.environments import copy_source, in_container, in_python
 from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded

@@ -21,7 +21,7 @@ from reproaudit.report.export.registry import Exported, ExportRequest, identifie
 from reproaudit.report.files import PAGES
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import closing, verdict
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 

@@ -10,9 +10,9 @@ from reproaudit.audit.model import TIERS
 from reproaudit.audit.plan import varied_tier
 from reproaudit.cell import CUSTOM
 from reproaudit.report.export.registry import Exported, ExportRequest
-from reproaudit.running.adoptions import adoption_tier
-from reproaudit.running.shipped import FILE_NAME, pack_records
-from reproaudit.running.store import Store
+from reproaudit.store.adoptions import adoption_tier
+from reproaudit.store.shipped import FILE_NAME, pack_records
+from reproaudit.store.records import Store
 
 
 def records_export(request: ExportRequest) -> Exported:

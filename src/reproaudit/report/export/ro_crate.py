@@ -22,7 +22,7 @@ from reproaudit.report.files import PAGES
 from reproaudit.report.outline import made_words
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import closing, verdict
-from reproaudit.verdict import Scorecard
+from reproaudit.formats.verdict import Scorecard
 
 METADATA = "ro-crate-metadata.json"
 RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"

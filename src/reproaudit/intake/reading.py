@@ -1,0 +1,475 @@
+"""A folder of measurements becomes records.
+
+Manifest and tables are held against the audit's declarations, and made into records that carry
+their origin, so that they are judged as ours are and never passed off as ours. All faults of the
+manifest are told at once, then those of the tables; of a table the first one.
+
+A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
+those of an arm it is that arm. Seeds of another program are mere labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reproaudit.audit.faults import shown
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, Role, claim_batches, plan
+from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
+from reproaudit.declarations import Coordinate, Declaration, misfit
+from reproaudit.errors import did_you_mean
+from reproaudit.judge import Records, SeedRecords
+from reproaudit.judge.alike import units_apart
+from reproaudit.logs.asked import Asked, Columns
+from reproaudit.logs.finding import TABLES
+from reproaudit.logs.logged import (
+    Curve,
+    LogError,
+    LoggedRun,
+    LogSource,
+    gathered,
+    on_one_line,
+    raise_all,
+    some,
+)
+from reproaudit.logs.mapping import LoggedQuantity
+from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
+from reproaudit.intake.pooling import role_words
+from reproaudit.intake.roles import axes_of
+from reproaudit.logs.tables import read_table
+from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
+from reproaudit.intake.manifest import MANIFEST, Manifest, Placed, Run, read_manifest
+
+UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
+OURS = "reproaudit"
+"""The name by which tables of results call our own measurements."""
+DISTINCT = 10
+"""Distinct numbers of one series or array that two runs of different seeds do not share."""
+MOST_READ = 100_000
+"""Times that a manifest may have a table read: each file for each of its seeds."""
+
+ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
+"""Of measurements that were not observed at all coordinates where they were, by axis."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Measurements from elsewhere, ready to be judged.
+
+    Attributes:
+        audit: the audit.
+        tier: the tier at which they are judged.
+        records: one for each run and seed.
+        remarks: what a reader is to know of the measurements, in sentences.
+        found: the records by experiment and the settings of the plan, then by seed.
+        left_out: by the same, the measurements that are kept out, each with the reasons.
+    """
+
+    audit: Audit
+    tier: TierName
+    records: tuple[Record, ...]
+    remarks: tuple[str, ...]
+    found: Records
+    left_out: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]
+
+
+def read_submission(audit: Audit, folder: Path) -> Submission:
+    """Read the measurements in a folder.
+
+    Raises:
+        UsageError: if the folder or its manifest is missing.
+        SpecError: listing everything that does not fit.
+    """
+    reader = open_submission(audit, folder)
+    manifest = reader.manifest
+    found: dict[tuple[str, str], SeedRecords] = {}
+    left_out: dict[tuple[str, str], dict[str, Sequence[str]]] = {}
+    kept_out: dict[str, None] = {}
+    for index, (run, (role, batch)) in enumerate(zip(manifest.runs, reader.roles, strict=True)):
+        key = _key(audit, batch)
+        records = found.setdefault(key, SeedRecords())
+        records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
+        left_out.setdefault(key, {}).update(run.left_out)
+        kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
+        if role is not Role.POSITIVE_CONTROL:
+            reader.refuse_copies(role_words(batch), records, index)
+    raise_all(reader.faults)
+    if reader.manifest.one_unit is None:
+        raise_all([*_other_units(audit, manifest.tier, found)])
+    every = tuple(record for records in found.values() for record in records.values())
+    remarks = [*reader.other_settings(found.keys()), *kept_out, *manifest.noted]
+    remarks += [*reader.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
+    for role, batch in dict.fromkeys(reader.roles):
+        if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
+            remarks += _ends(audit, batch, found[_key(audit, batch)])
+    return Submission(audit, manifest.tier, every, tuple(remarks), found, left_out)
+
+
+def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:
+    """Yield each measurement of which one arm has shares, as it seems, and another per cent."""
+    for one in units_apart(audit, tier, records):
+        arms = [
+            role_words(Batch(each.experiment, tier, each.changed(tier), ())) for each in one.arms
+        ]
+        yield LogError(
+            one.measurement,
+            f"found numbers up to {one.most[0]:.4g} in {arms[0]} and up to {one.most[1]:.4g} in "
+            f"{arms[1]}; expected one unit, fractions or per cent. Divide what is in per cent by "
+            f"100 (in a mapping `runs: [{{match: RUNS, percent: [{one.measurement}]}}]`), or say "
+            "why both are in one unit: `one_unit: …`, in the mapping or in the manifest.",
+        )
+
+
+def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Iterator[str]:
+    """Yield a sentence on each measurement of a role that is kept out."""
+    for name, reasons in left_out.items():
+        yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
+
+
+def open_submission(audit: Audit, folder: Path) -> _Reader:
+    """Read the manifest of a folder, and tell the role of each run; no table is read yet.
+
+    Raises:
+        UsageError: if the folder or its manifest is missing.
+        SpecError: listing everything in the manifest that does not fit.
+    """
+    reader = _Reader(audit, folder.resolve(), *read_manifest(folder))
+    reader.check_manifest()
+    planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
+    for role, batch in plan(audit, reader.manifest.tier):  # the experiments come first
+        planned.setdefault(_key(audit, batch), (role, batch))
+    seen = set()
+    for index, run in enumerate(reader.manifest.runs):
+        settings = tuple(run.settings.items())
+        key = _key(audit, Batch(run.experiment, reader.manifest.tier, settings, run.seeds))
+        if key not in planned:
+            reader.refuse_role(run, index, [batch for _, batch in planned.values()])
+            continue
+        reader.roles.append(planned[key])
+        for number, seed in enumerate(run.seeds):
+            if (key, seed) in seen:
+                text = f"found seed {seed} of '{run.experiment}' a second time; expected it once."
+                reader.fault(text, "runs", index, "seeds", number)
+            seen.add((key, seed))
+    raise_all(reader.faults)
+    return reader
+
+
+def _key(audit: Audit, batch: Batch) -> tuple[str, str]:
+    is_known = batch.experiment in audit.experiments
+    return batch.experiment, canonical_settings(batch.settings(audit) if is_known else {})
+
+
+def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator[str]:
+    """Yield a sentence on runs whose series do not end where the training is said to."""
+    ends: dict[tuple[int, float], list[str]] = {}
+    for seed, record in records.items():
+        length = stated_length(audit, record.experiment, record.settings)
+        series = [one.steps for one in record.measurements.series.values()]
+        end = None if length is None else end_beside(series, length)
+        if length is not None and end is not None and record.status is CellStatus.COMPLETED:
+            ends.setdefault((end, length), []).append(str(seed))
+    for (end, length), seeds in ends.items():
+        yield (
+            f"Series of seeds {some(seeds)} of {role_words(batch)} end at step {end} of {length:g}."
+        )
+
+
+def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
+    seeds: dict[str, dict[str, None]] = {}
+    for record in records:
+        declared = audit.measurements_of(record.experiment)
+        for name, observed in (record.coordinates or {}).items():
+            for axis in declared[name].axes:
+                for one in axis.coordinates(record.settings):
+                    if one not in observed[axis.name]:
+                        place = f"{name} at {axis.name} {one}"
+                        seeds.setdefault(place, {})[str(record.seed)] = None
+    for place, of in seeds.items():
+        yield f"Not observed: {place} (seeds {some(list(of))})."
+
+
+@dataclass
+class _Reader:
+    """Reads the runs of one manifest.
+
+    Attributes:
+        faults: what does not fit, so far.
+        roles: the role of each run, and the runs of the plan that it stands for.
+        taken: the files that were read, each with the seeds that were taken from it.
+    """
+
+    audit: Audit
+    folder: Path
+    manifest: Manifest
+    placed: Placed
+    faults: list[LogError] = field(default_factory=list)
+    roles: list[tuple[Role, Batch]] = field(default_factory=list)
+    taken: dict[Path, set[int]] = field(default_factory=dict)
+    _tables: dict[Path, dict[int | None, LoggedRun]] = field(default_factory=dict)
+
+    def fault(self, text: str, *loc: str | int) -> None:
+        self.faults.append(LogError(self.placed(*loc), text))
+
+    def check_manifest(self) -> None:
+        audit = self.audit
+        manifest = self.manifest
+        slug = audit.paper.slug
+        if manifest.paper not in (None, slug):
+            self.fault(f"found '{manifest.paper}'; expected '{slug}' or nothing.", "paper")
+        if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
+            found = f"found '{manifest.who}', under which our own measurements stand"
+            self.fault(f"{found}; expected who made these.", "who")
+        often = sum(len(one.seeds) * len(one.files) for one in manifest.runs)
+        if often > MOST_READ:
+            found = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
+            self.fault(f"{found}. Put several measurements into one file.", "runs")
+        for name, value in manifest.settings.items():
+            experiment, _, plain = name.rpartition(".")
+            searched = [experiment] if experiment in audit.experiments else list(audit.experiments)
+            known = {n: s for one in searched for n, s in audit.settings_of(one).items()}
+            if experiment and experiment not in audit.experiments:
+                hint = did_you_mean(experiment, audit.experiments)
+                text = f"found the unknown experiment '{experiment}'. {hint}"
+            elif plain not in known:
+                text = f"found the unknown setting '{plain}'. {did_you_mean(plain, known)}"
+            elif not fits(value, known[plain].value):
+                expected = f"{kind_of(known[plain].value)}, like {shown(known[plain].value)}"
+                text = f"found {shown(value)}; expected {expected}."
+            else:
+                continue
+            self.fault(text, "settings", name)
+
+    def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
+        roles = [role_words(one) for one in batches if one.experiment == run.experiment]
+        if not roles:
+            hint = did_you_mean(run.experiment, self.audit.experiments)
+            text = f"found the unknown experiment '{run.experiment}'. {hint}"
+            self.fault(text, "runs", index, "experiment")
+            return
+        self.fault(
+            f"found settings that no arm of '{run.experiment}' has; expected {' or '.join(roles)}. "
+            "What differs in every run belongs under the manifest's own 'settings'.",
+            "runs",
+            index,
+            "settings",
+        )
+
+    def refuse_copies(self, which: str, records: Mapping[int, Record], index: int) -> None:
+        """Note runs that equal another seed's where a third seed of theirs differs.
+
+        Runs that all agree may be a closed form, and few numbers may agree by chance.
+        """
+        alike: dict[str, list[int]] = {}
+        for seed, record in records.items():
+            measured = record.measurements
+            arrays = [*(one.values for one in measured.series.values()), *measured.arrays.values()]
+            many = any(np.unique(one).size >= DISTINCT for one in arrays)
+            if many and record.status is CellStatus.COMPLETED:
+                alike.setdefault(measured.model_dump_json(), []).append(seed)
+        for first, *others in alike.values():
+            if others and len(others) + 1 < len(records):
+                found = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
+                text = f"found {found} {first} of {which}, where others differ; expected runs of"
+                self.fault(f"{text} their own. Leave out what is a copy.", "runs", index)
+
+    def unread(self) -> Iterator[str]:
+        """Yield sentences on rows and files beside the manifest that it does not name."""
+        left = []
+        for path, by_seed in self._tables.items():
+            there = {seed for seed in by_seed if seed is not None}
+            if rest := sorted(there - self.taken[path]):
+                left.append(f"{self._name(path)} (seeds {', '.join(map(str, rest))})")
+        if left:
+            yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
+        files = (one for one in sorted(self.folder.rglob("*")) if not one.is_dir())
+        unread = [
+            self._name(one) for one in files if one.name != MANIFEST and one not in self.taken
+        ]
+        if unread:
+            yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+        """Yield sentences on runs that the audit wants, and settings, that were not stated."""
+        audit = self.audit
+        tier = self.manifest.tier
+        every = [one for claim in audit.claims for one in claim_batches(audit, claim, tier)]
+        for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
+            if _key(audit, batch) not in found:
+                yield f"No runs of {role} {role_words(batch)}."
+        unstated = [
+            f"{experiment}.{name}"
+            for experiment in sorted({one for one, _ in found})
+            for name in audit.settings_of(experiment)
+            if name not in self.manifest.settings_of(experiment)
+        ]
+        if unstated:
+            yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
+
+    def other_settings(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+        """Yield a sentence on the settings of each experiment that are not the audit's."""
+        for experiment in sorted({one for one, _ in found}):
+            if others := self._others(experiment):
+                yield f"Other settings than the audit's, of '{experiment}': {others}."
+
+    def _others(self, experiment: str, own: Collection[str] = ()) -> str:
+        """Say which settings of all runs differ from the audit's; `own` are those of an arm."""
+        audited = self.audit.values_of(experiment, self.manifest.tier)
+        return ", ".join(
+            f"{name} {shown(value)} in place of {shown(audited[name])}"
+            for name, value in self.manifest.settings_of(experiment).items()
+            if name in audited and name not in own and not same(value, audited[name])
+        )
+
+    def record(self, run: Run, index: int, seed: int) -> Record:
+        manifest = self.manifest
+        slug = self.audit.paper.slug
+        stated = {**manifest.settings_of(run.experiment), **run.settings}
+        settings = self.audit.values_of(run.experiment, manifest.tier, stated)
+        proxies = (manifest.proxy, self._others(run.experiment, run.settings))
+        measured, coordinates = self._measured(run, index, seed, settings)
+        said = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
+        origin = Origin(**said, made=manifest.date)
+        identity = [slug, run.experiment, canonical_settings(settings), seed]
+        identity += [one.model_dump_json() for one in (origin, measured)]
+        identity += [coordinates] if coordinates else []
+        return Record(
+            paper=slug,
+            tier=manifest.tier,
+            experiment=run.experiment,
+            settings=settings,
+            seed=seed,
+            status=CellStatus(run.status),
+            error="as its manifest says" if run.status == "diverged" else None,
+            proxy="; ".join(filter(None, proxies)) or None,
+            fingerprint=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32],
+            code="",
+            environment=Environment(threads=None, packages={}, **UNSTATED),
+            started=datetime.combine(manifest.date, time(), UTC),
+            seconds=0.0,
+            origin=origin,
+            coordinates=coordinates or None,
+            measurements=measured,
+        )
+
+    def _measured(
+        self, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
+    ) -> tuple[Measurements, ByAxis]:
+        declared = self.audit.measurements_of(run.experiment)
+        diverged = run.status == "diverged"
+        found: dict[str, Curve] = {}
+        for number, written in enumerate(run.files):
+            with gathered(self.faults):
+                path = self._path(written, seed, self.placed("runs", index, "files", number))
+                logged = self._logged(path, seed, len(run.seeds) == 1 or "{seed}" in written)
+                for name in (one for one in logged.curves if one in declared):
+                    with gathered(self.faults):
+                        if name in found:
+                            text = f"found it in {found[name].place}, too; expected once."
+                            raise LogError(f"{logged.name}: {name}", text)
+                        found[name] = _declared(logged, name, declared[name], settings, diverged)
+                if unknown := [name for name in logged.curves if name not in declared]:
+                    called = on_one_line(unknown[0], 80)
+                    more = f", nor {len(unknown) - 1} more" * (len(unknown) > 1)
+                    text = f"found a measurement which the experiment does not declare{more}."
+                    place = f"{logged.files[0].name}: {called}"
+                    raise LogError(place, f"{text} {did_you_mean(called, declared)}")
+        measured = measurements_of(declared, found)
+        if diverged:
+            return measured.finite_part(), {}
+        coordinates: ByAxis = {}
+        for name, curve in found.items():
+            with gathered(self.faults):
+                if fault := misfit(name, declared[name], measured, settings):
+                    raise LogError(curve.place, f"{fault}.")
+                if np.ma.is_masked(curve.values):
+                    found[name], coordinates[name] = _observed(curve, declared[name], settings)
+        return measurements_of(declared, found), coordinates
+
+    def _path(self, written: str, seed: int, place: str) -> Path:
+        """Return a file beside the manifest; nothing outside its folder is read."""
+        try:
+            path = (self.folder / written.replace("{seed}", str(seed))).resolve(strict=True)
+            if path.is_relative_to(self.folder):
+                return path
+            reason = "outside of it"
+        except (OSError, RuntimeError, ValueError) as error:  # absent, too long, a loop of links
+            reason = getattr(error, "strerror", None) or "no path, or a loop of links"
+        fault = f"found '{on_one_line(written, 80)}' ({reason}; seed {seed})"
+        raise LogError(place, f"{fault}; expected a file inside the manifest's folder.")
+
+    def _logged(self, path: Path, seed: int, alone: bool) -> LoggedRun:
+        """Return what a table holds of a seed; `alone`: it need not say which seed it is of."""
+        place = self._name(path)
+        self.taken.setdefault(path, set()).add(seed)
+        if path.suffix.lower() not in TABLES:
+            raise LogError(place, f"found '{path.suffix}'; expected one of {', '.join(TABLES)}.")
+        if path not in self._tables:  # which is read once however many seeds it holds
+            asked = Asked(axes_of(self.audit), columns=Columns(step="step"), plain=True)
+            source = LogSource(path, place, asked=asked)
+            self._tables[path] = {run.seed: run for run in read_table(source)}
+        by_seed = self._tables[path]
+        if not alone and None in by_seed:
+            text = "found one table for several seeds without a column 'seed'; expected the column"
+            raise LogError(f"{place}:1", f"{text}, or {{seed}} in the file's name.")
+        run = by_seed.get(None, by_seed.get(seed))
+        if run is None or not run.curves:
+            raise LogError(place, f"found no number of seed {seed}; expected its rows.")
+        return run
+
+
+def _declared(
+    run: LoggedRun,
+    name: str,
+    declared: Declaration,
+    settings: Mapping[str, SettingValue],
+    diverged: bool,
+) -> Curve:
+    """Return a measurement of a run, once its coordinates and numbers are as declared."""
+    measured = measure(run, settings, name, declared, LoggedQuantity(tag=name))
+    if measured is None or len(run.curves[name]) > math.prod(declared.shape(settings)):
+        axes = [
+            f"{axis.name} {', '.join(map(str, axis.coordinates(settings)[:8]))}"
+            for axis in declared.axes
+        ]
+        text = "found numbers at other coordinates than the declared ones; expected"
+        raise LogError(f"{run.name}: {name}", f"{text} {'; '.join(axes) or 'none'}.")
+    if not diverged and not is_finite(measured.curve.values).all():
+        text = "found a number that is not finite, or too large; expected finite ones."
+        remedy = "If the run diverged, write 'status: diverged'."
+        raise LogError(measured.curve.place, f"{text} {remedy}")
+    return measured.curve
+
+
+def _observed(
+    curve: Curve, declaration: Declaration, settings: Mapping[str, SettingValue]
+) -> tuple[Curve, dict[str, tuple[Coordinate, ...]]]:
+    """Return a measurement where it was observed, and its coordinates there along each axis."""
+    absent = np.ma.getmaskarray(curve.values)
+    absent = absent if curve.steps is None else absent[0]
+    every = range(absent.ndim)
+    places = [
+        np.flatnonzero(~absent.all(axis=tuple(other for other in every if other != one)))
+        for one in every
+    ]
+    if absent[np.ix_(*places)].any():
+        text = "found empty cells here and there; expected that whole coordinates of an axis are."
+        raise LogError(curve.place, text)
+    at: tuple[Any, ...] = (..., *np.ix_(*places))
+    return replace(curve, values=np.ma.getdata(curve.values)[at]), {
+        axis.name: tuple(axis.coordinates(settings)[place] for place in observed)
+        for axis, observed in zip(declaration.axes, places, strict=True)
+    }

@@ -1,0 +1,186 @@
+"""What a logged run is to an audit: its role, seed and settings.
+
+A run is the experiment itself if its configuration states none of the settings by which the
+controls differ, or states the audit's values of them; it is the control whose settings it states. A
+mapping's rule says it outright. Nothing is guessed from similar names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reproaudit.audit.faults import shown
+from reproaudit.audit.model import Audit
+from reproaudit.audit.plan import Batch, Scope
+from reproaudit.cell import SettingValue, canonical_settings, same
+from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.logs.configurations import seed_of, stated_settings
+from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
+from reproaudit.logs.mapping import MappingFile, RunRule
+from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
+
+
+def axes_of(audit: Audit) -> frozenset[str]:
+    """Return the names of all axes of an audit's measurements."""
+    declared = [audit.measurements_of(one) for one in audit.experiments]
+    return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
+
+
+Roles = Mapping[Batch, Mapping[int, PlacedRun]]
+"""Runs by role, the experiments first, then by seed."""
+
+
+def place_runs(request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError]) -> Roles:
+    """Give every run that is not ignored its role and seed.
+
+    Raises:
+        AuditError: listing every run that has none, and the faults that were found before.
+    """
+    _refuse_unmatched(runs, request.mapping)
+    faults = list(faults)
+    roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
+    placed: list[tuple[Batch, PlacedRun]] = []
+    for run in runs:
+        rule = request.mapping.rule(run.name) or RunRule(match="*")
+        if not rule.ignore:
+            with gathered(faults):
+                placed.append(_placed(request, run, rule))
+    for batch, role in roles.items():
+        own = [one for of, one in placed if of == batch]
+        faults += pooled(request, batch, own)
+        for one in sorted(own, key=lambda one: one.seed is None):
+            if one.seed is None:
+                free = next(n for n in range(len(runs)) if n not in role)
+                run = replace(one.run, told=(*one.run.told, SEEDS_COUNTED))
+                one = replace(one, run=run, seed=free)
+            role[one.seed or 0] = one
+    raise_all(faults)
+    return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
+
+
+def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, PlacedRun]:
+    """Return a run's role, and the run with its seed; None where seeds are to be numbered."""
+    mapping = request.mapping
+    experiment = _experiment(request.scope, run, rule)
+    stated, names = stated_settings(request.audit, experiment, run, mapping)
+    for name, value in (rule.settings or {}).items():
+        if name in stated and not same(stated[name], value):
+            found = f"found {name} = {shown(stated[name])} in its configuration, and {shown(value)}"
+            way = f"Mend the rule, or write `configuration: {{{name}: null}}`."
+            raise LogError(run.name, f"{found} in its rule; expected one value. {way}")
+    batch = _batch(request, experiment, stated, run, rule)
+    seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
+    diverged = rule.status == "diverged"
+    return batch, PlacedRun(run, seed, diverged, stated, names, rule.percent)
+
+
+def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
+    names = [run.name for run in runs]
+    for rule in mapping.runs:
+        pattern = rule.match
+        if not any(map(rule.matches, names)):
+            wider = any(pattern in name for name in names)
+            hint = f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
+            raise UsageError(f"runs: match '{pattern}': found no such run. {hint}")
+
+
+def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
+    experiments = list(dict.fromkeys(batch.experiment for batch in scope.batches))
+    if rule.experiment is None and len(experiments) > 1:
+        found = f"found a run that may belong to {', '.join(experiments)}; expected one"
+        way = "Name its experiment in the mapping's 'runs', or narrow with --claim."
+        raise LogError(run.name, f"{found}. {way}")
+    experiment = rule.experiment or experiments[0]
+    if experiment not in experiments:
+        text = f"experiment: found '{experiment}'; expected one that is asked for."
+        hint = did_you_mean(experiment, experiments)
+        raise LogError(f"runs: match '{rule.match}'", f"{text} {hint}")
+    return experiment
+
+
+def _batch(
+    request: Request,
+    experiment: str,
+    stated: Mapping[str, SettingValue],
+    run: LoggedRun,
+    rule: RunRule,
+) -> Batch:
+    """Return the experiment, or the control, whose settings the rule or the configuration has."""
+    batches = request.batches(experiment)
+    expected = " or ".join(map(role_words, batches))
+    if rule.settings is not None:
+        wanted = canonical_settings(rule.settings)
+        for batch in batches:
+            if canonical_settings(dict(batch.overrides)) == wanted:
+                return batch
+        text = f"settings: found {rule.settings}; expected those of {expected}."
+        raise LogError(f"runs: '{run.name}'", text)
+    telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
+    for batch in batches:
+        values = batch.settings(request.audit)
+        if dict(batch.overrides).keys() <= stated.keys() and all(
+            same(stated[name], values[name]) for name in telling
+        ):
+            return batch
+    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
+    found = f"found {found} in its configuration, which neither the experiment nor a control has"
+    way = "Say under 'settings' in the mapping's 'runs' what it is."
+    raise LogError(run.name, f"{found}; expected {expected}. {way}")
+
+
+def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
+    """Set every setting of every role beside the audit's value, for the protocol.
+
+    A control has most settings as its experiment does; these are not repeated.
+    """
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for batch, runs in roles.items():
+        values = batch.settings(audit)
+        stated = _stated(runs, values)
+        for name, setting in audit.settings_of(batch.experiment).items():
+            row = {
+                "role": role_words(batch),
+                "setting": name,
+                "audit": values[name],
+                "source": setting.source.value,
+                "found": stated.get(name),
+                "status": "absent",
+            }
+            if name in stated:
+                row["status"] = "equal" if same(stated[name], values[name]) else "contradicting"
+            rows.setdefault((batch.experiment, name, shown(values[name]), str(row["found"])), row)
+    return list(rows.values())
+
+
+def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, SettingValue]]:
+    """Return the settings that the logs state of every run of each experiment."""
+    experiments: dict[str, dict[str, SettingValue]] = {}
+    for batch, runs in roles.items():
+        audited = batch.settings(audit)
+        found = experiments.setdefault(batch.experiment, {})
+        for name, stated in _stated(runs, audited).items():
+            is_equal = same(stated, audited[name])
+            # what a control states alone, it does not state for the experiment
+            is_alone = name not in found and batch.overrides and is_equal
+            if name in dict(batch.overrides) or is_alone:
+                continue
+            value = found.setdefault(name, audited[name] if is_equal else stated)
+            if not same(stated, value):
+                text = f"found {name} = {shown(stated)}, and {shown(value)} in other runs; expected"
+                way = "one value, as a manifest holds. Import them apart."
+                raise LogError(f"runs of {role_words(batch)}", f"{text} {way}")
+    return experiments
+
+
+def _stated(
+    runs: Mapping[int, PlacedRun], audited: Mapping[str, SettingValue]
+) -> Mapping[str, SettingValue]:
+    """Return what runs of one role state; of values that differ, the first that the audit lacks."""
+    found: dict[str, SettingValue] = {}
+    for one in runs.values():
+        for name, value in one.stated.items():
+            if name not in found or same(found[name], audited[name]):
+                found[name] = value
+    return found

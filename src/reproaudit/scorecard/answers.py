@@ -1,0 +1,387 @@
+"""From records to a scorecard: their answers by today's rules, the history, and what made them.
+
+Which records of a store are judged together, `running.choosing` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from reproaudit.audit.catalog import Entry, shipped_reports
+from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
+from reproaudit.audit.plan import alternatives_of, arms_of, quantities_of, scope_of, varied_tier
+from reproaudit.audit.rules import JUDGED
+from reproaudit.audit.seeds import stored_tier
+from reproaudit.cell import TierKey
+from reproaudit.errors import AuditError
+from reproaudit.files import scratch_folder
+from reproaudit.judge import History, Records, index_records, judge
+from reproaudit.judge.readings import Panel
+from reproaudit.records import CellStatus, Record
+from reproaudit.scorecard.courses import chart_of
+from reproaudit.report.files import read_scorecard
+from reproaudit.report.words import leading
+from reproaudit.scorecard.history import history_of
+from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
+from reproaudit.store.shipped import FILE_NAME, unpack_records
+from reproaudit.store.records import DamagedError, Store
+from reproaudit.intake.reading import Submission
+from reproaudit.formats.verdict import (
+    DECIDED,
+    SCHEMA_VERSION,
+    ClaimAnswer,
+    Figure,
+    JudgedRecords,
+    Made,
+    Reason,
+    ReasonKind,
+    Scorecard,
+)
+
+
+def scorecard_of_store(
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    store: Store,
+    *,
+    wanted: str | None = None,
+    planned: Mapping[TierKey, str] | None = None,
+) -> Scorecard:
+    """Judge the records of a store.
+
+    Args:
+        wanted: the beginning of a group's id; None for today's.
+        planned: of a run: the fingerprint of each planned cell; exactly these are judged.
+
+    Raises:
+        StoreError: on a file that is no record and may be a planned one.
+        SpecError: if the audit declares other coordinates than the records have.
+    """
+    damaged: list[DamagedError] = []
+    if planned is not None:
+        chosen = chosen_by_run(entry, audit, tier, store, planned, damaged.append)
+    else:
+        chosen = chosen_of_store(entry, audit, tier, store, wanted)
+    return _judged(entry, audit, tier, chosen, store, Made(damaged=len(damaged)))
+
+
+def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
+    """Judge the records that came with a report, whatever their seeds.
+
+    Raises:
+        StoreError: if the archive is damaged.
+        SpecError: if the audit declares other coordinates than the records have.
+    """
+    kept = stored_tier(audit, tier)
+    places = (kept, varied_tier(kept))
+    with scratch_folder() as folder:
+        store = unpack_records(file, folder)
+        chosen = chosen_of_store(entry, audit, tier, store, shipped=True)
+        there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
+        said = Made(listed=len(there), lacking=there.count(False))
+        return _judged(entry, audit, tier, chosen, store, said, shipped=True)
+
+
+def _judged(
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    chosen: Chosen,
+    store: Store,
+    said: Made,
+    *,
+    shipped: bool = False,
+) -> Scorecard:
+    records = index_records(chosen.records.values())
+    history = History()
+    kept = None if shipped else store.root
+    lower = Chosen()
+    if tier == "paper":
+        # alternatives may have run at the quick tier
+        lower = chosen_of_store(entry, audit, "quick", store, judged=tier)
+        own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
+        history = history_of(entry, audit, kept, own)
+    quick = index_records(lower.records.values()) or None
+    made = _made(chosen, lower, tier, said)
+    answers = judge(audit, tier, records, history, quick)
+    reviews = entry.reviews()
+    return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
+
+
+def scorecard_of_submission(
+    submission: Submission, claims: Sequence[str] | None = None, reviews: Reviews | None = None
+) -> Scorecard:
+    """Return the scorecard of measurements from elsewhere.
+
+    Raises:
+        UsageError: if there is no such claim.
+    """
+    audit = submission.audit
+    remarks = list(submission.remarks)
+    if claims:
+        only = scope_of(audit, submission.tier, claims).claims
+        rest = ", ".join(one.id for one in audit.claims if one not in only)
+        remarks += [f"Other claims were not asked for: {rest}."] if rest else []
+        audit = audit.model_copy(update={"claims": only})
+    found = submission.found
+    judged = judge(audit, submission.tier, found)
+    answers = tuple(_with_left_out(submission, audit, one) for one in judged)
+    made = Made(remarks=tuple(remarks))
+    return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
+
+
+_LACKING = (
+    ReasonKind.NOT_MEASURED,
+    ReasonKind.TOO_FEW,
+    ReasonKind.VOID_RUNS,
+    ReasonKind.READING_UNFINISHED,
+    ReasonKind.CONTROL_OPEN,
+    ReasonKind.ALTERNATIVE_OPEN,
+)
+"""What is said where numbers are lacking."""
+
+
+def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) -> ClaimAnswer:
+    """Return an answer that says what was left out, where it lacks numbers for that."""
+    said = answer.reasons[0] if answer.reasons else None
+    if answer.outcome in DECIDED or said is None or said.kind not in _LACKING:
+        return answer
+    tier = submission.tier
+    claim = next(one for one in audit.claims if one.id == answer.id)
+    arms = {one.name: one for one in (*arms_of(audit, claim), *alternatives_of(audit, claim))}
+    read = scope_of(audit, tier, [claim.id]).measurements
+    own = answer.base.name
+    compared = (one.arm for one in quantities_of(claim))
+    for name in dict.fromkeys((said.arm or own, *filter(None, compared))):
+        arm = arms[name]
+        for measurement, why in submission.left_out.get(arm.key(audit, tier), {}).items():
+            if measurement in read[arm.experiment]:
+                what = f"{why[0]} ({measurement})"
+                reason = Reason(
+                    kind=ReasonKind.LEFT_OUT, arm="" if name == own else name, what=what
+                )
+                return answer.model_copy(update={"reasons": (reason,)})
+    return answer
+
+
+def _made(chosen: Chosen, lower: Chosen, tier: TierName, said: Made) -> Made:
+    records = list(chosen.records.values())
+    every = [one.environment for one in records]
+    code = "" if chosen.group is None else chosen.group.code
+    adopted = tuple(sorted({chosen.adoptions.name(one.code) for one in records} - {code}))
+    revisions = {one.revision for one in every}
+    return Made(
+        environment=every[0].model_copy(update={"revision": None}) if every else None,
+        of_today=chosen.of_today,
+        revisions=tuple(sorted(revisions, key=lambda one: one or "unknown")),
+        code=code,
+        adopted=adopted,
+        measured_again=len(chosen.adoptions.cells_of(records)) if adopted else 0,
+        other_groups=chosen.others,
+        left_out=(*chosen.left_out(tier), *lower.left_out("quick")),
+        damaged=said.damaged,
+        listed=said.listed,
+        lacking=said.lacking,
+    )
+
+
+def scorecards_of_paper(
+    entry: Entry,
+    audit: Audit,
+    store: Store,
+    tier: TierName | None,
+    out: Path,
+    group: str | None = None,
+    *,
+    judge_shipped: bool = True,
+) -> tuple[Scorecard, ...]:
+    """Return a paper's scorecard; for want of it, those of measurements made elsewhere.
+
+    Of measurements from elsewhere there may be several: each that was judged with its pages in the
+    report folder, at the highest tier. Arguments and errors are those of `scorecard_of_paper`.
+    """
+    own = scorecard_of_paper(entry, audit, store, tier, out, group, judge_shipped=judge_shipped)
+    if own is not None:
+        return (own,)
+    for one in [tier] if tier else reversed(TIERS):
+        for folder in _report_folders(entry, audit, store, out, one):
+            found = sorted(folder.glob("elsewhere/*/scorecard.json"))
+            if found:
+                return tuple(_as_written(read_scorecard(file), entry, audit) for file in found)
+    return ()
+
+
+def scorecard_of_paper(
+    entry: Entry,
+    audit: Audit,
+    store: Store,
+    tier: TierName | None,
+    out: Path,
+    group: str | None = None,
+    *,
+    judge_shipped: bool = True,
+) -> Scorecard | None:
+    """Return a paper's scorecard: from its records, else those of a report, else as it was written.
+
+    For want of these it is the one that came with the installation.
+
+    Args:
+        tier: the tier; None for the highest that the paper has.
+        group: the beginning of the id of the group of records to show; None for today's.
+        judge_shipped: whether shipped records are judged again, or the scorecard beside them read.
+
+    Raises:
+        AuditError: if it cannot be shown.
+    """
+    if not audit.claims:
+        return scorecard_of(audit, entry.reviews(), tier or "quick", (), {}, made=Made())
+    for one in [tier] if tier else reversed(TIERS):
+        if has_records(store, entry.slug, stored_tier(audit, one)):
+            return scorecard_of_store(entry, audit, one, store, wanted=group)
+        folders = _report_folders(entry, audit, store, out, one)
+        for folder in folders:
+            if judge_shipped and (folder / FILE_NAME).is_file():
+                return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
+        for folder in folders:
+            card = _card_in(folder)
+            if card is not None and not card.shipped:  # else a newer one may be installed
+                return _as_written(card, entry, audit)
+    return _shipped(entry, audit, tier)
+
+
+def scorecards_by_scale(
+    entry: Entry, audit: Audit, store: Store, out: Path, shown: Scorecard
+) -> tuple[Scorecard, ...]:
+    """Return a paper's answers at each scale that is judged, the largest first.
+
+    Args:
+        shown: the scorecard that stands for its own scale. Of measurements from elsewhere, of a
+            chosen salt, of smoke or without claims it stands alone.
+    """
+    if shown.tier not in JUDGED or shown.origin is not None or not shown.claims:
+        return (shown,)
+    cards = []
+    for tier in reversed(JUDGED):
+        card: Scorecard | None = shown
+        if tier != shown.tier:
+            card = None
+            with suppress(AuditError):  # what another scale has hides no answer at this one
+                card = scorecard_of_paper(entry, audit, store, tier, out, judge_shipped=False)
+        cards += [] if card is None else [card]
+    return tuple(cards)
+
+
+def seconds_of_a_shipped_run(entry: Entry, audit: Audit) -> float | None:
+    """Return what a run took on average by the scorecard that came with the installation."""
+    card = _shipped(entry, audit, "paper")
+    if card is None or not card.records.count:
+        return None
+    return card.records.seconds / card.records.count
+
+
+def _report_folders(
+    entry: Entry, audit: Audit, store: Store, out: Path, tier: TierName
+) -> list[Path]:
+    """Where reports are: what was shipped lies beside the store, wherever the new pages go."""
+    places = dict.fromkeys((out, store.root.parent / "reports"))
+    return [one / stored_tier(audit, tier) / entry.slug for one in places]
+
+
+def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | None:
+    """The scorecard that came with the installation; of the paper tier there is one."""
+    kept = stored_tier(audit, "paper")
+    if tier not in (None, "paper"):
+        return None
+    card = _card_in(shipped_reports() / kept / entry.slug)
+    if card is None or card.paper != audit.paper:  # a user's own may have the same short name
+        return None
+    return _as_written(card.model_copy(update={"shipped": True}), entry, audit)
+
+
+def _card_in(folder: Path) -> Scorecard | None:
+    file = folder / "scorecard.json"
+    return read_scorecard(file) if file.is_file() else None
+
+
+def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
+    """The scorecard that a file holds, with today's reviews and what has changed in the audit."""
+    judged = {one.id for one in card.audit.claims}
+    same_claims = tuple(one for one in audit.claims if one.id in judged)
+    today = audit.model_copy(update={"claims": same_claims}) if card.origin else audit
+    changed = tuple(
+        name
+        for name in type(audit).model_fields
+        if getattr(card.audit, name) != getattr(today, name)
+    )
+    return card.model_copy(update={"changed_since": changed, "reviews": entry.reviews()})
+
+
+# --- the scorecard -----------------------------------------------------------------------------
+
+
+def scorecard_of(
+    audit: Audit,
+    reviews: Reviews,
+    tier: TierName,
+    claims: Sequence[ClaimAnswer],
+    records: Records,
+    *,
+    made: Made,
+    earlier: int = 0,
+) -> Scorecard:
+    """Return a paper's scorecard."""
+    judged = [one for seeds in records.values() for one in seeds.values()]
+    return Scorecard(
+        schema_version=SCHEMA_VERSION,
+        tier=stored_tier(audit, tier),
+        claims=tuple(claims),
+        figures=_figures(audit, tier, claims, records),
+        records=_summary(judged),
+        made=made,
+        earlier_results=earlier,
+        origin=next((one.origin for one in judged if one.origin is not None), None),
+        audit=audit,
+        reviews=reviews,
+    )
+
+
+def _figures(
+    audit: Audit, tier: TierName, claims: Sequence[ClaimAnswer], records: Records
+) -> dict[str, Figure]:
+    found = {}
+    for claim, one in zip(audit.claims, claims, strict=True):
+        shown = leading(one)
+        if shown is not None:
+            panel = Panel.of(audit, claim, tier, records)
+            bundles = panel.under(panel.bundles.arms[one.base.name]).bundles
+            if (figure := chart_of(bundles, one, shown)) is not None:
+                found[one.id] = figure
+    return found
+
+
+def _summary(records: Sequence[Record]) -> JudgedRecords:
+    ended = {status: sum(one.status is status for one in records) for status in CellStatus}
+    versions: dict[str, set[str]] = {}
+    for one in records:
+        packages = {"python": one.environment.python, **one.environment.packages}
+        for name, version in packages.items():
+            versions.setdefault(name, set()).add(version)
+    return JudgedRecords(
+        completed=ended[CellStatus.COMPLETED],
+        diverged=ended[CellStatus.DIVERGED],
+        failed=ended[CellStatus.FAILED],
+        seconds=round(sum(one.seconds for one in records), 3),
+        started=min((_utc(one.started) for one in records), default=None),
+        last=max((_utc(one.started) for one in records), default=None),
+        ended=max((_utc(one.started, one.seconds) for one in records), default=None),
+        software={name: tuple(sorted(found)) for name, found in sorted(versions.items())},
+    )
+
+
+def _utc(moment: datetime, seconds: float = 0.0) -> datetime:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return (aware + timedelta(seconds=seconds)).replace(microsecond=0)

@@ -1,0 +1,322 @@
+"""`reproaudit adopt`: a drawn cell of every pair is measured again, so that old records count."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import Audit
+from reproaudit.cell import Cell
+from reproaudit.service.run import How
+from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.files import git, listing, scratch_folder, sha256
+from reproaudit.records import CellStatus, Record, differing
+from reproaudit.store.adoptions import (
+    Adoption,
+    Adoptions,
+    ComparedCell,
+    Pair,
+    SameCode,
+    adoption_tier,
+    compared_pair_of,
+    measured_by,
+    pair_of,
+    read_adoptions,
+)
+from reproaudit.store.code import closure_of, first_form, versions, versions_of
+from reproaudit.run.devices import processor
+from reproaudit.run.events import PhaseStarted
+from reproaudit.store.journal import Journal, add_line
+from reproaudit.store.shipped import FILE_NAME, unpack_records
+from reproaudit.store.records import Store
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A pair, the cell that was drawn of it, and what the old code gave there."""
+
+    pair: Pair
+    cell: Cell
+    reference: Record
+
+
+@dataclass
+class CodeComparison:
+    """What an adoption found.
+
+    Attributes:
+        old: the digest of the code that made the records; None if all count as today's.
+        records: how many records belong to the pairs.
+        same: the cells that both codes measured alike.
+        differs: of each pair that differs its drawn cell, and what differs.
+        left: how many pairs are not measured yet.
+    """
+
+    paper: str
+    old: str | None
+    new: str
+    records: int = 0
+    pairs: int = 0
+    same: list[ComparedCell] = field(default_factory=list)
+    differs: list[tuple[Cell, str]] = field(default_factory=list)
+    left: int = 0
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What ``--json`` prints."""
+        differs = [
+            {"tier": one.tier, "experiment": one.experiment, "seed": one.seed, "what": what}
+            for one, what in self.differs
+        ]
+        return {**vars(self), "same": len(self.same), "differs": differs}
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What a user reads."""
+        if self.old is None:
+            yield f"{self.paper}: every record counts as today's code ({self.new[:8]}) already."
+            return
+        for cell, what in self.differs:
+            yield f"differs: {cell.tier}, {cell.experiment}, seed {cell.seed}: {what}"
+        if self.left:
+            yield (
+                f"{self.paper}: {self.left} of {self.pairs} pairs of experiment and settings are "
+                "left, and nothing is adopted yet. The same command goes on."
+            )
+            return
+        yield (
+            f"{self.paper}: {len(self.same)} of {self.pairs} pairs of experiment and settings gave "
+            f"the same bits under {self.old[:8]} and {self.new[:8]}, in a drawn cell of each."
+        )
+        if self.differs:
+            yield f"The others keep their code: 'reproaudit run {self.paper}' measures them anew."
+
+
+def prepare(
+    entry: Entry, audit: Audit, how: How, reports: Path, budget: float | None = None
+) -> tuple[dict[str, object], str]:
+    """Measure a drawn cell of every pair with today's code, for an adoption of later code.
+
+    Arguments as of `adopt_code`. Returns what ``--json`` prints, and what a user reads.
+    """
+    store = how.store
+    code = closure_of(entry.module)
+    every = _every_record(entry, audit, how, reports)
+    adoptions = read_adoptions(entry, store.root).held_against(every)
+    today = adoptions.name(code.digest)
+    records = [one for one in _finished(every) if adoptions.counting_as(one) == today]
+    drawn = list(_drawn(records, [], code.digest, code.digest))
+    measured = _measured(entry, audit, how, drawn, budget)
+    counts = {"measured": len(measured), "pairs": len(drawn)}
+    said = (
+        f"{entry.slug}: of {len(measured)} of {len(drawn)} pairs of experiment and settings a "
+        f"cell is measured with {code.digest[:8]} on this processor."
+    )
+    return {"paper": entry.slug, "code": code.digest, **counts}, said
+
+
+def adopt_code(
+    entry: Entry,
+    audit: Audit,
+    how: How,
+    reports: Path,
+    budget: float | None = None,
+    wanted: str | None = None,
+) -> CodeComparison:
+    """Compare today's code with the code of a paper's records, and note where they agree.
+
+    Args:
+        reports: the folder of reports; shipped records there are looked at, too.
+        budget: the seconds after which no cell is started.
+        wanted: the beginning of the digest of the old code; that of most records if left out.
+
+    Raises:
+        UsageError: if there are no records, if the digest is unknown, or if other versions made
+            all of the records.
+    """
+    store = how.store
+    code = closure_of(entry.module)
+    every = _every_record(entry, audit, how, reports)
+    adoptions = read_adoptions(entry, store.root).held_against(every)
+    records = list(_finished(every))
+    if not records:
+        raise UsageError(
+            f"{store.root}: no records of {entry.slug}, here or in {reports}. Name their folder "
+            "with --store."
+        )
+    today = adoptions.name(code.digest)
+    others = [one for one in records if adoptions.counting_as(one) != today]
+    old = _old_code([one.code for one in records], [one.code for one in others], wanted)
+    if old is None or adoptions.name(old) == today:
+        _note_forms(entry, store, adoptions, {one.code for one in records})
+        return CodeComparison(entry.slug, None, code.digest)
+    mine = [one for one in others if old in _alike(adoptions, one)]
+    here = versions(how.device_for(entry), code.packages)
+    fitting = [one for one in mine if versions_of(one.environment) == here]
+    if not fitting:
+        raise UsageError(_other_versions(entry, mine, here))
+    references = [
+        one
+        for one in every
+        if old in _alike(adoptions, one)
+        and one.environment.processor == processor()
+        and versions_of(one.environment) == here
+    ]
+    drawn = list(_drawn(fitting, references, old, code.digest))
+    found = CodeComparison(entry.slug, old, code.digest, len(fitting), len(drawn))
+    measured = _measured(entry, audit, how, drawn, budget)
+    for one in drawn:
+        _compare(one, measured.get(one.pair), found)
+    if found.same and not found.left:
+        _note(entry, store, found, here)
+    return found
+
+
+def _every_record(entry: Entry, audit: Audit, how: How, reports: Path) -> list[Record]:
+    with how.watched([(entry, audit)]) as on_event:
+        on_event(PhaseStarted("reading records", entry.slug))
+        return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
+
+
+def _shipped_records(entry: Entry, reports: Path) -> Iterator[Record]:
+    for folder in listing(reports):
+        file = folder / entry.slug / FILE_NAME
+        if file.is_file():
+            with scratch_folder() as scratch:
+                yield from unpack_records(file, scratch).records_of(entry.slug)
+
+
+def _finished(records: Iterable[Record]) -> Iterator[Record]:
+    """The records that answer something: those of drawn cells were measured for adoptions."""
+    for one in records:
+        is_finished = one.status is not CellStatus.FAILED and one.environment.form == "fast"
+        if is_finished and compared_pair_of(one).tier == one.tier:
+            yield one
+
+
+def _alike(adoptions: Adoptions, record: Record) -> list[str]:
+    """The codes that gave the same bits as that of a record."""
+    versions = versions_of(record.environment).items()
+    names = adoptions.alike(compared_pair_of(record), versions, record.code)
+    return [code for name in names for code in adoptions.digests_of(name)]
+
+
+def _old_code(known: Sequence[str], others: Sequence[str], wanted: str | None) -> str | None:
+    """The digest of the code whose records are to count; None if there is none."""
+    if wanted is None:
+        return next((code for code, _ in Counter(others).most_common(1)), None)
+    found = {one for one in known if one.startswith(wanted)}
+    if len(found) != 1:
+        remedy = did_you_mean(wanted, {one[:8] for one in known})
+        count = len(found) or "no"
+        raise UsageError(f"--from {wanted}: {count} codes of records begin so. {remedy}")
+    return found.pop()
+
+
+def _other_versions(entry: Entry, records: Sequence[Record], here: dict[str, str]) -> str:
+    there = versions_of(records[-1].environment)
+    differ = [
+        f"{name} {there.get(name, 'absent')}, here {here.get(name, 'absent')}"
+        for name in sorted(there.keys() | here.keys())
+        if there.get(name) != here.get(name)
+    ]
+    return (
+        f"{entry.slug}: its records were made with {'; '.join(differ)}. Code is compared on equal "
+        "versions alone: install those, or run the paper again."
+    )
+
+
+def _drawn(
+    records: Sequence[Record], references: Sequence[Record], old: str, new: str
+) -> Iterator[Drawn]:
+    """A cell of every pair: the least hash of both codes and its seed, of those measured here."""
+    known: dict[tuple[Pair, int], Record] = {
+        (compared_pair_of(one), one.seed): one for one in references
+    }
+    pairs: dict[Pair, dict[int, Record]] = {}
+    for one in records:
+        pairs.setdefault(pair_of(one), {})[one.seed] = one
+    for pair, by_seed in sorted(pairs.items()):
+        here = [seed for seed in by_seed if (pair, seed) in known]
+        seed = min(here or by_seed, key=lambda one: sha256(f"{old} {new} {pair} {one}".encode()))
+        record = by_seed[seed]
+        tier = adoption_tier(record.tier)
+        cell = Cell(record.paper, tier, record.experiment, record.settings, seed)
+        yield Drawn(pair, cell, known.get((pair, seed), record))
+
+
+def _measured(
+    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], budget: float | None
+) -> dict[Pair, Record]:
+    until = math.inf if budget is None else time.monotonic() + budget
+    cells = [one.cell for one in drawn]
+    papers = [(entry, audit)]
+    with how.watched(papers, until) as on_event:
+        summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
+    planned = frozenset(summary.planned.get(entry.slug, {}).values())
+    return {
+        compared_pair_of(record): record
+        for tier in {cell.tier for cell in cells}
+        for record in how.store.records(entry.slug, tier, only=planned)
+    }
+
+
+def _compare(drawn: Drawn, record: Record | None, found: CodeComparison) -> None:
+    if record is None:
+        found.left += 1
+        return
+    reference = drawn.reference
+    pair = drawn.pair
+    if record.status is CellStatus.FAILED:
+        found.differs.append((drawn.cell, f"it fails under today's code: {record.error}"))
+    elif record.data != reference.data:
+        found.differs.append((drawn.cell, "its data differ from those that its record read"))
+    elif lines := differing(reference, record):
+        of_another = reference.environment.processor != record.environment.processor
+        said = "; ".join(lines)
+        if of_another:
+            said += (
+                ". Its record is of another processor: with the old code, 'reproaudit adopt "
+                f"{record.paper} --prepare' measures here what to compare with"
+            )
+        found.differs.append((drawn.cell, said))
+    else:
+        measured = measured_by(record)
+        found.same.append(ComparedCell(**pair._asdict(), seed=record.seed, measured=measured))
+
+
+def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str]) -> None:
+    """Add a line on both forms of today's digest, if records or adoptions are of the first."""
+    first = first_form(entry.module)
+    known = codes | {code for line in adoptions.lines for code in (line.old, line.new)}
+    if first == adoptions.today or first not in known or adoptions.today in adoptions.forms:
+        return
+    line = SameCode(
+        date=datetime.now(UTC).replace(microsecond=0),
+        revision=git(entry.audit_file, "rev-parse", "HEAD"),
+        first=first,
+        second=adoptions.today,
+    )
+    with Journal(entry, "adoptions", store.root).writing() as file:
+        add_line(file, line.model_dump_json(exclude_none=True).encode())
+
+
+def _note(entry: Entry, store: Store, found: CodeComparison, here: dict[str, str]) -> None:
+    assert found.old is not None, "compared"
+    line = Adoption(
+        date=datetime.now(UTC).replace(microsecond=0),
+        revision=git(entry.audit_file, "rev-parse", "HEAD"),
+        old=found.old,
+        new=found.new,
+        versions=here,
+        processor=processor(),
+        cells=tuple(found.same),
+    )
+    with Journal(entry, "adoptions", store.root).writing() as file:
+        add_line(file, line.model_dump_json(exclude_none=True).encode())

@@ -1,0 +1,131 @@
+"""`reproaudit check`: every fault of an audit at once, with its place and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from reproaudit.audit import REVIEW_FILE, RUN_FILE
+from reproaudit.audit.catalog import Catalog, Entry, audits_in, entry_of
+from reproaudit.audit.faults import BROKEN_LOG, MISFIT, REMEDIES, Fault, Loc, Place, Violation
+from reproaudit.audit.loading import read_audit, read_reviews
+from reproaudit.audit.model import TIERS, Audit
+from reproaudit.audit.plan import plan
+from reproaudit.cell import SettingValue
+from reproaudit.errors import AuditError, SpecError, UsageError
+from reproaudit.scorecard.history import read_lines
+
+
+def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
+    """Return the audits that are named by slug, file or folder; every paper's if none.
+
+    Raises:
+        UsageError: on an unknown slug or folder, or a folder without audits.
+    """
+    if not named:
+        return [entry.audit_file for entry in catalog.entries.values()]
+    files: list[Path] = []
+    for name in named:
+        path = Path(name)
+        if path.is_dir():
+            found = audits_in(path)
+            if not found:
+                raise UsageError(f"{path}: no audit is in this folder; expected SLUG.yaml files.")
+            files += found
+        elif not path.suffix and len(path.parts) == 1 and not path.exists():
+            files.append(catalog[name].audit_file)
+        else:
+            files.append(path)
+    return files
+
+
+def faults_in(file: Path, run: bool) -> Iterator[Fault]:
+    """Yield the faults of an audit with its reviews and run file, or of one of these that is named.
+
+    With `run` the audit is held against its module, too, which is imported.
+
+    Raises:
+        ModuleNotFoundError: if a library that a module needs is not installed.
+    """
+    if file.name.endswith(REVIEW_FILE):
+        audit = file.with_name(f"{file.name.removesuffix(REVIEW_FILE)}.yaml")
+        yield from read_reviews(file, read_audit(audit)[0])[1]
+        return
+    run_file = file if file.name.endswith(RUN_FILE) else file.with_suffix(RUN_FILE)
+    if run_file != file:
+        yield from _faults_of(file, run)
+    if run_file.is_file() or run_file == file:
+        from reproaudit.repositories.run_file import check_run_file
+
+        yield from check_run_file(run_file)
+
+
+def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
+    """Yields the faults of an audit, then what is wrong with its log of results."""
+    entry = entry_of(file)
+    audit, faults = (
+        read_audit(file, more=partial(module_misfits, entry)) if run else read_audit(file)
+    )
+    yield from faults
+    yield from read_reviews(file.with_suffix(REVIEW_FILE), audit)[1]
+    log = entry.results_file
+    for line, what in read_lines(log)[1]:
+        yield Fault(str(log), Place(line, 1), (), what, REMEDIES[BROKEN_LOG], BROKEN_LOG)
+
+
+def fault_data(fault: Fault) -> dict[str, object]:
+    """Return a fault as ``--json`` shows it."""
+    line, column = fault.place
+    return {"file": fault.file, "line": line, "column": column, "path": fault.path} | {
+        one: getattr(fault, one) for one in ("severity", "rule", "message", "remedy")
+    }
+
+
+def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
+    """Yield the places where an audit does not fit the module beside it, which is imported.
+
+    Held against the types of each experiment's settings are the names, and the values of every
+    run, control and alternative at every tier. Nothing is run. What a repository's command takes
+    is the business of its run file.
+
+    Raises:
+        ModuleNotFoundError: if a library of the extra ``run`` is not installed.
+    """
+    if entry.code is None or entry.code.is_run_file:
+        return
+    from reproaudit.lab.settings import build_settings
+    from reproaudit.run.modules import load_experiments
+
+    try:
+        experiments = load_experiments(entry.code)
+    except AuditError as error:
+        yield Violation(MISFIT, (), f"found {error}")
+        return
+    for name in audit.experiments:
+        if name not in experiments:
+            message = f"found no experiment '{name}' in {entry.code.file}"
+            yield Violation(MISFIT, ("experiments", name), message, "", name, experiments)
+            continue
+        found: dict[Loc, dict[str, None]] = {}
+        for loc, settings in _tried(audit, name):
+            try:
+                build_settings(experiments[name].settings, settings)
+            except SpecError as error:
+                found.setdefault(loc, {})[str(error)] = None
+        for loc, errors in found.items():
+            yield Violation(MISFIT, loc, f"found {'; '.join(errors)}")
+
+
+def _tried(audit: Audit, name: str) -> Iterator[tuple[Loc, dict[str, SettingValue]]]:
+    """Yields the settings of every run of an experiment, and of every alternative."""
+    for tier in TIERS:
+        for _, batch in plan(audit, tier):
+            if batch.experiment == name:
+                yield ("experiments", name), batch.settings(audit)
+    own = audit.experiments[name].settings
+    for setting, stated in audit.settings_of(name).items():
+        above: Loc = ("experiments", name) if setting in own else ()
+        for number, value in enumerate(stated.alternatives):
+            loc = (*above, "settings", setting, "alternatives", number)
+            yield loc, audit.values_of(name, "paper", {setting: value})

@@ -1,0 +1,412 @@
+"""Runs the cells of a tier, or custom ones, and judges what they measured."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from reproaudit.scorecard import history as results
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
+from reproaudit.audit.seeds import seeds_of, stored_tier
+from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
+from reproaudit.cli.output import say
+from reproaudit.cli.progress import Watch, live_progress
+from reproaudit.errors import AuditError, UsageError, did_you_mean
+from reproaudit.lab import DATA_VARIABLE
+from reproaudit.records import Record
+from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
+from reproaudit.store.adoptions import read_adoptions
+from reproaudit.store.code import imports_torch
+from reproaudit.run.devices import available_cores, pick_device
+from reproaudit.run.executors.engines import Engine
+from reproaudit.run.events import (
+    Event,
+    MayStart,
+    OnEvent,
+    PaperFinished,
+    PhaseStarted,
+    Summary,
+)
+from reproaudit.run.executors.local import Executor, Limits
+from reproaudit.run.cells import Anew, run_cells
+from reproaudit.store.records import Store
+from reproaudit.formats.verdict import Outcome, Scorecard, Status
+
+Papers = Sequence[tuple[Entry, Audit]]
+
+
+@dataclass(frozen=True)
+class How:
+    """The place and manner in which cells are run, as the options of ``reproaudit run``.
+
+    Without `jobs` there is one on each core, or one at a time where a card is used; without
+    `seconds`, `memory` and `data` nothing is limited, and data are downloaded.
+
+    Attributes:
+        engine: what computes the cells; None for processes of this machine.
+        shard: number and count: every so manieth cell alone.
+        leave: end, rather than wait, where other runs compute all that is left.
+        until: by `time.monotonic`, when the last cell may start.
+    """
+
+    store: Store
+    device: str = "auto"
+    jobs: int | None = None
+    seconds: float | None = None
+    memory: float | None = None
+    data: Path | None = None
+    verbose: bool = False
+    fresh: bool = False
+    form: RunForm = "fast"
+    engine: Engine | None = None
+    shard: tuple[int, int] | None = None
+    leave: bool = False
+    until: float = math.inf
+
+    def device_for(self, entry: Entry) -> str:
+        """Return cpu or cuda for a paper's cells; ``auto`` is a card only where torch is imported.
+
+        Raises:
+            UsageError: if there is no such device.
+            SpecError: if the paper has no module, or one that is not valid Python.
+        """
+        if self.form == "plain":
+            if self.device == "cuda":
+                raise UsageError(f"--device {self.device}: the plain form runs on the cpu.")
+            return "cpu"
+        if self.engine is not None:  # this machine says nothing about those that compute
+            return "cuda" if self.device == "cuda" else "cpu"
+        return pick_device(self.device, lambda: imports_torch(entry.module))
+
+    def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[Watch]:
+        """Show the progress of what is done for some papers; gives what takes the events."""
+        return live_progress([audit for _, audit in papers], self.verbose, until)
+
+    def run(
+        self,
+        cells: Sequence[Cell],
+        papers: Papers,
+        on_event: OnEvent,
+        may_start: MayStart = lambda _cell: True,
+        judged_too: Iterable[Cell] = (),
+    ) -> Summary:
+        """Run the cells of papers that have no record, as `run_cells` does.
+
+        Raises:
+            UsageError: if a device cannot be used as asked.
+        """
+        if self.data is not None:
+            os.environ[DATA_VARIABLE] = str(self.data)
+        devices = {entry.slug: self.device_for(entry) for entry, _ in papers}
+        cores = 1 if "cuda" in devices.values() or self.engine else available_cores()
+        jobs = cores if self.jobs is None else self.jobs
+        limits = Limits(self.seconds, None if self.memory is None else int(self.memory))
+        anew = Anew.now(self.store) if self.fresh else None
+        cells = list(cells)
+        mine = self._shard_of(cells)
+        declared = {
+            audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
+            for _, audit in papers
+        }
+        return run_cells(
+            cells,
+            {entry.slug: entry.module for entry, _ in papers}.__getitem__,
+            self.store,
+            device=devices,
+            form=self.form,
+            jobs=jobs,
+            limits=limits,
+            fresh=anew or False,
+            on_event=on_event,
+            declared=declared,
+            executor=self._executor(jobs, limits, anew),
+            may_start=lambda cell: mine(cell) and time.monotonic() < self.until and may_start(cell),
+            judged_too=judged_too,
+            adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},
+            leave=self.leave,
+        )
+
+    def _shard_of(self, cells: Sequence[Cell]) -> MayStart:
+        """Tell which cells are of this shard; the order of all of them says so, and no record."""
+        if self.shard is None:
+            return lambda _cell: True
+        number, count = self.shard
+        mine = {(cell.paper, cell.tier, cell.key) for cell in cells[number - 1 :: count]}
+        return lambda cell: (cell.paper, cell.tier, cell.key) in mine
+
+    def _executor(self, jobs: int, limits: Limits, anew: Anew | None) -> Executor | None:
+        if self.engine is None:
+            return None
+        if self.engine.name == "dask":
+            from reproaudit.run.executors.dask import DaskWorkers
+
+            return DaskWorkers(self.engine.place, jobs, limits)
+        from reproaudit.run.executors.slurm import SlurmBlocks
+
+        return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
+
+
+OnCard = Callable[[Scorecard], None]
+
+
+def cheapest_first(papers: Papers, tier: TierName) -> Papers:
+    """Return papers in the order of what their cells cost by shipped records; others come last."""
+
+    def seconds(paper: tuple[Entry, Audit]) -> float:
+        entry, audit = paper
+        of_a_run = seconds_of_a_shipped_run(entry, audit)
+        return math.inf if of_a_run is None else of_a_run * len(cells_of_tier(audit, tier))
+
+    return sorted(papers, key=seconds)
+
+
+def run_and_judge(
+    papers: Papers,
+    tier: TierName,
+    how: How,
+    claims: Sequence[str] = (),
+    on_card: OnCard = lambda _card: None,
+) -> tuple[list[Scorecard], int]:
+    """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
+
+    A paper is judged as soon as its cells have records, while others still run. One of which cells
+    are left for other runs is not judged: a line says how many.
+
+    Args:
+        papers: what is run, in this order, with its consent given.
+        claims: of one paper: the ids of the claims to run for; every claim if none.
+        on_card: takes each scorecard when it is there, and may print it.
+
+    Returns:
+        The scorecard of each paper, in their order, and how many cells failed.
+
+    Raises:
+        UsageError: if there is no such claim.
+        AuditError: if a paper cannot be judged; only when all that can be run and judged has been.
+    """
+    for _, audit in papers if claims else ():
+        scope_of(audit, tier, claims)
+    _begin(papers, tier, how)
+    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
+    judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
+    if tier == "paper" and claims:  # the log knows answers on all records that there are
+        judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
+    with how.watched(papers, how.until) as watch:
+        judging = _Judging(papers, tier, how.store, watch, on_card)
+        summary = how.run(cells, papers, judging, judged_too=judged_too)
+        without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
+        for slug in without_cells:
+            judging(PaperFinished(slug, {}))
+    if judging.errors:
+        raise judging.errors[0]
+    for slug, left in summary.left.items():
+        say(_left(slug, left, len(summary.planned[slug])), stderr=True)
+    cards = [judging.cards[entry.slug] for entry, _ in papers if entry.slug in judging.cards]
+    return cards, summary.failed
+
+
+@dataclass
+class _Judging:
+    """Follows the events of a run, and judges each paper when its cells have records."""
+
+    papers: Papers
+    tier: TierName
+    store: Store
+    watch: Watch
+    on_card: OnCard
+    cards: dict[str, Scorecard] = field(default_factory=dict)
+    errors: list[AuditError] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        """Follow an event."""
+        self.watch(event)
+        if isinstance(event, PaperFinished):
+            self.watch(PhaseStarted("judging", event.paper))
+            entry, audit = next(paper for paper in self.papers if paper[0].slug == event.paper)
+            try:
+                card = _judge(entry, audit, self.tier, self.store, event.planned)
+            except AuditError as error:  # stops no other paper
+                self.errors.append(error)
+                return
+            self.cards[event.paper] = card
+            with self.watch.paused():
+                self.on_card(card)
+
+
+def _begin(papers: Papers, tier: TierName, how: How) -> None:
+    """Begin the log of results at the paper tier, before a number is there."""
+    for entry, _ in papers:
+        how.device_for(entry)  # one that is not there is an error before a log of results begins
+    for entry, audit in papers if tier == "paper" else ():
+        results.begin(entry, audit, how.store.root)
+
+
+def _judge(
+    entry: Entry, audit: Audit, tier: TierName, store: Store, planned: Mapping[TierKey, str]
+) -> Scorecard:
+    """Judge what a run planned; at the paper tier, log the answers before anybody sees them."""
+    card = scorecard_of_store(entry, audit, tier, store, planned=planned)
+    if tier == "paper":
+        kept = stored_tier(audit, tier)
+        records = store.records(entry.slug, kept, only=frozenset(planned.values()))
+        results.append(entry, audit, store.root, records, card.claims)
+    return card
+
+
+def _left(slug: str, left: int, planned: int) -> str:
+    return (
+        f"{slug}: {left} of {planned} cells are left for other runs, so that nothing is judged. "
+        "Once they are done the same command shows the answers; 'report' shows what there is."
+    )
+
+
+def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
+    """The cells of alternatives and, at the paper tier, of the quick tier.
+
+    A run does not measure them, but judges what records of them there are. It plans them, which
+    notes the state of their data.
+    """
+    tiers: tuple[TierName, ...] = ("quick", "paper") if tier == "paper" else (tier,)
+    for one in tiers:
+        kept = stored_tier(audit, one)
+        if one != tier and any(store.files(audit.paper.slug, kept)):
+            yield from cells_of_tier(audit, one)
+        if any(store.files(audit.paper.slug, varied_tier(kept))):
+            yield from cells_of_alternatives(audit, one)
+
+
+def run_multiverse(
+    entry: Entry, audit: Audit, tier: TierName, how: How, budget: float | None
+) -> tuple[Scorecard, int]:
+    """Run what is missing of a tier and of its alternatives, judge it, and log it as `run` does.
+
+    After `budget` seconds nothing more is started. Returns the scorecard, and how many cells
+    failed.
+    """
+    papers = [(entry, audit)]
+    _begin(papers, tier, how)
+    cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
+    until = math.inf if budget is None else time.monotonic() + budget
+    judged_too = _judged_too(audit, tier, how.store)
+    with how.watched(papers, until) as on_event:
+        summary = how.run(
+            cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too
+        )
+        on_event(PhaseStarted("judging", entry.slug))
+        planned = summary.planned[entry.slug]
+        return _judge(entry, audit, tier, how.store, planned), summary.failed
+
+
+def went_wrong(card: Scorecard) -> bool:
+    """Whether a claim failed or, at the smoke tier, which judges nothing, its own run diverged."""
+    if any(claim.outcome is Outcome.ERROR for claim in card.claims):
+        return True
+    own = (run for claim in card.claims for run in claim.base.runs)
+    return card.tier == "smoke" and any(r.diverged and r.status is Status.NO for r in own)
+
+
+# --- custom runs --------------------------------------------------------------------------------
+
+
+def run_custom(
+    papers: Papers,
+    tier: TierName,
+    how: How,
+    seeds: Sequence[int] | None,
+    experiments: Sequence[str],
+    settings: Iterable[str],
+) -> tuple[list[Record], int]:
+    """Run cells that depart from a tier's rule; nothing is judged.
+
+    Args:
+        papers: what is run, with its consent given.
+        tier: what is not stated otherwise.
+        seeds: instead of the tier's; None for those.
+        settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
+
+    Returns:
+        The records in the order of the cells, and how many cells failed.
+
+    Raises:
+        UsageError: on an experiment or a setting that an audit does not have.
+    """
+    given = dict(map(parse_setting, settings))
+    cells = [
+        cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)
+    ]
+    with how.watched(papers) as on_event:
+        summary = how.run(cells, papers, on_event)
+    records = []
+    for paper, planned in summary.planned.items():
+        names = list(planned.values())
+        found = how.store.records(paper, CUSTOM, only=frozenset(names))
+        records += sorted(found, key=lambda record: names.index(record.fingerprint))
+    return records, summary.failed
+
+
+def _custom(
+    audit: Audit,
+    tier: TierName,
+    seeds: Sequence[int] | None,
+    experiments: Sequence[str],
+    settings: Mapping[str, SettingValue],
+) -> Iterator[Cell]:
+    slug = audit.paper.slug
+    for name in experiments:
+        if name not in audit.experiments:
+            remedy = did_you_mean(name, audit.experiments)
+            raise UsageError(f"{slug} has no experiment '{name}'. {remedy}")
+    chosen = experiments or tuple(audit.experiments)
+    known = {one: audit.settings_of(one) for one in chosen}
+    for name in settings:
+        of, _, setting = name.rpartition(".")
+        if not any(of in ("", one) and setting in known[one] for one in chosen):
+            remedy = did_you_mean(setting, {name for one in known.values() for name in one})
+            raise UsageError(f"--set {name}: {slug} has no such setting. {remedy}")
+    for experiment in chosen:
+        values = audit.values_of(experiment, tier)
+        for name in sorted(settings, key=lambda name: "." in name):  # an experiment's own win
+            of, _, setting = name.rpartition(".")
+            if of in ("", experiment) and setting in values:
+                values[setting] = settings[name]
+        runs = audit.runs_of(experiment).at(tier, own=True)
+        for seed in seeds or seeds_of(audit, tier, experiment, runs):
+            yield Cell(slug, CUSTOM, experiment, values, seed)
+
+
+def parse_setting(text: str) -> tuple[str, SettingValue]:
+    """Return the name and the value in ``betas=[0.9, 0.999]``; a UsageError if there are none."""
+    name, equals, written = text.partition("=")
+    name = name.strip()
+    if not equals or not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?", name):
+        raise UsageError(f"--set '{text}': write name=value, for instance steps=100.")
+    try:
+        value = yaml.safe_load(written)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+        value = None
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", value):
+        value = float(value)  # YAML 1.1 reads 1e-3 as text
+    if isinstance(value, list) and value and all(map(_is_plain, value)):
+        return name, tuple(value)
+    if _is_plain(value):
+        return name, value
+    found = written[:200] or "nothing"
+    raise UsageError(
+        f"--set {name}: found {found}; expected a value or a list, numbers below 2^63."
+    )
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return isinstance(value, float | str)

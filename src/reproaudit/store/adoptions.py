@@ -1,0 +1,270 @@
+"""Adoptions: which code gave the same bits as which, cell by cell, so that old records count.
+
+A record belongs to the digest of the code that made it. After a change of code that computes the
+same, ``reproaudit adopt`` measures a drawn cell of every pair of experiment and settings again, and
+adds a line to ``audits/<slug>.adoptions.jsonl`` on those that gave the same bits. Records of the
+old and the new code then count alike, pair by pair. A line says what was compared; it proves
+nothing of the cells that were not drawn. Another kind of line has the two forms of one digest. A
+cell is held against its records: without one, or with other numbers there, it does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.cell import Cell, canonical_settings
+from reproaudit.declarations import StrictModel, first_refusal
+from reproaudit.errors import SpecError
+from reproaudit.files import sha256
+from reproaudit.records import CellStatus, Record
+from reproaudit.store.code import closure_of, first_form, versions_of
+from reproaudit.store.journal import Journal
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+CodeDigest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+class Pair(NamedTuple):
+    """An experiment with its settings, at a tier; a digest stands for the settings."""
+
+    tier: str
+    experiment: str
+    settings: str
+
+
+def adoption_tier(tier: str) -> str:
+    """The folder of the cells of a tier that were measured to compare code."""
+    return f"adopt-{tier}"
+
+
+def pair_of(cell: Cell | Record) -> Pair:
+    """The pair that a cell or a record belongs to."""
+    return Pair(cell.tier, cell.experiment, sha256(canonical_settings(cell.settings).encode()))
+
+
+def compared_pair_of(record: Record) -> Pair:
+    """The pair that a record belongs to, or was measured for to compare code."""
+    pair = pair_of(record)
+    return pair._replace(tier=pair.tier.removeprefix(adoption_tier("")))
+
+
+def measured_by(record: Record) -> str:
+    """The digest of everything that a record measured."""
+    return sha256(f"{record.status} {record.measurements.model_dump_json()}".encode())
+
+
+class ComparedCell(StrictModel):
+    """A cell that the old and the new code measured alike.
+
+    Attributes:
+        settings: the SHA-256 of the pair's canonical settings.
+        seed: which of the pair's cells was drawn.
+        measured: the SHA-256 of what both measured.
+    """
+
+    tier: str
+    experiment: str
+    settings: Sha256
+    seed: int
+    measured: Sha256
+
+    @property
+    def pair(self) -> Pair:
+        """The pair that the cell stands for."""
+        return Pair(self.tier, self.experiment, self.settings)
+
+
+class Adoption(StrictModel):
+    """One line: the cells in which two states of a paper's code gave the same bits.
+
+    Attributes:
+        revision: of the checkout that holds the audit, if there is one.
+        old: the digest of the code that made the records.
+        new: the digest of the code that measured them again.
+        versions: of what computed, the same for both.
+        processor: on which the new code measured.
+    """
+
+    kind: Literal["adoption"] = "adoption"
+    date: datetime
+    revision: str | None = None
+    old: CodeDigest
+    new: CodeDigest
+    versions: dict[str, str]
+    processor: str
+    cells: tuple[ComparedCell, ...]
+
+
+class SameCode(StrictModel):
+    """A line on the two forms of a digest: of one and the same code, so that nothing is measured.
+
+    Attributes:
+        revision: of the checkout that holds the audit, if there is one.
+        first: the form that covers the names and places of files.
+        second: today's form, which does not.
+    """
+
+    kind: Literal["form"] = "form"
+    date: datetime
+    revision: str | None = None
+    first: CodeDigest
+    second: CodeDigest
+
+
+@dataclass(frozen=True)
+class Adoptions:
+    """Every adoption of a paper, in order, and the digest of its code as it is today.
+
+    Attributes:
+        forms: from the second form of a digest to the first of the same code.
+        first_form: gives the first form of today's code.
+    """
+
+    lines: tuple[Adoption, ...] = ()
+    today: str = ""
+    forms: Mapping[str, str] = field(default_factory=dict)
+    first_form: Callable[[], str] | None = field(default=None, compare=False)
+
+    @cached_property
+    def _first_of_today(self) -> str:
+        return self.today if self.first_form is None else self.first_form()
+
+    def name(self, code: str) -> str:
+        """The digest that stands for a code, whichever of its two forms is given."""
+        if code in self.forms:
+            return self.forms[code]
+        is_today = code not in (self.today, *self.forms.values()) and code == self._first_of_today
+        return self.name(self.today) if is_today else code
+
+    def digests_of(self, code: str) -> list[str]:
+        """Both forms of a digest, where they are known; the given one first."""
+        name = self.name(code)
+        seconds = [second for second, first in self.forms.items() if first == name]
+        todays = [self.today, self._first_of_today] if name == self.name(self.today) else []
+        return list(dict.fromkeys([code, name, *seconds, *todays]))
+
+    @property
+    def compared(self) -> Iterator[tuple[Adoption, ComparedCell]]:
+        """Every cell that was compared, with its line."""
+        return ((line, cell) for line in self.lines for cell in line.cells)
+
+    def held_against(self, records: Iterable[Record]) -> Adoptions:
+        """The adoptions without the cells that some records of theirs do not bear out."""
+        wanted = {(cell.pair, cell.seed) for _, cell in self.compared}
+        known: dict[tuple[Pair, int], list[Record]] = {}
+        for record in records if wanted else ():
+            place = compared_pair_of(record), record.seed
+            if place in wanted and record.status is not CellStatus.FAILED:
+                known.setdefault(place, []).append(record)
+        lines = []
+        for line in self.lines:
+            cells = tuple(
+                cell
+                for cell in line.cells
+                if self._bear_out(line, cell, known.get((cell.pair, cell.seed), ()))
+            )
+            lines.append(line.model_copy(update={"cells": cells}))
+        return replace(self, lines=tuple(lines))
+
+    def _bear_out(self, line: Adoption, cell: ComparedCell, records: Iterable[Record]) -> bool:
+        """Whether the records of a cell, by the old or the new code, hold what the line says.
+
+        Another processor may round otherwise, so that a record of it proves nothing, unless it
+        agrees. A record from before processors were noted shows that there was such a cell.
+        """
+        codes = {self.name(line.old), self.name(line.new)}
+        of_line = [
+            record
+            for record in records
+            if self.name(record.code) in codes and versions_of(record.environment) == line.versions
+        ]
+        processors = [record.environment.processor for record in of_line]
+        agree = [measured_by(record) == cell.measured for record in of_line]
+        of_processor = [
+            same for same, it in zip(agree, processors, strict=True) if it == line.processor
+        ]
+        return all(of_processor) and (any(agree) or set(processors) == {None})
+
+    @cached_property
+    def _alike(self) -> dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]]:
+        """By pair and versions, the sets of codes that gave the same bits, the newest last."""
+        found: dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]] = {}
+        for line in self.lines:
+            versions = tuple(sorted(line.versions.items()))
+            for cell in line.cells:
+                sets = found.setdefault((cell.pair, versions), [])
+                old, new = self.name(line.old), self.name(line.new)
+                joined = [one for one in sets if old in one or new in one]
+                codes = [code for one in joined for code in one if code != new]
+                sets[:] = [one for one in sets if one not in joined]
+                sets.append(list(dict.fromkeys([*codes, old, new])))
+        return found
+
+    def alike(self, pair: Pair, versions: Iterable[tuple[str, str]], code: str) -> list[str]:
+        """The names of all codes that count like this one for a pair, the newest last."""
+        name = self.name(code)
+        if not self.lines:
+            return [name]
+        sets = self._alike.get((pair, tuple(sorted(versions))), [])
+        return next((one for one in sets if name in one), [name])
+
+    def counting_as(self, record: Record) -> str:
+        """The name of the code that a record counts as: today's if it gave the same bits."""
+        versions = versions_of(record.environment)
+        codes = self.alike(pair_of(record), versions.items(), record.code)
+        today = self.name(self.today)
+        return today if today in codes else codes[-1]
+
+    def cells_of(self, records: Iterable[Record]) -> set[ComparedCell]:
+        """The cells that were measured again for the pairs of some records, under their codes."""
+        of = {(pair_of(one), self.name(one.code)) for one in records} if self.lines else set()
+        return {
+            cell
+            for line in self.lines
+            for cell in line.cells
+            if {(cell.pair, self.name(code)) for code in (line.old, line.new)} & of
+        }
+
+
+NO_ADOPTIONS = Adoptions()
+
+
+def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
+    """The adoptions beside an audit, then those in a store, as they are written.
+
+    Raises:
+        SpecError: naming a bad line.
+    """
+    module = entry.code
+    every = [*_read(Journal(entry, "adoptions", store).lines())]
+    return Adoptions(
+        lines=tuple(one for one in every if isinstance(one, Adoption)),
+        today="" if module is None else closure_of(module).digest,
+        forms={one.second: one.first for one in every if isinstance(one, SameCode)},
+        first_form=None if module is None else partial(first_form, module),
+    )
+
+
+_LINE: TypeAdapter[Adoption | SameCode] = TypeAdapter(
+    Annotated[Adoption | SameCode, Field(discriminator="kind")]
+)
+
+
+def _read(lines: Iterable[tuple[str, bytes]]) -> Iterator[Adoption | SameCode]:
+    for place, line in lines:
+        try:
+            yield _LINE.validate_json(line)
+        except ValidationError as error:
+            raise SpecError(
+                f"{place}: found no adoption ({first_refusal(error)}); expected a line that "
+                "'reproaudit adopt' wrote. Restore the file from git, or remove the line and "
+                "adopt again."
+            ) from None

@@ -1,0 +1,253 @@
+"""What makes a cell's numbers: its code, its settings and seed, its data and its versions.
+
+A paper's code is digested without what computes nothing (`syntax`), and without the names and
+places of files (`imports`). The digest covers every module of the paper, and of `reproaudit.lab`
+and `reproaudit.records` what these import. A user's paper is its own file or package, and what that
+imports from the folder in which it lies. Code is read and never run, so an import by a computed
+name is not seen; it is refused when the paper is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from reproaudit.audit.catalog import PACKAGE, Module
+from reproaudit.audit.sources import own_file, sources_of
+from reproaudit.cell import Cell, RunForm, canonical_settings
+from reproaudit.errors import SpecError
+from reproaudit.records import Environment, Record
+from reproaudit.store.imports import Outline, imported_text, outline_of
+from reproaudit.store.syntax import computing_text
+
+COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
+"""The packages whose version can change a number of any paper."""
+
+NOT_PACKAGES = frozenset({"python", "device", "form"})
+"""The keys of `versions` that name no package."""
+
+COMPUTING_NOTHING = frozenset(
+    {
+        "reproaudit",
+        "beartype",
+        "jaxtyping",
+        "lazy_loader",
+        "pydantic",
+        "threadpoolctl",
+        "typing_extensions",
+    }
+)
+"""Packages that a paper may import and whose version changes no number; ours counts by its code."""
+
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "cv2": "opencv-python"}
+"""Under which name a package is installed, where it is imported by another."""
+
+
+@dataclass(frozen=True)
+class CodeClosure:
+    """The digest of a paper's code, and the libraries that it imports, by their first names."""
+
+    digest: str
+    packages: frozenset[str]
+
+
+def closure_of(module: Module) -> CodeClosure:
+    """Read a paper's code, or a run file and the source it pins; a SpecError if it is not valid."""
+    if module.is_run_file:
+        from reproaudit.repositories.run_file import run_file_digest
+
+        return CodeClosure(run_file_digest(module.file), frozenset())
+    files = files_of(module).files
+    sources = {file: _bytes(file) for file in sorted([*files, *_ours()])}
+    imports = {name for file, source in sources.items() for name in _outline(file, source).imported}
+    folder = module.folder
+    own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
+    start = folder / module.file.name
+    text = imported_text(
+        start / "__init__.py" if start.is_dir() else start.with_suffix(".py"),
+        files,
+        tuple(sources.items()),
+        None if module.importable else folder,
+        PACKAGE,
+    )
+    packages = {name.partition(".")[0] for name in imports}
+    return CodeClosure(_digest(text), frozenset(packages - own - sys.stdlib_module_names - {""}))
+
+
+def first_form(module: Module) -> str:
+    """Give the digest of a paper's code as records have it that were made before 0.2.
+
+    It covers the names of files, their places, and all of `reproaudit.lab`.
+    """
+    if module.is_run_file:
+        return closure_of(module).digest
+    folder = module.folder
+    names = {file: file.relative_to(folder).as_posix() for file in files_of(module).files}
+    names |= {file: f"reproaudit/{file.relative_to(PACKAGE).as_posix()}" for file in _ours()}
+    texts = {name: _text(_bytes(file)) for file, name in names.items()}
+    return _digest("".join(f"{name}\0{text}\0" for name, text in sorted(texts.items())))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _ours() -> list[Path]:
+    lab = PACKAGE / "lab"
+    return [*lab.rglob("*.py"), *lab.rglob("*.pyi"), PACKAGE / "records.py"]
+
+
+def imports_torch(module: Module) -> bool:
+    """Tell whether a paper's own files import torch, or something that is named after it.
+
+    A run file's commands may do whatever they like: it is true of them. Raises as `closure_of`.
+    """
+    if module.is_run_file:
+        return True
+    files = files_of(module).files
+    names = {name for file in files for name in _outline(file, _bytes(file)).imported}
+    return any(part.startswith("torch") for name in names for part in name.split("."))
+
+
+@dataclass(frozen=True)
+class PaperFiles:
+    """The files of a paper that its digest is made of, beside ours.
+
+    Attributes:
+        neighbours: the first names under which a user's paper imports some of them absolutely.
+    """
+
+    files: frozenset[Path]
+    neighbours: frozenset[str]
+
+
+def files_of(module: Module) -> PaperFiles:
+    """Find a paper's files; a SpecError if one cannot be read or is none of its folder's own."""
+    folder = module.folder
+    start = folder / module.file.name
+    sources = None if module.importable else sources_of(module)
+    waiting = _files_at(start.with_suffix(""), sources)
+    if not waiting:
+        raise SpecError(f"{start}: there is no such module")
+    files: set[Path] = set()
+    neighbours: set[str] = set()
+    while waiting:
+        file = waiting.pop()
+        if file in files:
+            continue
+        files.add(file)
+        names = () if module.importable else _outline(file, _bytes(file)).imported
+        for first, is_absolute in _neighbours_named(names):
+            beside = _files_at(folder / first, sources)
+            waiting += beside
+            neighbours.update({first} if beside and is_absolute else ())
+    return PaperFiles(frozenset(files), frozenset(neighbours))
+
+
+def _neighbours_named(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """What may lie in the folder of a file that imports some names, and whether it is absolute."""
+    for name in names:
+        is_absolute = not name.startswith(".")
+        first = name.lstrip(".").partition(".")[0]
+        if not (is_absolute and first in sys.stdlib_module_names):
+            yield first, is_absolute
+
+
+def _files_at(place: Path, sources: Sequence[Path] | None) -> list[Path]:
+    """The file of a module, or all files of a package, by its path without a suffix.
+
+    Args:
+        sources: of a user's folder, its files, of which they are some.
+    """
+    file = place.with_name(f"{place.name}.py")
+    start = place / "__init__.py"
+    is_module = file.is_file() and not start.is_file()
+    if sources is None:
+        return [file] if is_module else [*place.rglob("*.py")]
+    if is_module:
+        return [own_file(file, place.parent)]
+    own_file(start, place.parent)
+    return [one for one in sources if one.suffix == ".py" and place in one.parents]
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise SpecError(f"{file}: this module cannot be read ({error.strerror})") from error
+
+
+def _outline(file: Path, source: bytes) -> Outline:
+    """What a module holds and imports."""
+    try:
+        return outline_of(source)
+    except (SyntaxError, ValueError, RecursionError) as error:  # a null byte; deep nesting
+        line = getattr(error, "lineno", None) or 1
+        text = getattr(error, "msg", None) or error
+        raise SpecError(f"{file}:{line}: this module is not valid Python ({text})") from error
+
+
+@lru_cache(maxsize=1024)
+def _text(source: bytes) -> str:
+    return computing_text(ast.parse(source))
+
+
+def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
+    """The versions that a fingerprint holds, without importing any package.
+
+    Args:
+        imported: packages that the paper's code uses, from `closure_of`.
+        form: how the experiments compute; it is named only where it is the plain one.
+    """
+    others = {DISTRIBUTIONS.get(one, one) for one in imported if one not in COMPUTING_NOTHING}
+    packages = {one: _version(one) for one in (*COMPUTING_PACKAGES, *sorted(others))}
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"python": python, "device": device, **packages, **_named(form)}
+
+
+def _named(form: RunForm) -> dict[str, str]:
+    return {} if form == "fast" else {"form": form}
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "absent"
+
+
+def versions_of(environment: Environment) -> dict[str, str]:
+    """The result of `versions` on the machine that made a record."""
+    python = ".".join(environment.python.split(".")[:2])
+    device = environment.device.split(" ")[0]
+    packages = {k: v for k, v in environment.packages.items() if k != "reproaudit"}
+    return {"python": python, "device": device, **packages, **_named(environment.form)}
+
+
+def fingerprint(cell: Cell, code: str, versions: Mapping[str, str], data: Mapping[str, str]) -> str:
+    """The cell's id: equal for the same settings, seed, code, versions and data, in any tier.
+
+    The code is the digest from `closure_of`; the data are checksums of data files, by name.
+    """
+    settings = canonical_settings(cell.settings)
+    parts = [cell.paper, cell.experiment, settings, cell.seed, code, dict(versions), dict(data)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def fingerprint_of(record: Record) -> str:
+    """The fingerprint that follows from what a record says of itself."""
+    made = versions_of(record.environment)
+    return fingerprint(cell_of(record), record.code, made, record.data)
+
+
+def cell_of(record: Record) -> Cell:
+    """The cell that a record is of."""
+    return Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
