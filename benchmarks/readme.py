@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from reproaudit.formats.verdict import Level, Outcome, Scorecard
 from reproaudit.report.files import read_scorecard
 from reproaudit.report.screen import verdict
 from reproaudit.report.words import OUTCOMES
-from reproaudit.formats.verdict import Level, Outcome, Scorecard
 
 ROOT = Path(__file__).parents[1]
 README, REPORTS = ROOT / "README.md", ROOT / "reports" / "paper"

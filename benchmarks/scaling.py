@@ -32,9 +32,9 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.records import Measurements
+from reproaudit.run.cells import run_cells
 from reproaudit.run.devices import available_cores
 from reproaudit.run.events import CellFinished, Event, PlanReady
-from reproaudit.run.cells import run_cells
 from reproaudit.store.records import Store
 
 HERE = Path(__file__).parent

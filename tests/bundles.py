@@ -11,9 +11,9 @@ from factories import answers_of, make_audit, make_record
 from miniatures import aligns, claim, control, setting
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import Cell
+from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.judge import History
 from reproaudit.records import Measurements, Record, Series
-from reproaudit.formats.verdict import ClaimAnswer
 
 YES, NO, ALMOST = 0.02, 0.5, 0.15
 """Where a run ends that is below 0.1, above 0.2, and between the two."""

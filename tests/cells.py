@@ -16,12 +16,11 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import Record
-from reproaudit.run import modules
-from reproaudit.run import worker
-from reproaudit.run.events import Event, OnEvent
+from reproaudit.run import modules, worker
 from reproaudit.run.cells import run_cells
-from reproaudit.store.records import DamagedError, Store
+from reproaudit.run.events import Event, OnEvent
 from reproaudit.run.worker import Job, JobOutcome, compute
+from reproaudit.store.records import DamagedError, Store
 
 TOY = Path(__file__).parent / "toy" / "toy2020.py"
 SETTINGS: dict[str, Any] = {"steps": 40, "rate": 0.1, "sizes": [3], "pause": 0.0}

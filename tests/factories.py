@@ -14,11 +14,11 @@ from miniatures import audit_data
 from reproaudit.audit.model import Audit, Reviews, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.cell import Cell
+from reproaudit.formats.verdict import ClaimAnswer, Made, Reason, Scorecard
 from reproaudit.judge import History, index_records, judge
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.scorecard.answers import scorecard_of
 from reproaudit.store.code import fingerprint_of
-from reproaudit.formats.verdict import ClaimAnswer, Made, Reason, Scorecard
 
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 STEPS = tuple(range(0, 41, 2))

@@ -33,19 +33,19 @@ from reproaudit.audit.loading import read_audit
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.errors import AuditError
 from reproaudit.files import sha256
+from reproaudit.intake.importing import import_logs
+from reproaudit.intake.reading import read_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LogError
 from reproaudit.records import Record
-from reproaudit.scorecard.answers import scorecard_of_store
 from reproaudit.report.files import read_scorecard, write_report
-from reproaudit.service.listing import list_entry, list_lines
 from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import report_lines
+from reproaudit.scorecard.answers import scorecard_of_store
+from reproaudit.service.listing import list_entry, list_lines
 from reproaudit.store.code import fingerprint_of
 from reproaudit.store.records import Store, open_record
-from reproaudit.intake.importing import import_logs
-from reproaudit.intake.reading import read_submission
 
 HERE = Path(__file__).parent
 ASKED = Asked(axes=frozenset({"layer"}), wanted=frozenset({"loss", "*.loss"}))

@@ -14,13 +14,13 @@ import pytest
 from miniatures import MODULE, write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
+from reproaudit.formats.verdict import Scorecard
 from reproaudit.records import Record
 from reproaudit.report.outline import made_words
 from reproaudit.store.adoptions import Adoptions, pair_of, read_adoptions
 from reproaudit.store.code import closure_of, fingerprint_of, first_form
-from reproaudit.store.shipped import FILE_NAME
 from reproaudit.store.records import Store
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.store.shipped import FILE_NAME
 
 UNUSED = "\n\ndef unused() -> None:\n    print()\n"
 PAIRS = 7

@@ -28,10 +28,10 @@ from reproaudit.consent import (
     foreign_code,
     require_consent,
 )
+from reproaudit.intake.reading import read_submission
 from reproaudit.report.files import json_data
 from reproaudit.report.notebook import PaperScorecard
 from reproaudit.report.pages import html
-from reproaudit.intake.reading import read_submission
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

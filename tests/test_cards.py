@@ -19,8 +19,8 @@ from reproaudit.audit.draft import draft_audit
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
-from reproaudit.service import new as new_command
 from reproaudit.errors import CardError
+from reproaudit.service import new as new_command
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

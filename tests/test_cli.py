@@ -26,11 +26,11 @@ from reproaudit.audit.schema import schema_text
 from reproaudit.cli import run_command
 from reproaudit.cli.options import FORMATS_HELP, parse_duration, parse_seeds, parse_size
 from reproaudit.cli.showing import EXPORTS_HELP
-from reproaudit.service.run import parse_setting
 from reproaudit.errors import UsageError
-from reproaudit.scorecard import answers
 from reproaudit.report.export.registry import EXPORTS
 from reproaudit.report.files import FORMATS
+from reproaudit.scorecard import answers
+from reproaudit.service.run import parse_setting
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

@@ -12,8 +12,8 @@ import pytest
 
 from reproaudit.audit.catalog import Module
 from reproaudit.run import worker
-from reproaudit.store.code import closure_of
 from reproaudit.run.worker import reported_compilation
+from reproaudit.store.code import closure_of
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from smith2020 import main; main.show()"
 MAIN = """

@@ -16,8 +16,8 @@ import pytest
 from cells import InProcess, cell, locate, records, same_numbers, start, unreadable
 from reproaudit.lab import training
 from reproaudit.records import Record
-from reproaudit.run.events import Summary
 from reproaudit.run.cells import run_cells
+from reproaudit.run.events import Summary
 from reproaudit.store.records import Store
 
 TIMEOUT = 60

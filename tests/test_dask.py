@@ -12,8 +12,8 @@ import pytest
 
 from cells import cell, locate, records, same_numbers
 from reproaudit.errors import TechnicalError, UsageError
-from reproaudit.run.events import CellNote, Event, Progress, Summary
 from reproaudit.run.cells import run_cells
+from reproaudit.run.events import CellNote, Event, Progress, Summary
 from reproaudit.store.records import Store
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")

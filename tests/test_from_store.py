@@ -15,13 +15,13 @@ from miniatures import aligns, audit_data, claim, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
-from reproaudit.scorecard.answers import scorecard_of_archive, scorecard_of_store
+from reproaudit.formats.verdict import ClaimAnswer, Scorecard
 from reproaudit.report.files import json_data
 from reproaudit.report.outline import made_words
+from reproaudit.scorecard.answers import scorecard_of_archive, scorecard_of_store
 from reproaudit.store.coordinates import axes_file, coordinates_along, read_axes
-from reproaudit.store.shipped import FILE_NAME, unpack_records
 from reproaudit.store.records import Store
-from reproaudit.formats.verdict import ClaimAnswer, Scorecard
+from reproaudit.store.shipped import FILE_NAME, unpack_records
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 ROOT = Path(__file__).parents[1]

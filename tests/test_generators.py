@@ -17,9 +17,9 @@ import torch
 
 from cells import InProcess, cell, locate, records, same_numbers, start
 from reproaudit.lab import training
+from reproaudit.run.cells import run_cells
 from reproaudit.run.events import Progress
 from reproaudit.run.generators import restored, seed_generators, with_states
-from reproaudit.run.cells import run_cells
 from reproaudit.store.records import Store
 
 STEPS: dict[str, Any] = {"steps": 20}

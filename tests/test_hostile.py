@@ -20,10 +20,10 @@ from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
 from reproaudit.records import CellStatus, Record
-from reproaudit.run.executors import local as executors
-from reproaudit.run.events import CellStarted, Event, Progress, Summary
-from reproaudit.run.executors.local import Limits
 from reproaudit.run.cells import run_cells
+from reproaudit.run.events import CellStarted, Event, Progress, Summary
+from reproaudit.run.executors import local as executors
+from reproaudit.run.executors.local import Limits
 from reproaudit.store.records import Store
 
 FILE = Path(__file__).parent / "toy" / "hostile.py"

@@ -16,8 +16,8 @@ from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError
 from reproaudit.records import Record
-from reproaudit.run.events import CellNote, Summary
 from reproaudit.run.cells import run_cells
+from reproaudit.run.events import CellNote, Summary
 from reproaudit.store.records import EMPTY_ROOT, Clock, Partial, RecordManifest, Store
 
 pytestmark = pytest.mark.usefixtures("measured_here")

@@ -15,11 +15,11 @@ from reproaudit.audit.card import Card, with_checklist
 from reproaudit.audit.faults import MOST_FAULTS
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_audit
 from reproaudit.errors import AuditError, did_you_mean
+from reproaudit.intake.reading import read_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.opening import parse_yaml
 from reproaudit.repositories.requirements import unpinned
-from reproaudit.intake.reading import read_submission
 from test_loading import TEXT
 
 SECONDS = 6.0

@@ -20,8 +20,8 @@ from reproaudit.files import locked, write_whole
 from reproaudit.repositories import environments
 from reproaudit.repositories.processes import CommandError
 from reproaudit.run import cells as run_module
-from reproaudit.run.events import CellNote, Event, Summary
 from reproaudit.run.cells import run_cells
+from reproaudit.run.events import CellNote, Event, Summary
 from reproaudit.store.records import CellLock, RecordManifest, Store
 
 ACTIONS: dict[str, Callable[[Path], Any]] = {

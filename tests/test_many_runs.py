@@ -13,8 +13,8 @@ from cells import InProcess, cell, locate, records, same_numbers, start, unreada
 from miniatures import run_program, write_paper
 from reproaudit.cli import run_command
 from reproaudit.run import cells as running
-from reproaudit.run.events import CellFinished, CellStarted, Event, Summary
 from reproaudit.run.cells import SERIES_VARIABLES, run_cells, this_place
+from reproaudit.run.events import CellFinished, CellStarted, Event, Summary
 from reproaudit.store.records import Store
 
 

@@ -19,9 +19,9 @@ from reproaudit.cell import Cell
 from reproaudit.consent import foreign_code
 from reproaudit.errors import SpecError
 from reproaudit.records import Record
-from reproaudit.store.code import closure_of
-from reproaudit.run.modules import load_experiments
 from reproaudit.run.cells import run_cells
+from reproaudit.run.modules import load_experiments
+from reproaudit.store.code import closure_of
 from reproaudit.store.records import Store
 
 PAPER = """

@@ -17,8 +17,8 @@ from reproaudit.cell import Cell
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment
 from reproaudit.records import CellStatus, Record
-from reproaudit.run.modules import load_experiments
 from reproaudit.run.cells import run_cells
+from reproaudit.run.modules import load_experiments
 from reproaudit.store.records import Store
 
 ENTRIES = Catalog().entries

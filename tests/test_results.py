@@ -14,7 +14,6 @@ import pytest
 
 from factories import falls_to, make_record
 from miniatures import audit_data, write_paper
-from reproaudit.scorecard import history as results
 from reproaudit.api import run_paper
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
@@ -23,11 +22,19 @@ from reproaudit.audit.seeds import ARM, drawn, rule, seeds_of
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
+from reproaudit.formats.verdict import (
+    Answer,
+    ClaimAnswer,
+    Outcome,
+    ReadingAnswer,
+    RunAnswer,
+    Status,
+)
 from reproaudit.judge import ENGINE
 from reproaudit.records import Record
-from reproaudit.store import journal
+from reproaudit.scorecard import history as results
 from reproaudit.stats.binomial import Decision
-from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, ReadingAnswer, RunAnswer, Status
+from reproaudit.store import journal
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

@@ -12,11 +12,11 @@ from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cli import measuring, run_command
+from reproaudit.errors import StoreError
+from reproaudit.run.cells import run_cells
+from reproaudit.run.events import CellFinished, Event, PaperFinished, PlanReady
 from reproaudit.service import run as running
 from reproaudit.service.run import How, Papers, cheapest_first, run_and_judge
-from reproaudit.errors import StoreError
-from reproaudit.run.events import CellFinished, Event, PaperFinished, PlanReady
-from reproaudit.run.cells import run_cells
 from reproaudit.store.records import Store
 
 pytestmark = pytest.mark.usefixtures("measured_here")

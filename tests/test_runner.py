@@ -20,6 +20,7 @@ from reproaudit.cell import Cell
 from reproaudit.errors import SpecError, TechnicalError, UsageError
 from reproaudit.records import CellStatus
 from reproaudit.run import cells as run_module
+from reproaudit.run.cells import run_cells
 from reproaudit.run.events import (
     CellActivity,
     CellFinished,
@@ -33,7 +34,6 @@ from reproaudit.run.events import (
     Summary,
 )
 from reproaudit.run.executors.local import Limits
-from reproaudit.run.cells import run_cells
 from reproaudit.store.records import Store
 
 NAMES = {"toy2020": {"descent": declare("loss", "final", "sizes")}}

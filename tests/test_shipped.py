@@ -22,11 +22,11 @@ from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.declarations import Axis
 from reproaudit.errors import StoreError
+from reproaudit.run.cells import run_cells
 from reproaudit.store import shipped
 from reproaudit.store.coordinates import axes_file, read_axes
-from reproaudit.run.cells import run_cells
-from reproaudit.store.shipped import FILE_NAME, pack_records, unpack_records
 from reproaudit.store.records import Store
+from reproaudit.store.shipped import FILE_NAME, pack_records, unpack_records
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

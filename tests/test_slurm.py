@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from cells import InProcess, cell, locate, records, same_numbers
-from reproaudit.run.executors import blocks
-from reproaudit.run.executors import slurm
+from reproaudit.run.cells import Anew, plan_jobs, run_cells
+from reproaudit.run.events import CellFinished, CellNote, Event, Summary
+from reproaudit.run.executors import blocks, slurm
 from reproaudit.run.executors.blocks import CellBlock, Noted, blocks_of
 from reproaudit.run.executors.engines import BlockSize, Engine
-from reproaudit.run.events import CellFinished, CellNote, Event, Summary
 from reproaudit.run.executors.local import NO_LIMITS
-from reproaudit.run.cells import Anew, plan_jobs, run_cells
 from reproaudit.run.executors.slurm import SlurmBlocks
 from reproaudit.store.records import Store
 

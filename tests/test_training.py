@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import THREAD_VARIABLES
-from reproaudit.service import run as run_command
 from reproaudit.errors import UsageError
 from reproaudit.lab import training
 from reproaudit.lab.seeds import generator, torch_generator
@@ -27,6 +26,7 @@ from reproaudit.lab.training import train
 from reproaudit.records import Series
 from reproaudit.run import devices
 from reproaudit.run.devices import pick_device
+from reproaudit.service import run as run_command
 from reproaudit.store.records import Store
 from sessions import Killed, MemorySession
 

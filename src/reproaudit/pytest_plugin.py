@@ -432,9 +432,9 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
+        from reproaudit.formats.verdict import Outcome
         from reproaudit.report.outline import claim_details
         from reproaudit.report.words import look
-        from reproaudit.formats.verdict import Outcome
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"

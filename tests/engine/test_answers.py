@@ -16,12 +16,12 @@ import yaml
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.checks import Provenance
-from reproaudit.scorecard.answers import scorecard_of_archive
+from reproaudit.formats.verdict import ClaimAnswer, Scorecard
 from reproaudit.report.pages import markdown
 from reproaudit.report.screen import ours, questions, sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
+from reproaudit.scorecard.answers import scorecard_of_archive
 from reproaudit.store.shipped import FILE_NAME
-from reproaudit.formats.verdict import ClaimAnswer, Scorecard
 
 ROOT = Path(__file__).parents[2]
 ANSWERS: dict[str, Any] = yaml.safe_load(

@@ -12,11 +12,11 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import alternatives_of, arms_of, cells_of_tier, left_out_readings
 from reproaudit.audit.seeds import CLAIM, rule
 from reproaudit.cell import Cell
+from reproaudit.formats.verdict import Outcome, ReasonKind
 from reproaudit.records import Record
 from reproaudit.report.choices import choices_of
 from reproaudit.report.claims import texts_of
 from reproaudit.report.outline import facts, settings
-from reproaudit.formats.verdict import Outcome, ReasonKind
 
 READ = {"value": 0.03, "source": "authors_code", "locator": "train.py"}
 GUESS = {"source": "assumption", "why": "Small.", "alternatives": [2.0]}

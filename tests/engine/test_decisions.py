@@ -26,12 +26,12 @@ from bundles import (
 from factories import answers_of, stated
 from miniatures import control
 from reproaudit.checks import Limit, Void, plain
+from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
 from reproaudit.judge.decisions import all_of, moved
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.report.words import Context, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
-from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 WHO = {"who": "Ada", "source": "A log.", "framework": "NumPy", "made": "2026-01-01"}

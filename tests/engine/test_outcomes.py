@@ -24,9 +24,9 @@ from bundles import (
 from factories import answers_of, stated
 from miniatures import aligns, setting
 from reproaudit.audit.plan import Role
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 from reproaudit.judge import History
 from reproaudit.records import CellStatus, Measurements, Origin, Series
-from reproaudit.formats.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 
 SUPPORTED, PARTLY, DEPENDS = Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS
 NOT_SUPPORTED, UNDECIDED = Outcome.NOT_SUPPORTED, Outcome.UNDECIDED

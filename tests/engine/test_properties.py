@@ -22,8 +22,8 @@ from bundles import (
 )
 from factories import answers_of, make_audit
 from miniatures import aligns, claim
-from reproaudit.judge.outcomes import outcome_of
 from reproaudit.formats.verdict import DECIDED, Answer, Outcome
+from reproaudit.judge.outcomes import outcome_of
 
 ORDER = (
     Outcome.NOT_SUPPORTED,

@@ -44,9 +44,9 @@ from reproaudit.declarations import (
     Quantity,
     placement,
 )
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Estimate, Outcome
 from reproaudit.records import Measurements, Record, Series
 from reproaudit.report.claims import texts_of
-from reproaudit.formats.verdict import Answer, ClaimAnswer, Estimate, Outcome
 from test_loading import TEXT, faults_in
 
 Axes = dict[str, tuple[Coordinate, ...]]

@@ -15,8 +15,8 @@ import pytest
 from factories import answers_of, make_audit, make_record
 from miniatures import claim, setting
 from reproaudit.cell import Cell
-from reproaudit.records import Measurements, Origin
 from reproaudit.formats.verdict import ClaimAnswer, Outcome, ReasonKind
+from reproaudit.records import Measurements, Origin
 
 SUPPORTED, NOT_SUPPORTED = Outcome.SUPPORTED, Outcome.NOT_SUPPORTED
 UNDECIDED, PARTLY = Outcome.UNDECIDED, Outcome.PARTLY_SUPPORTED

@@ -15,9 +15,9 @@ import factories
 import miniatures
 from reproaudit.audit.model import Audit
 from reproaudit.errors import AuditError
-from reproaudit.logs.logged import LogError, LoggedRun
 from reproaudit.intake.importing import import_logs
 from reproaudit.intake.reading import Submission, read_submission
+from reproaudit.logs.logged import LogError, LoggedRun
 
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = tuple(range(0, 101, 10))

@@ -12,10 +12,10 @@ import yaml
 from factories import make_scorecard
 from miniatures import claim, setting
 from reproaudit.errors import UsageError
+from reproaudit.formats.verdict import Scorecard
 from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
 from reproaudit.report.screen import verdict
-from reproaudit.formats.verdict import Scorecard
 
 ORCID = "0000-0002-1825-0097"
 

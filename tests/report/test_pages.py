@@ -17,6 +17,7 @@ from miniatures import aligns, claim
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
+from reproaudit.formats.verdict import Estimate
 from reproaudit.report.choices import grid_of
 from reproaudit.report.claims import texts_of
 from reproaudit.report.files import write_report
@@ -25,7 +26,6 @@ from reproaudit.report.register import entry, write_register
 from reproaudit.report.screen import sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
-from reproaudit.formats.verdict import Estimate
 
 PAPER = {"from": "paper"}
 

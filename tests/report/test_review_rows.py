@@ -19,8 +19,8 @@ from reproaudit.audit.model import (
     VariableName,
     version_of,
 )
-from reproaudit.report.reviews import decisions, note_words, opinions
 from reproaudit.formats.verdict import Outcome, Scorecard
+from reproaudit.report.reviews import decisions, note_words, opinions
 
 DAY = date(2026, 11, 26)
 EARLIER = date(2026, 11, 2)

@@ -31,10 +31,10 @@ from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.logs import opening
 from reproaudit.records import Record
-from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.report.claims import texts_of
 from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import judged_lines
+from reproaudit.scorecard.answers import scorecard_of_submission
 
 Points = list[tuple[int, float]]
 Logger = Callable[[Path, int, dict[str, Points], dict[str, Any]], None]

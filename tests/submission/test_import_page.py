@@ -11,9 +11,9 @@ import pytest
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.cli import run_command
+from reproaudit.intake.reading import read_submission
 from reproaudit.logs.mapping import FUNCTIONS, MappingFile
 from reproaudit.scorecard.answers import scorecard_of_submission
-from reproaudit.intake.reading import read_submission
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "import.md").read_text()

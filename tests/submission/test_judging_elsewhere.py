@@ -14,11 +14,11 @@ from measured import everything
 from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError, SpecError, UsageError
-from reproaudit.scorecard.answers import scorecard_of_submission
+from reproaudit.formats.verdict import Level, Scorecard
+from reproaudit.intake.reading import read_submission
 from reproaudit.report.pages import html, markdown
 from reproaudit.report.terminal import judged_lines, report_lines
-from reproaudit.intake.reading import read_submission
-from reproaudit.formats.verdict import Level, Scorecard
+from reproaudit.scorecard.answers import scorecard_of_submission
 
 SEEDS = (7, 21, 22, 23, 40)
 AUDIT = factories.make_audit()

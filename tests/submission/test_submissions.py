@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import factories
 import miniatures
 from reproaudit.errors import SpecError
-from reproaudit.records import Measurements
 from reproaudit.intake.reading import read_submission
+from reproaudit.records import Measurements
 
 
 def measured(kind: str, *axes: dict[str, Any]) -> dict[str, Any]:

@@ -123,8 +123,8 @@ def review(
     working directory; for want of one, the installed audit is copied to ./audits. A note is kept
     with the answers that report shows with the same --tier, --store and --out.
     """
-    from reproaudit.service.review import answered, command_to_show, note_for
     from reproaudit.desk.session import files_to_review, review_audit
+    from reproaudit.service.review import answered, command_to_show, note_for
 
     (entry,) = papers_named((slug,), False, audits)
     if not reviewer.strip() or not reviewer.isprintable():

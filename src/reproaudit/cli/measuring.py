@@ -93,8 +93,8 @@ def _show_state(papers: Papers, tier: TierName, how: How, as_json: bool) -> int:
 
 
 def _run_custom(papers: Papers, tier: TierName, how: How, departs: Any, as_json: bool) -> int:
-    from reproaudit.service.run import run_custom
     from reproaudit.report.terminal import measurement_lines
+    from reproaudit.service.run import run_custom
 
     records, failed = run_custom(papers, tier, how, *departs)
     data = [record.model_dump(mode="json") for record in records]

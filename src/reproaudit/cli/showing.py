@@ -137,10 +137,10 @@ def judge_measurements(
     from reproaudit.intake.reading import read_submission
 
     submission = read_submission(entry.audit(), measurements)
-    from reproaudit.scorecard.answers import scorecard_of_submission
     from reproaudit.report.files import json_data, write_report
     from reproaudit.report.register import refresh_register
     from reproaudit.report.terminal import judged_lines
+    from reproaudit.scorecard.answers import scorecard_of_submission
 
     card = scorecard_of_submission(submission, claims, entry.reviews())
     written: list[Path] = []

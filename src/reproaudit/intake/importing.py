@@ -20,6 +20,11 @@ from reproaudit.audit.plan import Batch, Role, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import new_folder, scratch_folder
+from reproaudit.intake.measuring import Measured, measure
+from reproaudit.intake.pooling import PlacedRun, Request, role_words
+from reproaudit.intake.reading import left_out_words
+from reproaudit.intake.roles import axes_of, compare_settings, manifest_settings, place_runs
+from reproaudit.intake.writing import MeasuredRuns, manifest_head, write_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -33,13 +38,8 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.mapping import MappingFile, read_mapping
-from reproaudit.intake.measuring import Measured, measure
-from reproaudit.intake.pooling import PlacedRun, Request, role_words
-from reproaudit.intake.roles import axes_of, compare_settings, manifest_settings, place_runs
 from reproaudit.records import Origin
 from reproaudit.stats.binomial import FEWEST_RUNS
-from reproaudit.intake.reading import left_out_words
-from reproaudit.intake.writing import MeasuredRuns, manifest_head, write_submission
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""

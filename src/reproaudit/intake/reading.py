@@ -28,6 +28,10 @@ from reproaudit.audit.plan import Batch, Role, claim_batches, plan
 from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
+from reproaudit.intake.manifest import MANIFEST, Manifest, Placed, Run, read_manifest
+from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
+from reproaudit.intake.pooling import role_words
+from reproaudit.intake.roles import axes_of
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
 from reproaudit.logs.asked import Asked, Columns
@@ -43,12 +47,8 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.mapping import LoggedQuantity
-from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
-from reproaudit.intake.pooling import role_words
-from reproaudit.intake.roles import axes_of
 from reproaudit.logs.tables import read_table
 from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
-from reproaudit.intake.manifest import MANIFEST, Manifest, Placed, Run, read_manifest
 
 UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
 OURS = "reproaudit"

@@ -16,10 +16,10 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
 from reproaudit.logs.configurations import seed_of, stated_settings
 from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
 
 
 def axes_of(audit: Audit) -> frozenset[str]:

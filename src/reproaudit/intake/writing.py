@@ -27,9 +27,9 @@ from reproaudit.audit.plan import scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.records import Origin, Series
 from reproaudit.intake.manifest import MANIFEST
 from reproaudit.intake.reading import Submission, open_submission, read_submission
+from reproaudit.records import Origin, Series
 
 _OPEN = object()
 """Stands for the numbers of a measurement in a template."""

@@ -18,12 +18,12 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import PlannedArm, Role, arms_of, quantities_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity
+from reproaudit.formats.verdict import NotAlike, Unlike
 from reproaudit.judge.bundles import Bundles, Records
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus, Measurements, Record, Series
 from reproaudit.stats.courses import ends_at_best, improves_only, is_best_so_far
 from reproaudit.stats.onsets import Start, start_of
-from reproaudit.formats.verdict import NotAlike, Unlike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

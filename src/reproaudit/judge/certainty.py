@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from reproaudit.audit.model import Claim, TierName
 from reproaudit.audit.plan import alternatives_of
 from reproaudit.checks import Limit
-from reproaudit.judge.decisions import decide, moved, varied_of
-from reproaudit.judge.readings import Panel, out_of_reach
-from reproaudit.stats.binomial import Decision, share_interval
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
@@ -20,6 +17,9 @@ from reproaudit.formats.verdict import (
     Reason,
     ReasonKind,
 )
+from reproaudit.judge.decisions import decide, moved, varied_of
+from reproaudit.judge.readings import Panel, out_of_reach
+from reproaudit.stats.binomial import Decision, share_interval
 
 SURE_SHARE = 2 / 3
 """The share of all runs that must agree with the outcome, at the interval's lower end."""

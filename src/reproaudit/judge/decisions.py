@@ -11,12 +11,12 @@ from reproaudit.audit.model import Claim
 from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
+from reproaudit.formats.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 from reproaudit.judge.bundles import Bundles
 from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 from reproaudit.stats.means import decide_mean, mean_interval, without_farthest
 from reproaudit.stats.ranks import decide_ranks
-from reproaudit.formats.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied
 
 FEWEST_OF_PAPER = 3
 """The fewest runs whose mean decides where the number is the paper's own."""

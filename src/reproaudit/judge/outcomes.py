@@ -9,13 +9,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import Role, left_out_readings
 from reproaudit.checks import Side, Void
-from reproaudit.judge.alike import let_pass
-from reproaudit.judge.bundles import Records
-from reproaudit.judge.certainty import History, certainty
-from reproaudit.judge.decisions import ask, missing_runs, with_crashes
-from reproaudit.judge.readings import Panel, out_of_reach, rarer
-from reproaudit.stats.binomial import Decision
-from reproaudit.stats.means import decide_mean
 from reproaudit.formats.verdict import (
     DECIDED,
     AblationAnswer,
@@ -34,6 +27,13 @@ from reproaudit.formats.verdict import (
     Varied,
     Verdict,
 )
+from reproaudit.judge.alike import let_pass
+from reproaudit.judge.bundles import Records
+from reproaudit.judge.certainty import History, certainty
+from reproaudit.judge.decisions import ask, missing_runs, with_crashes
+from reproaudit.judge.readings import Panel, out_of_reach, rarer
+from reproaudit.stats.binomial import Decision
+from reproaudit.stats.means import decide_mean
 
 
 def judge(

@@ -17,10 +17,6 @@ from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
-from reproaudit.judge.bundles import Bundles, Records
-from reproaudit.judge.decisions import ask, joined, may_be_met, missing_runs, with_crashes
-from reproaudit.records import CellStatus
-from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
@@ -31,6 +27,10 @@ from reproaudit.formats.verdict import (
     Status,
     Verdict,
 )
+from reproaudit.judge.bundles import Bundles, Records
+from reproaudit.judge.decisions import ask, joined, may_be_met, missing_runs, with_crashes
+from reproaudit.records import CellStatus
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 
 RARER = 0.05
 """The one-sided P value of Fisher's test at which a control says yes more rarely than the claim."""

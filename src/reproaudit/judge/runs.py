@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Begins, Condition, Kind, Limit, PassedAt, Run, Side, Void
 from reproaudit.declarations import Coordinate, MeasurementMissingError
+from reproaudit.formats.verdict import RunAnswer, Status
 from reproaudit.judge.alike import keeps_up, not_as_far
 from reproaudit.judge.bundles import Bundles, is_series, paired_with
 from reproaudit.records import CellStatus, Record
 from reproaudit.stats.onsets import Start
-from reproaudit.formats.verdict import RunAnswer, Status
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from reproaudit.audit.plan import Role
 from reproaudit.checks import Side
+from reproaudit.formats.verdict import ArmAnswer, Estimate, Figure, LineRole, Lines
 from reproaudit.report.claims import ClaimText
 from reproaudit.report.numbers import counted, number, with_power
-from reproaudit.formats.verdict import ArmAnswer, Estimate, Figure, LineRole, Lines
 
 WIDTH = 424.0
 HEIGHT = 230.0

@@ -9,20 +9,6 @@ from functools import cached_property
 from reproaudit.audit.plan import OWN, Role, arms_of
 from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Coordinate, Quantity, placement
-from reproaudit.report.numbers import at_words, listed, number
-from reproaudit.report.words import (
-    PLACES,
-    WITHOUT,
-    Context,
-    against,
-    figure_of,
-    leading,
-    number_asked,
-    run_number,
-    typical_words,
-    words,
-)
-from reproaudit.stats.binomial import share_interval
 from reproaudit.formats.verdict import (
     AblationAnswer,
     AlternativeAnswer,
@@ -37,6 +23,20 @@ from reproaudit.formats.verdict import (
     Specificity,
     Varied,
 )
+from reproaudit.report.numbers import at_words, listed, number
+from reproaudit.report.words import (
+    PLACES,
+    WITHOUT,
+    Context,
+    against,
+    figure_of,
+    leading,
+    number_asked,
+    run_number,
+    typical_words,
+    words,
+)
+from reproaudit.stats.binomial import share_interval
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from reproaudit.errors import StoreError, UsageError, did_you_mean
 from reproaudit.files import decode_json, read_regular, write_whole
-from reproaudit.lazy import deferred
 from reproaudit.formats.verdict import SCHEMA_VERSION, Scorecard
+from reproaudit.lazy import deferred
 
 MOST_CARD_BYTES = 2**26
 """Of a `scorecard.json`; the largest so far has a fiftieth of it."""

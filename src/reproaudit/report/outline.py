@@ -9,6 +9,15 @@ from reproaudit.audit.model import Finding, Setting
 from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration
+from reproaudit.formats.verdict import (
+    AblationAnswer,
+    ArmAnswer,
+    Estimate,
+    LeftOut,
+    Reason,
+    ReasonKind,
+    Scorecard,
+)
 from reproaudit.report.claims import ClaimText
 from reproaudit.report.documentation import Documented
 from reproaudit.report.numbers import (
@@ -32,15 +41,6 @@ from reproaudit.report.words import (
     run_number,
 )
 from reproaudit.stats.binomial import Decision
-from reproaudit.formats.verdict import (
-    AblationAnswer,
-    ArmAnswer,
-    Estimate,
-    LeftOut,
-    Reason,
-    ReasonKind,
-    Scorecard,
-)
 
 _LEGEND = (
     ("Certainty", "It starts at high; each reason takes a step off."),

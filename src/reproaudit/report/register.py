@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
+from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
 from reproaudit.report.chart import picture
 from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
@@ -24,7 +25,6 @@ from reproaudit.report.pages import environment
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import questions, verdict
 from reproaudit.report.words import look
-from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
 
 SCORECARD = "scorecard.json"
 PAGE = "index.html"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from operator import attrgetter
 
 from reproaudit.audit.model import Dispute, Note, version_of
-from reproaudit.report.words import Namer
 from reproaudit.formats.verdict import Scorecard
+from reproaudit.report.words import Namer
 
 
 def decisions(card: Scorecard) -> list[str]:

@@ -11,11 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reproaudit.checks import Provenance, Side
-from reproaudit.report.choices import Choice, choices_of, says_otherwise
-from reproaudit.report.claims import ClaimText, claims_of, texts_of
-from reproaudit.report.numbers import at_words, counted, listed, of, several
-from reproaudit.report.words import RELAXED, bound_of, figure_of, look
-from reproaudit.stats.binomial import Decision
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
@@ -29,6 +24,11 @@ from reproaudit.formats.verdict import (
     Scorecard,
     Specificity,
 )
+from reproaudit.report.choices import Choice, choices_of, says_otherwise
+from reproaudit.report.claims import ClaimText, claims_of, texts_of
+from reproaudit.report.numbers import at_words, counted, listed, of, several
+from reproaudit.report.words import RELAXED, bound_of, figure_of, look
+from reproaudit.stats.binomial import Decision
 
 MOST_BULLETS = 8
 """The most claims with a bullet of their own; the others are counted."""

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from reproaudit.formats.verdict import ArmAnswer, Level, Scorecard
 from reproaudit.records import Record
 from reproaudit.report.claims import ClaimText, questions_of, texts_of
 from reproaudit.report.numbers import counted, of
@@ -20,7 +21,6 @@ from reproaudit.report.screen import (
     verdict,
 )
 from reproaudit.report.words import look
-from reproaudit.formats.verdict import ArmAnswer, Level, Scorecard
 
 LINE_WIDTH = 80
 

@@ -10,19 +10,6 @@ from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.audit.plan import OWN
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
-from reproaudit.report.numbers import (
-    apart,
-    at_words,
-    counted,
-    listed,
-    number,
-    of,
-    percent,
-    setting_value,
-    several,
-    stated,
-)
-from reproaudit.stats.binomial import Decision
 from reproaudit.formats.verdict import (
     Answer,
     ArmAnswer,
@@ -37,6 +24,19 @@ from reproaudit.formats.verdict import (
     Unlike,
     Varied,
 )
+from reproaudit.report.numbers import (
+    apart,
+    at_words,
+    counted,
+    listed,
+    number,
+    of,
+    percent,
+    setting_value,
+    several,
+    stated,
+)
+from reproaudit.stats.binomial import Decision
 
 
 @dataclass(frozen=True)

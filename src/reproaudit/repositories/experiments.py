@@ -13,13 +13,13 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import Scalar, SettingValue, canonical_settings
 from reproaudit.errors import SpecError, did_you_mean
 from reproaudit.files import scratch_folder
+from reproaudit.intake.measuring import measure, measurements_of, stated_length
 from reproaudit.lab.experiment import Experiment, Session
 from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.configurations import seeds_in
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun, number_of
 from reproaudit.logs.mapping import LoggedQuantity
-from reproaudit.intake.measuring import measure, measurements_of, stated_length
 from reproaudit.records import Measurements
 from reproaudit.repositories.environments import copy_source, in_container, in_python
 from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded

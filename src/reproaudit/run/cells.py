@@ -28,11 +28,12 @@ from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run import events
+from reproaudit.run.executors.local import NO_LIMITS, Executor, Limits, LocalProcesses
+from reproaudit.run.modules import load_experiments, one_line, own_neighbours
+from reproaudit.run.worker import Job, JobOutcome
 from reproaudit.store.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, pair_of
 from reproaudit.store.code import closure_of, fingerprint, versions
 from reproaudit.store.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
-from reproaudit.run.executors.local import NO_LIMITS, Executor, Limits, LocalProcesses
-from reproaudit.run.modules import load_experiments, one_line, own_neighbours
 from reproaudit.store.records import (
     MOST_FAILURES,
     CellLock,
@@ -42,7 +43,6 @@ from reproaudit.store.records import (
     Partial,
     Store,
 )
-from reproaudit.run.worker import Job, JobOutcome
 
 POLL_SECONDS = 0.2
 """The seconds between looks whether another run has given back a cell."""

@@ -32,12 +32,12 @@ from reproaudit.records import (
     Record,
     is_finite,
 )
-from reproaudit.store.code import NOT_PACKAGES, closure_of, versions
-from reproaudit.store.coordinates import coordinates_along, declared_axes
 from reproaudit.run.devices import processor, use_threads
 from reproaudit.run.events import CellActivity, OnEvent, Progress
 from reproaudit.run.generators import restored, seed_generators, with_states
 from reproaudit.run.modules import load_experiments, one_line, own_neighbours
+from reproaudit.store.code import NOT_PACKAGES, closure_of, versions
+from reproaudit.store.coordinates import coordinates_along, declared_axes
 from reproaudit.store.records import Clock, Partial
 
 CELL_THREADS = 1

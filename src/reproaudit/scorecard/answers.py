@@ -18,17 +18,6 @@ from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
-from reproaudit.judge import History, Records, index_records, judge
-from reproaudit.judge.readings import Panel
-from reproaudit.records import CellStatus, Record
-from reproaudit.scorecard.courses import chart_of
-from reproaudit.report.files import read_scorecard
-from reproaudit.report.words import leading
-from reproaudit.scorecard.history import history_of
-from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
-from reproaudit.store.shipped import FILE_NAME, unpack_records
-from reproaudit.store.records import DamagedError, Store
-from reproaudit.intake.reading import Submission
 from reproaudit.formats.verdict import (
     DECIDED,
     SCHEMA_VERSION,
@@ -40,6 +29,17 @@ from reproaudit.formats.verdict import (
     ReasonKind,
     Scorecard,
 )
+from reproaudit.intake.reading import Submission
+from reproaudit.judge import History, Records, index_records, judge
+from reproaudit.judge.readings import Panel
+from reproaudit.records import CellStatus, Record
+from reproaudit.report.files import read_scorecard
+from reproaudit.report.words import leading
+from reproaudit.scorecard.courses import chart_of
+from reproaudit.scorecard.history import history_of
+from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
+from reproaudit.store.records import DamagedError, Store
+from reproaudit.store.shipped import FILE_NAME, unpack_records
 
 
 def scorecard_of_store(

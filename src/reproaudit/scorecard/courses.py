@@ -11,11 +11,11 @@ from itertools import accumulate
 from reproaudit.audit.plan import PlannedArm
 from reproaudit.checks import Drawing, Limit, Run, Side
 from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
+from reproaudit.formats.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
 from reproaudit.judge.bundles import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
 from reproaudit.report.words import number_asked
-from reproaudit.formats.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
 
 MOST_POINTS = 50
 MOST_CONTROLS = 2

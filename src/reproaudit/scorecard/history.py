@@ -25,9 +25,9 @@ from reproaudit.files import LOCK_NAME, git, locked, sha256, write_whole
 from reproaudit.store.journal import Journal, add_line, contents
 
 if TYPE_CHECKING:  # `check` starts without NumPy
+    from reproaudit.formats.verdict import ClaimAnswer
     from reproaudit.judge import History
     from reproaudit.records import Record
-    from reproaudit.formats.verdict import ClaimAnswer
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Revision = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")]

@@ -13,10 +13,12 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
-from reproaudit.service.run import How
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
+from reproaudit.run.devices import processor
+from reproaudit.run.events import PhaseStarted
+from reproaudit.service.run import How
 from reproaudit.store.adoptions import (
     Adoption,
     Adoptions,
@@ -30,11 +32,9 @@ from reproaudit.store.adoptions import (
     read_adoptions,
 )
 from reproaudit.store.code import closure_of, first_form, versions, versions_of
-from reproaudit.run.devices import processor
-from reproaudit.run.events import PhaseStarted
 from reproaudit.store.journal import Journal, add_line
-from reproaudit.store.shipped import FILE_NAME, unpack_records
 from reproaudit.store.records import Store
+from reproaudit.store.shipped import FILE_NAME, unpack_records
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.plan import alternatives_of
-from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
+from reproaudit.formats.verdict import Outcome, Scorecard
 from reproaudit.report.documentation import documentation_of, documented_words
 from reproaudit.report.numbers import listed
 from reproaudit.report.words import OUTCOMES
+from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
 from reproaudit.store.records import Store
-from reproaudit.formats.verdict import Outcome, Scorecard
 
 FEWEST_OF_TITLE = 10
 """Characters of a title for which the answers of other papers leave room."""

@@ -12,15 +12,15 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.cli.output import present, say
 from reproaudit.errors import AuditError, StoreError, UsageError
-from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
+from reproaudit.formats.verdict import Scorecard
 from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
-from reproaudit.service.listing import scales_words
 from reproaudit.report.outline import as_written_words
 from reproaudit.report.register import PAGE, write_register
 from reproaudit.report.screen import closing
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
+from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
+from reproaudit.service.listing import scales_words
 from reproaudit.store.records import Store
-from reproaudit.formats.verdict import Scorecard
 
 
 def report_papers(

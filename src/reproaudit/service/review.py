@@ -10,9 +10,9 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.errors import UsageError
 from reproaudit.files import read_regular, report_folder
+from reproaudit.formats.verdict import Scorecard
 from reproaudit.scorecard.answers import scorecard_of_paper
 from reproaudit.store.records import Store
-from reproaudit.formats.verdict import Scorecard
 
 LARGEST_NOTE = 2**14
 """Of a note's file; 80 words have a thirtieth of it."""

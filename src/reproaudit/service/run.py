@@ -13,7 +13,6 @@ from pathlib import Path
 
 import yaml
 
-from reproaudit.scorecard import history as results
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
@@ -22,13 +21,11 @@ from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
 from reproaudit.cli.output import say
 from reproaudit.cli.progress import Watch, live_progress
 from reproaudit.errors import AuditError, UsageError, did_you_mean
+from reproaudit.formats.verdict import Outcome, Scorecard, Status
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
-from reproaudit.store.adoptions import read_adoptions
-from reproaudit.store.code import imports_torch
+from reproaudit.run.cells import Anew, run_cells
 from reproaudit.run.devices import available_cores, pick_device
-from reproaudit.run.executors.engines import Engine
 from reproaudit.run.events import (
     Event,
     MayStart,
@@ -37,10 +34,13 @@ from reproaudit.run.events import (
     PhaseStarted,
     Summary,
 )
+from reproaudit.run.executors.engines import Engine
 from reproaudit.run.executors.local import Executor, Limits
-from reproaudit.run.cells import Anew, run_cells
+from reproaudit.scorecard import history as results
+from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
+from reproaudit.store.adoptions import read_adoptions
+from reproaudit.store.code import imports_torch
 from reproaudit.store.records import Store
-from reproaudit.formats.verdict import Outcome, Scorecard, Status
 
 Papers = Sequence[tuple[Entry, Audit]]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_tier
-from reproaudit.service.run import How, Papers
 from reproaudit.records import Record
-from reproaudit.store.adoptions import read_adoptions
 from reproaudit.run.cells import borne_out, fingerprints_of, plan_jobs, with_adopted
-from reproaudit.store.records import Store
 from reproaudit.run.worker import Job
+from reproaudit.service.run import How, Papers
+from reproaudit.store.adoptions import read_adoptions
+from reproaudit.store.records import Store
 
 
 @dataclass(frozen=True)

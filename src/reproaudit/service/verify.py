@@ -12,8 +12,8 @@ from reproaudit.cell import Cell, RunForm
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import listing, scratch_folder
 from reproaudit.records import CellStatus, Record, differing
-from reproaudit.store.adoptions import compared_pair_of, measured_by, read_adoptions
 from reproaudit.run.events import PhaseStarted
+from reproaudit.store.adoptions import compared_pair_of, measured_by, read_adoptions
 from reproaudit.store.inspect import StoreFault
 from reproaudit.store.records import Store
 

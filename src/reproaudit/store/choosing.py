@@ -31,12 +31,12 @@ from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.files import sha256
+from reproaudit.formats.verdict import LeftOut
 from reproaudit.records import CellStatus, Record
 from reproaudit.store.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, read_adoptions
 from reproaudit.store.code import closure_of, versions, versions_of
 from reproaudit.store.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.store.records import DamagedError, Store
-from reproaudit.formats.verdict import LeftOut
 
 Data = Mapping[str, str]
 """The checksum of each data file, by name."""

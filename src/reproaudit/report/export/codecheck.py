@@ -17,11 +17,11 @@ from typing import Any
 import yaml
 
 from reproaudit.errors import UsageError
+from reproaudit.formats.verdict import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import closing, verdict
-from reproaudit.formats.verdict import Scorecard
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from reproaudit.formats.verdict import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.report.outline import about_runs, not_read_words, read_words
 from reproaudit.report.pages import templates
-from reproaudit.formats.verdict import Scorecard
 
 
 def letter_export(request: ExportRequest) -> Exported:

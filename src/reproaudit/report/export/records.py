@@ -11,8 +11,8 @@ from reproaudit.audit.plan import varied_tier
 from reproaudit.cell import CUSTOM
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.store.adoptions import adoption_tier
-from reproaudit.store.shipped import FILE_NAME, pack_records
 from reproaudit.store.records import Store
+from reproaudit.store.shipped import FILE_NAME, pack_records
 
 
 def records_export(request: ExportRequest) -> Exported:

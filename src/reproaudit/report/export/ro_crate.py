@@ -17,12 +17,12 @@ from urllib.parse import quote
 from reproaudit import __version__
 from reproaudit.audit.model import Paper
 from reproaudit.errors import StoreError, UsageError
+from reproaudit.formats.verdict import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
 from reproaudit.report.outline import made_words
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import closing, verdict
-from reproaudit.formats.verdict import Scorecard
 
 METADATA = "ro-crate-metadata.json"
 RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"

@@ -20,13 +20,13 @@ from typing import Any
 
 from reproaudit.cell import Cell, canonical_settings
 from reproaudit.records import CellStatus
-from reproaudit.store.code import cell_of
-from reproaudit.run.executors.engines import BlockSize, imported
-from reproaudit.run.events import CellFinished, CellNote, Event, Summary
-from reproaudit.run.executors.local import Limits, LocalProcesses
 from reproaudit.run.cells import Anew, run_jobs
-from reproaudit.store.records import Store
+from reproaudit.run.events import CellFinished, CellNote, Event, Summary
+from reproaudit.run.executors.engines import BlockSize, imported
+from reproaudit.run.executors.local import Limits, LocalProcesses
 from reproaudit.run.worker import Job
+from reproaudit.store.code import cell_of
+from reproaudit.store.records import Store
 
 MOST_BLOCKS = 1000
 """The jobs of one array, which Slurm limits to 1001 if nobody says otherwise."""

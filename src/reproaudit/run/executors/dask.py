@@ -15,9 +15,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from reproaudit.errors import TechnicalError, UsageError
+from reproaudit.run.events import OnEvent
 from reproaudit.run.executors.apart import ORDER_OF_SETS, compute_apart
 from reproaudit.run.executors.engines import dask_client
-from reproaudit.run.events import OnEvent
 from reproaudit.run.executors.local import NO_LIMITS, Limits
 from reproaudit.run.modules import one_line
 from reproaudit.run.worker import Job, JobOutcome, lost

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from reproaudit.run.cells import Anew
+from reproaudit.run.events import CellNote, OnEvent, PhaseStarted
 from reproaudit.run.executors.blocks import CellBlock, Noted, blocks_of
 from reproaudit.run.executors.engines import Engine, queued_jobs, submitter
-from reproaudit.run.events import CellNote, OnEvent, PhaseStarted
 from reproaudit.run.executors.local import Limits
-from reproaudit.run.cells import Anew
-from reproaudit.store.records import Store
 from reproaudit.run.worker import Job, JobOutcome, lost
+from reproaudit.store.records import Store
 
 NOTES_SECONDS = 1.0
 """The seconds between looks at what the blocks have noted."""
