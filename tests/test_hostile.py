@@ -261,8 +261,8 @@ def _said_by(code: str) -> tuple[int, str]:
 def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
     code = (
         "from multiprocessing import resource_tracker as tracker\n"
-        "from reproaudit.running import executors\n"
-        "with executors._for_children():\n"
+        "from reproaudit.run.executors import local\n"
+        "with local._for_children():\n"
         "    tracker.register('/reproaudit-none', 'semaphore')\n"
     )
     assert _said_by(code) == (0, "")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reproaudit.logs.logged import (
-    MOST_NAMES,
+    MOST_LOGGED_NAMES,
     MOST_ROWS,
     LogError,
     flat,
@@ -82,10 +82,10 @@ def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
                 text = f"found the name '{key[:80]}' twice in it; expected it once."
                 raise LogError(place, text)
             row[key] = value
-            refuse_beyond(MOST_NAMES, len(row), "names", name)
+            refuse_beyond(MOST_LOGGED_NAMES, len(row), "names", name)
         columns.update(dict.fromkeys(row))
         rows.append((number, row))
-        refuse_beyond(MOST_NAMES, len(columns), "names", name)
+        refuse_beyond(MOST_LOGGED_NAMES, len(columns), "names", name)
         refuse_beyond(MOST_ROWS, len(rows), "rows", name)
     return Table(tuple(columns), rows)
 

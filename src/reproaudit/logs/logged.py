@@ -20,9 +20,9 @@ MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
 MAX_NAME = 500
 """Characters of the names above a nested value."""
-MOST_NAMES = 10_000
+MOST_LOGGED_NAMES = 10_000
 """Columns of a table, and names under which a run logs numbers."""
-MOST_RUNS = 10_000
+MOST_LOGGED_RUNS = 10_000
 """Runs in one table, by their seeds or otherwise."""
 MOST_ROWS = 1_000_000
 """Rows of a table."""
@@ -254,7 +254,7 @@ class CurveBuilder:
         known = self._gathered.get((tag, at))
         if known is None:
             self._names.add(tag)
-            refuse_beyond(MOST_NAMES, len(self._names), "names of numbers", self.place)
+            refuse_beyond(MOST_LOGGED_NAMES, len(self._names), "names of numbers", self.place)
             known = self._gathered[tag, at] = _Gathered()
         return known
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from reproaudit.logs.columns import TableForm, form_of
 from reproaudit.logs.logged import (
     MAX_STEP,
-    MOST_NAMES,
+    MOST_LOGGED_NAMES,
+    MOST_LOGGED_RUNS,
     MOST_ROWS,
-    MOST_RUNS,
     Curve,
     LoggedCoordinates,
     LoggedRun,
@@ -58,7 +58,7 @@ def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | N
         return None
     runs: list[LoggedRun] = []
     for number, (seed, own) in enumerate(_by_seed(rows, columns, form), 1):
-        refuse_beyond(MOST_RUNS, number, "runs", source.name)
+        refuse_beyond(MOST_LOGGED_RUNS, number, "runs", source.name)
         curves = _curves(source.name, own, columns, form)
         if curves is None:
             return None
@@ -72,7 +72,7 @@ def _is_plain(columns: tuple[str, ...]) -> bool:
     """Tell whether a first line is a header of different names, and nothing else."""
     return (
         all(columns)
-        and len(columns) <= MOST_NAMES
+        and len(columns) <= MOST_LOGGED_NAMES
         and len(set(columns)) == len(columns)
         and not columns[0].startswith("#")
         and not any('"' in one or _ELSEWHERE.fullmatch(one) for one in columns)

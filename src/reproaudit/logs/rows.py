@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from reproaudit.logs.logged import (
-    MOST_NAMES,
+    MOST_LOGGED_NAMES,
     MOST_ROWS,
     CurveBuilder,
     LogError,
@@ -151,7 +151,7 @@ def _header(
     if not plain:
         raise LogError(f"{name}:1", "found 0 columns; expected a header.")
     header = [cell.strip() for cell in plain[0][1]]
-    refuse_beyond(MOST_NAMES, len(header), "columns", name)
+    refuse_beyond(MOST_LOGGED_NAMES, len(header), "columns", name)
     if all(number_of(cell) is not None for cell in header):
         if not comments or len(comments[-1]) != len(header):
             found = f"found numbers ({', '.join(header[:4])}) in the first row"

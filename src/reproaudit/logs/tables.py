@@ -17,7 +17,7 @@ from reproaudit.logs.columns import TableForm, chart_parts, form_of
 from reproaudit.logs.configurations import is_own, plain_value, seed_ways
 from reproaudit.logs.documents import json_table
 from reproaudit.logs.logged import (
-    MOST_RUNS,
+    MOST_LOGGED_RUNS,
     SEEDS_COUNTED,
     CurveBuilder,
     LogError,
@@ -145,7 +145,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             seen[key, at] = repeat + 1
             key = replace(key, seed=repeat)
         if key not in builders:
-            refuse_beyond(MOST_RUNS, len(builders) + 1, "runs", source.name)
+            refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
             if numbered:
                 builders[key].told[SEEDS_COUNTED] = None

@@ -1,5 +1,5 @@
 """What a reader sees: the scorecard, its words, and three renderers over them.
 
-`answers` adds records and history to the verdict; `words`, `claims` and `screen` make
+`words`, `claims` and `screen` make
 sentences of it, at the end; `terminal` and `pages` lay them out. No code reads a sentence.
 """

@@ -1,0 +1,1 @@
+"""Where cells are computed: one module for each engine."""

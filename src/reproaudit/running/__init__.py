@@ -1,8 +1,0 @@
-"""Runs the cells that have no record yet, and resumes those that were cut off.
-
-``run`` plans (every fault of an audit is found before anything runs), hands jobs to the processes
-of ``executors``, where ``worker`` computes them by what ``modules`` imports, and alone writes
-their records, each at once. ``code`` says what identifies a cell, ``store`` keeps the records,
-``choosing`` says which are judged together, ``events`` are what a run reports. A cell that fails
-stops no other and is tried again by the next run; a diverged cell is finished.
-"""

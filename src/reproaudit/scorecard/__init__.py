@@ -1,0 +1,1 @@
+"""From an audit and records to a scorecard, and the history of results."""

@@ -1,0 +1,1 @@
+"""The work behind each command, apart from reading its arguments."""
