@@ -15,7 +15,7 @@ from reproaudit.cli import run_command
 from reproaudit.formats.verdict import Scorecard
 from reproaudit.records import Record
 from reproaudit.report.diff import Comparison, compare
-from reproaudit.report.files import write_report
+from reproaudit.service.pages import write_report
 
 
 def named(found: Comparison) -> dict[tuple[str, str], tuple[str | None, str | None]]:

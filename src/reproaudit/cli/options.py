@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _model = deferred("reproaudit.audit.model")
 _files = deferred("reproaudit.report.files")
-_notebook = deferred("reproaudit.report.notebook")
+_notebook = deferred("reproaudit.service.notebook")
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -95,7 +95,7 @@ def diff(
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
     from reproaudit.report.diff import compare
-    from reproaudit.report.files import read_scorecard
+    from reproaudit.scorecard.files import read_scorecard
 
     found = compare(read_scorecard(before), read_scorecard(after))
     present(found.model_dump(mode="json"), found.lines, as_json)
@@ -137,10 +137,10 @@ def judge_measurements(
     from reproaudit.intake.reading import read_submission
 
     submission = read_submission(entry.audit(), measurements)
-    from reproaudit.report.files import json_data, write_report
-    from reproaudit.report.register import refresh_register
+    from reproaudit.report.files import json_data
     from reproaudit.report.terminal import judged_lines
     from reproaudit.scorecard.answers import scorecard_of_submission
+    from reproaudit.service.pages import refresh_register, write_report
 
     card = scorecard_of_submission(submission, claims, entry.reviews())
     written: list[Path] = []

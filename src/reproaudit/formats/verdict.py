@@ -19,7 +19,7 @@ from reproaudit.audit.model import Audit, Paper, Reviews, TierName, known_tier
 from reproaudit.audit.plan import Role
 from reproaudit.audit.seeds import CLAIM, digest
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Censored, Limit, Void
+from reproaudit.checks import Censored, Kind, Limit, Number, Void
 from reproaudit.declarations import Coordinate, StrictModel
 from reproaudit.records import Environment, Origin
 from reproaudit.stats.binomial import Decision
@@ -181,6 +181,10 @@ class Estimate(StrictModel):
     groups: tuple[tuple[float | None, ...], tuple[float | None, ...]] | None = None
     """Where groups with seeds of their own are compared: the number of each run, and of each run of
     the other arm, the smaller the better; null where a run has none."""
+
+    def number_of(self, check: Kind) -> Number:
+        """Return which of its check's numbers the condition is on."""
+        return next(number for number in check.numbers if number.name == self.name)
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -499,6 +503,20 @@ class ClaimAnswer(StrictModel):
         yes = next(one for one in every if one.answer is Answer.YES)
         no = next(one for one in every if one.answer is Answer.NO)
         return yes, no
+
+    @property
+    def leading(self) -> Estimate | None:
+        """The condition that a row shows: what own runs miss, or a reading's, or a control's."""
+        estimates = self.base.estimates
+        missed = [own for own in estimates if not own.met]
+        turned = [reading.estimates for reading in self.readings if reading.answer is Answer.NO]
+        read = [
+            own
+            for place, own in enumerate(estimates)
+            if any(not other.met for them in turned for other in them[place : place + 1])
+        ]
+        telling = [own for place, own in enumerate(estimates) if place not in self.cannot_fail]
+        return next(iter(missed or read or telling or estimates), None)
 
     @property
     def otherwise(self) -> list[AlternativeAnswer]:

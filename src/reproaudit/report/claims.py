@@ -30,8 +30,6 @@ from reproaudit.report.words import (
     Context,
     against,
     figure_of,
-    leading,
-    number_asked,
     run_number,
     typical_words,
     words,
@@ -110,7 +108,7 @@ class ClaimText(Context):
     @cached_property
     def shown(self) -> Estimate | None:
         """The condition that the row shows."""
-        return leading(self.answer)
+        return self.answer.leading
 
     @property
     def place(self) -> int | None:
@@ -248,7 +246,7 @@ class ClaimText(Context):
     ) -> Iterator[tuple[str, ArmAnswer]]:
         for check, one in zip(checks, found, strict=True):
             each = [
-                typical_words(e, number_asked(e, check), *self._noun(e, check, checks))
+                typical_words(e, e.number_of(check), *self._noun(e, check, checks))
                 for e in one.estimates
             ]
             yield ", ".join(each) or check.name, one

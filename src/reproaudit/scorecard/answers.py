@@ -33,9 +33,8 @@ from reproaudit.intake.reading import Submission
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.judge.readings import Panel
 from reproaudit.records import CellStatus, Record
-from reproaudit.report.files import read_scorecard
-from reproaudit.report.words import leading
 from reproaudit.scorecard.courses import chart_of
+from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.history import history_of
 from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.store.records import DamagedError, Store
@@ -354,7 +353,7 @@ def _figures(
 ) -> dict[str, Figure]:
     found = {}
     for claim, one in zip(audit.claims, claims, strict=True):
-        shown = leading(one)
+        shown = one.leading
         if shown is not None:
             panel = Panel.of(audit, claim, tier, records)
             bundles = panel.under(panel.bundles.arms[one.base.name]).bundles

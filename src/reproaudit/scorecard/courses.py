@@ -15,7 +15,6 @@ from reproaudit.formats.verdict import ClaimAnswer, Estimate, Figure, LineRole, 
 from reproaudit.judge.bundles import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
-from reproaudit.report.words import number_asked
 
 MOST_POINTS = 50
 MOST_CONTROLS = 2
@@ -50,7 +49,7 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     shown_numbers = [one for line in lines for run in line.runs for one in run]
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
-    on_scale = number_asked(shown, check).drawn and quantity.passes is None
+    on_scale = shown.number_of(check).drawn and quantity.passes is None
     return Figure(
         measurement=quantity.measurement,
         graded=graded,
