@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from reproaudit.formats.verdict import Level, Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Level, Outcome
 from reproaudit.report.screen import verdict
 from reproaudit.report.words import OUTCOMES
 from reproaudit.scorecard.files import read_scorecard

@@ -29,7 +29,8 @@ from reproaudit.errors import (
     UsageError,
 )
 from reproaudit.files import new_folder, report_folder
-from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.intake.manifest import MANIFEST
 from reproaudit.intake.reading import read_submission
 from reproaudit.intake.writing import BySeed, MeasuredRuns, manifest_head, write_submission

@@ -12,7 +12,7 @@ import yaml
 from factories import make_scorecard
 from miniatures import claim, setting
 from reproaudit.errors import UsageError
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
 from reproaudit.report.screen import verdict

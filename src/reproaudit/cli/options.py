@@ -21,7 +21,7 @@ from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
-    from reproaudit.formats.verdict import Scorecard
+    from reproaudit.formats.scorecard import Scorecard
 
 _model = deferred("reproaudit.audit.model")
 _files = deferred("reproaudit.report.files")

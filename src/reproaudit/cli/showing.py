@@ -15,7 +15,7 @@ from reproaudit.errors import AuditError, UsageError
 from reproaudit.files import new_folder, report_folder
 
 if TYPE_CHECKING:
-    from reproaudit.formats.verdict import Scorecard
+    from reproaudit.formats.scorecard import Scorecard
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 

@@ -6,20 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproaudit.audit.plan import OWN, Role, arms_of
+from reproaudit.audit.arms import OWN, Role, arms_of
 from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Coordinate, Quantity, placement
+from reproaudit.formats.scorecard import Figure, Lines, Scorecard
 from reproaudit.formats.verdict import (
     AblationAnswer,
     AlternativeAnswer,
     Answer,
     ArmAnswer,
     Estimate,
-    Figure,
-    Lines,
     ReadingAnswer,
     Reason,
-    Scorecard,
     Specificity,
     Varied,
 )

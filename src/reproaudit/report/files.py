@@ -9,7 +9,7 @@ from typing import Any
 
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import write_whole
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.lazy import deferred
 
 TERMINAL = "terminal"

@@ -15,7 +15,8 @@ from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
-from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.report.chart import picture
 from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of

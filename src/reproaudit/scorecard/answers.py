@@ -10,25 +10,18 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from reproaudit.audit.arms import alternatives_of, arms_of, quantities_of
 from reproaudit.audit.catalog import Entry, shipped_reports
-from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
-from reproaudit.audit.plan import alternatives_of, arms_of, quantities_of, scope_of, varied_tier
+from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.plan import scope_of, varied_tier
+from reproaudit.audit.review import Reviews
 from reproaudit.audit.rules import JUDGED
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
-from reproaudit.formats.verdict import (
-    DECIDED,
-    SCHEMA_VERSION,
-    ClaimAnswer,
-    Figure,
-    JudgedRecords,
-    Made,
-    Reason,
-    ReasonKind,
-    Scorecard,
-)
+from reproaudit.formats.scorecard import SCHEMA_VERSION, Figure, JudgedRecords, Made, Scorecard
+from reproaudit.formats.verdict import DECIDED, ClaimAnswer, Reason, ReasonKind
 from reproaudit.intake.reading import Submission
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.judge.readings import Panel

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from reproaudit.audit.plan import PlannedArm
+from reproaudit.audit.arms import PlannedArm
 from reproaudit.checks import Drawing, Limit, Run, Side
 from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
-from reproaudit.formats.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
+from reproaudit.formats.scorecard import Figure, LineRole, Lines
+from reproaudit.formats.verdict import ClaimAnswer, Estimate
 from reproaudit.judge.bundles import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from reproaudit.errors import StoreError
 from reproaudit.files import decode_json, read_regular
-from reproaudit.formats.verdict import SCHEMA_VERSION, Scorecard
+from reproaudit.formats.scorecard import SCHEMA_VERSION, Scorecard
 
 SCORECARD = "scorecard.json"
 MOST_CARD_BYTES = 2**26

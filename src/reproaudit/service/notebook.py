@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.formats.verdict import ClaimAnswer, Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES
 from reproaudit.report.outline import runs_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.files import PAGES, write_pages
 from reproaudit.report.register import PAGE
 from reproaudit.report.register import write_register as write_tier

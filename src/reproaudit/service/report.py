@@ -12,7 +12,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.cli.output import present, say
 from reproaudit.errors import AuditError, StoreError, UsageError
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.files import FORMATS, TERMINAL, json_data
 from reproaudit.report.outline import as_written_words
 from reproaudit.report.register import PAGE

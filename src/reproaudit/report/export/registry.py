@@ -16,7 +16,7 @@ from urllib.parse import quote
 from reproaudit.audit.model import Paper
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import write_whole
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 
 
 @dataclass(frozen=True)
