@@ -242,6 +242,8 @@ def export(
     from reproaudit.api import open_scorecard
     from reproaudit.report.export.registry import ExportRequest, export_files
     from reproaudit.report.outline import as_written_words
+    from reproaudit.store.records import Store
+    from reproaudit.store.shipped import packed_for_report
 
     (entry,) = papers_named((slug,), False, audits)
 
@@ -252,9 +254,12 @@ def export(
             say(f"{slug}: {said}", stderr=True, style="yellow")
         return found
 
+    def records(tier: str) -> Mapping[str, bytes]:
+        return packed_for_report(Store(store), entry.slug, tier)
+
     people = (tuple(codecheckers or ()), tuple(orcids or ()))
     signed = (*people, certificate, report_url, license_url, tuple(author_orcids or ()))
-    request = ExportRequest(card, entry.audit_file, store, *signed)
+    request = ExportRequest(card, entry.audit_file, records, *signed)
     written, data = export_files(form, request, slug, out)
     if missing := data.get("missing"):
         needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."
