@@ -22,12 +22,12 @@ from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
-    from reproaudit.formats.verdict import Scorecard
+    from reproaudit.formats.scorecard import Scorecard
 
 _model = deferred("reproaudit.audit.model")
 _engines = deferred("reproaudit.run.executors.engines")
 _files = deferred("reproaudit.report.files")
-_notebook = deferred("reproaudit.report.notebook")
+_notebook = deferred("reproaudit.service.notebook")
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -21,7 +21,8 @@ from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
 from reproaudit.cli.output import say
 from reproaudit.cli.progress import Watch, live_progress
 from reproaudit.errors import AuditError, UsageError, did_you_mean
-from reproaudit.formats.verdict import Outcome, Scorecard, Status
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Outcome, Status
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
 from reproaudit.run.cells import Anew, run_cells
