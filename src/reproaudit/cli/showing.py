@@ -15,7 +15,7 @@ from reproaudit.errors import AuditError, UsageError
 from reproaudit.files import new_folder, report_folder
 
 if TYPE_CHECKING:
-    from reproaudit.formats.verdict import Scorecard
+    from reproaudit.formats.scorecard import Scorecard
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 
@@ -95,7 +95,7 @@ def diff(
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
     from reproaudit.report.diff import compare
-    from reproaudit.report.files import read_scorecard
+    from reproaudit.scorecard.files import read_scorecard
 
     found = compare(read_scorecard(before), read_scorecard(after))
     present(found.model_dump(mode="json"), found.lines, as_json)
@@ -137,10 +137,10 @@ def judge_measurements(
     from reproaudit.intake.reading import read_submission
 
     submission = read_submission(entry.audit(), measurements)
-    from reproaudit.report.files import json_data, write_report
-    from reproaudit.report.register import refresh_register
+    from reproaudit.report.files import json_data
     from reproaudit.report.terminal import judged_lines
     from reproaudit.scorecard.answers import scorecard_of_submission
+    from reproaudit.service.pages import refresh_register, write_report
 
     card = scorecard_of_submission(submission, claims, entry.reviews())
     written: list[Path] = []
@@ -242,6 +242,8 @@ def export(
     from reproaudit.api import open_scorecard
     from reproaudit.report.export.registry import ExportRequest, export_files
     from reproaudit.report.outline import as_written_words
+    from reproaudit.store.records import Store
+    from reproaudit.store.shipped import packed_for_report
 
     (entry,) = papers_named((slug,), False, audits)
 
@@ -252,9 +254,12 @@ def export(
             say(f"{slug}: {said}", stderr=True, style="yellow")
         return found
 
+    def records(tier: str) -> Mapping[str, bytes]:
+        return packed_for_report(Store(store), entry.slug, tier)
+
     people = (tuple(codecheckers or ()), tuple(orcids or ()))
     signed = (*people, certificate, report_url, license_url, tuple(author_orcids or ()))
-    request = ExportRequest(card, entry.audit_file, store, *signed)
+    request = ExportRequest(card, entry.audit_file, records, *signed)
     written, data = export_files(form, request, slug, out)
     if missing := data.get("missing"):
         needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."

@@ -24,12 +24,13 @@ from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.audit.document import read_file, read_plain
 from reproaudit.audit.faults import Faults
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
-from reproaudit.audit.model import Audit, Reviews
+from reproaudit.audit.model import Audit
+from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.desk.edits import NOTE, audited, carry_out, said, sign_off, with_note
 from reproaudit.errors import SpecError
 from reproaudit.files import LOCK_NAME, locked, write_whole
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
-from reproaudit.audit.plan import OWN
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
 from reproaudit.formats.verdict import (
@@ -184,11 +184,6 @@ class Namer:
 # --- numbers against bounds ---------------------------------------------------------------------
 
 
-def number_asked(one: Estimate, check: Kind) -> Number:
-    """Return which of its check's numbers a condition is on."""
-    return next(what for what in check.numbers if what.name == one.name)
-
-
 def against(typical: str, one: Estimate, what: Number) -> str:
     """Return a condition's runs, in words already, against its bound."""
     verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
@@ -299,20 +294,6 @@ def _in_percent(one: Estimate, what: Number) -> bool:
     return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
 
 
-def leading(found: ClaimAnswer) -> Estimate | None:
-    """Return the condition that a row shows: what own runs miss, or a reading's, or a control's."""
-    estimates = found.base.estimates
-    missed = [one for one in estimates if not one.met]
-    turned = [one.estimates for one in found.readings if one.answer is Answer.NO]
-    read = [
-        one
-        for i, one in enumerate(estimates)
-        if any(not other.met for them in turned for other in them[i : i + 1])
-    ]
-    telling = [one for i, one in enumerate(estimates) if i not in found.cannot_fail]
-    return next(iter(missed or read or telling or estimates), None)
-
-
 # --- reasons ------------------------------------------------------------------------------------
 
 
@@ -346,7 +327,7 @@ class Context:
 
     def number_of(self, one: Estimate) -> Number:
         """Return which of its kind's numbers a condition of the headline is on."""
-        return number_asked(one, self.claim.headline[one.check])
+        return one.number_of(self.claim.headline[one.check])
 
     def arm_of(self, reason: Reason) -> ArmAnswer:
         """Return the arm that a reason is about; the claim's own runs if it names none."""
@@ -406,8 +387,7 @@ def _no_control(_reason: Reason, context: Context) -> str:
 
 def _few_runs(_reason: Reason, context: Context) -> str:
     base = context.answer.base
-    apart = _apart_words(base)
-    return f"{of(base.yes, base.n)} say yes{apart or ', too few to tell'}"
+    return f"{of(base.diverged, base.n)} diverged" if base.diverged else "too few runs to tell"
 
 
 def _apart_words(base: ArmAnswer) -> str:
@@ -417,7 +397,15 @@ def _apart_words(base: ArmAnswer) -> str:
 
 
 def _bound_words(one: Estimate) -> str:
-    return "our bound" if one.limit.origin is Provenance.OURS else "the bound"
+    what = "margin" if one.limit.side is Side.WITHIN else "bound"
+    return f"{'our' if one.limit.origin is Provenance.OURS else 'the'} {what}"
+
+
+def _sides_words(one: Estimate, joins: str) -> str:
+    """Both sides of a bound, joined by and or or."""
+    if one.limit.side is Side.WITHIN:
+        return f"within {_bound_words(one)} {joins} beyond it"
+    return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(one)}"
 
 
 def _straddles(reason: Reason, context: Context) -> str:
@@ -432,7 +420,7 @@ def _straddles(reason: Reason, context: Context) -> str:
     if not numbers:
         return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
     ends = (min(numbers), max(numbers))
-    return f"runs lie on both sides of {_bound_words(one)} ({_range_words(one, ends)}{aside})"
+    return f"runs lie {_sides_words(one, 'and')} ({_range_words(one, ends)}{aside})"
 
 
 def _range_words(one: Estimate, ends: tuple[float, float]) -> str:
@@ -449,7 +437,7 @@ def _mean_open(reason: Reason, context: Context) -> str:
     if one.mean is None:
         return "there is no geometric mean of numbers that are not all positive"
     said = _range_words(one, one.mean[1:])
-    return f"the mean may lie on either side of {_bound_words(one)} ({said})"
+    return f"the mean may lie {_sides_words(one, 'or')} ({said})"
 
 
 def _groups_open(reason: Reason, context: Context) -> str:

@@ -12,14 +12,15 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.cli.output import present, say
 from reproaudit.errors import AuditError, StoreError, UsageError
-from reproaudit.formats.verdict import Scorecard
-from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.report.files import FORMATS, TERMINAL, json_data
 from reproaudit.report.outline import as_written_words
-from reproaudit.report.register import PAGE, write_register
+from reproaudit.report.register import PAGE
 from reproaudit.report.screen import closing
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
 from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
 from reproaudit.service.listing import scales_words
+from reproaudit.service.pages import write_registers, write_report
 from reproaudit.store.records import Store
 
 
@@ -61,7 +62,7 @@ def report_papers(
     cards = [one.card for one in reports]
     written = [path for one in reports for path in one.pages]
     if "html" in wanted:
-        written += write_register(cards, out)
+        written += write_registers(cards, out)
     lines = _lines_of(cards, one_screen, verbose, scales) if TERMINAL in wanted else ()
     present(_data_of(cards) if as_json else None, lines, as_json)
     _say_written(written, as_json)
@@ -137,7 +138,7 @@ class ShownRun:
         Raises:
             StoreError: if pages could not be written.
         """
-        self._keep(lambda: write_register(cards, self._out))
+        self._keep(lambda: write_registers(cards, self._out))
         if self._as_json:
             present(_data_of(cards), (), True)
         else:

@@ -10,7 +10,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.errors import UsageError
 from reproaudit.files import read_regular, report_folder
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.scorecard.answers import scorecard_of_paper
 from reproaudit.store.records import Store
 
