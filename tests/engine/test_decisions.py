@@ -29,7 +29,7 @@ from reproaudit.checks import Limit, Void, plain
 from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
 from reproaudit.judge.decisions import all_of, moved
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.words import Context, words
+from reproaudit.report.words import Context, number_asked, typical_words, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
 
@@ -322,6 +322,21 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
 def test_why_a_mean_or_a_count_decides_nothing(headline: Any, rows: Any, reason: Any) -> None:
     found = told(one_claim(headline=headline, **BARE), {"own": rows})
     assert stated(found.reasons) == [reason]
+
+
+def test_a_row_shows_the_bound_that_runs_miss_before_one_that_does_not_tell() -> None:
+    found = told(one_claim(headline=[RATIO, ours()], **BARE), {"own": [INFINITE] * 15})
+    assert [one.holds[0] for one in found.base.estimates] == [None, False]
+    assert found.leading == found.base.estimates[1]
+
+
+def test_a_row_counts_the_runs_that_have_no_number() -> None:
+    audit = one_claim(headline=[reaches(at_most=1.0)], **BARE)
+    (one,) = told(audit, {"own": [0.8, 0.9, 1.5]}).base.estimates
+    without = one.model_copy(update={"values": (None, *one.values[1:])})
+    number = number_asked(without, audit.claims[0].headline[0])
+    assert typical_words(without, number, "distance").endswith("worst run 1.5, none in 1 of 3")
+    assert "none" not in typical_words(one, number, "distance")
 
 
 MARGIN = reaches(at_most=1.0)

@@ -506,6 +506,7 @@ class ClaimAnswer(StrictModel):
         """The condition that a row shows: what own runs miss, or a reading's, or a control's."""
         estimates = self.base.estimates
         missed = [own for own in estimates if not own.met]
+        missed.sort(key=lambda own: False not in own.holds)  # what says no before what says nothing
         turned = [reading.estimates for reading in self.readings if reading.answer is Answer.NO]
         read = [
             own

@@ -234,7 +234,7 @@ def typical_words(
         numbers = (1 / one.median, 1 / one.worst)
     typical, worst = (_written(one, what, value) for value in numbers)
     aside = f", worst run {worst}" if with_worst and typical != worst else ""
-    aside = f"{_beyond(one, what)}{aside}"
+    aside = f"{_beyond(one, what)}{aside}{_without_number(one) if with_worst else ''}"
     return template.format(noun=called, typical=typical, worst=aside, reference=reference)
 
 
@@ -248,6 +248,13 @@ def _beyond(one: Estimate, what: Number) -> str:
     if what.beyond is None or not beyond:
         return ""
     return f", beyond {what.beyond} in {of(beyond, len(one.numbers))}"
+
+
+def _without_number(one: Estimate) -> str:
+    """How many runs that say yes or no have no number, and so no part in what is typical."""
+    pairs = zip(one.values, one.holds, strict=True)
+    without = sum(value is None and holds is not None for value, holds in pairs)
+    return f", none in {of(without, len(one.values))}" if without else ""
 
 
 def figure_of(one: Estimate, what: Number) -> str:
@@ -473,7 +480,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.NO_REFERENCE: "{what} has no run with the same seed in {runs}",
     Void.NOT_MEASURED: "{what} was not measured in {runs}",
     Void.NO_NUMBER: "{what} has no number in {runs}",
-    Void.CENSORED: "training ended before {what} passed its level in {runs}",
+    Void.CENSORED: "the log ends before {what} passed its level in {runs}",
     Void.START: "training did not start as it should in {runs}",
     Void.BEGINS_LATE: "the log of {what} begins at step {found} in {runs}, after training began",
     Void.THERE_AT_START: "{what} met the bound before training in {runs}",
