@@ -436,7 +436,7 @@ def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any
     assert found.met is (slope is not None and slope < 0)
     assert found.limit == Limit(Side.BELOW, 0.0, Provenance.DERIVED)
     few = one.conditions(run((0, 4, 8), loss=[9.0, 4.0, 2.0]))
-    assert [(c.met, c.void) for c in few] == [(None, Void.HIDDEN)]
+    assert [(c.met, c.void) for c in few] == [(None, Void.FEW_OBSERVED)]
     for fewest, count in ((5, False), (6, True)):
         at = (1, *np.linspace(55, 100, fewest).astype(int).tolist())
         (found,) = one.conditions(run(at, loss=1 / np.array(at)))
@@ -853,7 +853,7 @@ def test_a_stage_comes_after_another(a: Any, b: Any, expected: list[Any]) -> Non
     ("every", "b", "void"),
     [
         (1, AFTER / 100, Void.NOT_ENDED),
-        (20, 1.0 * (AFTER > 45), Void.HIDDEN),  # an onset before 40, and one after it
+        (20, 1.0 * (AFTER > 45), Void.FEW_OBSERVED),  # an onset before 40, and one after it
         (1, LATER + 0.1 * np.random.default_rng(0).normal(size=101), Void.HIDDEN),
     ],
 )

@@ -29,7 +29,7 @@ from reproaudit.checks import Limit, Void, plain
 from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
 from reproaudit.judge.decisions import all_of, moved
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.words import Context, number_asked, typical_words, words
+from reproaudit.report.words import Context, typical_words, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
 
@@ -334,7 +334,7 @@ def test_a_row_counts_the_runs_that_have_no_number() -> None:
     audit = one_claim(headline=[reaches(at_most=1.0)], **BARE)
     (one,) = told(audit, {"own": [0.8, 0.9, 1.5]}).base.estimates
     without = one.model_copy(update={"values": (None, *one.values[1:])})
-    number = number_asked(without, audit.claims[0].headline[0])
+    number = without.number_of(audit.claims[0].headline[0])
     assert typical_words(without, number, "distance").endswith("worst run 1.5, none in 1 of 3")
     assert "none" not in typical_words(one, number, "distance")
 
