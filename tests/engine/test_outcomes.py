@@ -598,6 +598,24 @@ def test_training_goes_on_only_at_coordinates_that_are_read(changes: Any, moves:
     assert (found.reasons[0].kind == "not ended") is moves
 
 
+@pytest.mark.parametrize(
+    ("headline", "unstated", "told_of"),
+    [
+        ([AGAINST_LOW], frozenset({"descent"}), True),
+        ([AGAINST_LOW], frozenset({"another"}), False),
+        ([AGAINST_LOW], frozenset(), False),
+        ([ours()], frozenset({"descent"}), False),
+    ],
+)
+def test_arms_that_are_compared_with_settings_unstated_take_a_step(
+    headline: Any, unstated: frozenset[str], told_of: bool
+) -> None:
+    audit = one_claim(headline=headline, nulls=[], no_control="A toy.")
+    found = told(audit, {"low": [NO] * 15}, history=History(unstated=unstated))
+    assert found.outcome is SUPPORTED
+    assert ("unstated" in [one.kind for one in found.reasons]) is told_of
+
+
 # --- how sure, and why not surer ------------------------------------------------------------------
 
 SMALL = setting(40, quick={"value": 10, "reason": "It runs."})

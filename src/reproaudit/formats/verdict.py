@@ -386,6 +386,7 @@ class ReasonKind(StrEnum):
     RUNS = "runs"
     NO_CONTROL = "no control"
     NOT_ALIKE = "not measured alike"
+    UNSTATED = "unstated"
     OUR_BOUND = "our bound"
     RULE = "rule"
 

@@ -661,6 +661,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.RUNS: _agree,
     ReasonKind.NO_CONTROL: _no_control,
     ReasonKind.NOT_ALIKE: _let_pass,
+    ReasonKind.UNSTATED: "arms are compared whose other settings nobody states",
     ReasonKind.OUR_BOUND: "our bound at {bound} instead of {stated} changes the answer",
     ReasonKind.RULE: lambda r, _: (
         "a bound was changed after results" if r.changed else "audit not committed before runs"
