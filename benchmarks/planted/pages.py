@@ -40,7 +40,8 @@ def readme(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield the two rates with their intervals, a line each."""
     supported, denied = true_and_untrue(judged)
     yield f"- Untrue claims called supported, of look-alikes written to fool: {supported}."
-    yield f"- True claims called not supported: {denied}; [what both are not](docs/calibration.md)."
+    what = "[what these worlds are and are not](docs/calibration.md)"
+    yield f"- True claims called not supported: {denied}; {what}."
 
 
 def calibration(judged: Sequence[Judged]) -> Iterator[str]:
