@@ -70,10 +70,9 @@ class ScalesLike(Kind):
 
     A trend, an exponent with a bound, is no single size: a run says no unless the bound is met
     without the first and without the last size, too; of three sizes, what is left may miss the
-    bound, but has the same sign. From six sizes on it is no single step either: where one between
-    neighbours makes nearly all of the change, each part of three sizes or more has the trend, too.
-    With `offset`, the form is a claim of its own, and is fitted to
-    all sizes.
+    bound, but has the same sign. Nor is it a single step: where one between neighbours makes four
+    fifths of the change, of six sizes or more, each part of three or more meets the bound, too.
+    With `offset`, the form is a claim of its own, and is fitted to all sizes.
 
     Noise is what the best rival leaves over, or the power above a constant. A run whose bend is not
     surely one is void, and so is one that decides alone, not by the mean, and misses a bound that

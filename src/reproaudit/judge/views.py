@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from reproaudit.checks import Begins, Condition, Kind, Run, Side, Void
 from reproaudit.declarations import MeasurementMissingError, Quantity
@@ -25,8 +26,14 @@ from reproaudit.stats.growth import CERTAIN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Change: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    """What is made of a course of shape (step,)."""
+
+class Change(NamedTuple):
+    """What is made of a series; equal changes make the same of it."""
+
+    make: Callable[..., Series]
+    """A function of the series and of `by`."""
+    by: tuple[Any, ...]
+
 
 FINER = 2.0
 """How many times as many observations of one course than of another are not as many."""
@@ -176,7 +183,7 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _without_lags(run: Run, logs: Sequence[Logged], lags: Sequence[int]) -> Run:
     for one, lag in zip(logs, lags, strict=True):
         if lag:
-            run = _changed(run, one.quantity, partial(courses.without_lag, lag=lag))
+            run = _changed(run, one.quantity, courses.without_lag, lag)
     return run
 
 
@@ -190,10 +197,10 @@ def _as_best(run: Run, logs: Sequence[Logged], check: Kind) -> Run | None:
     if len(logs) == 1:
         return _changed(run, logs[0].quantity, _without_records)
     course = bests[0].columns[0]
-    best = partial(courses.best_until, upwards=bool(course[-1] > course[0]))
+    upwards = bool(course[-1] > course[0])
     for one in logs:
         if not any(map(courses.improves_only, one.columns)):
-            run = _changed(run, one.quantity, best)
+            run = _changed(run, one.quantity, _best_until, upwards)
     return run
 
 
@@ -211,12 +218,23 @@ def _as_often(run: Run, logs: Sequence[Logged]) -> Iterator[tuple[Void, Run]]:
     for one in finer:
         upwards = one.quantity.step == "largest"
         every = one.count // fewest
-        run = _changed(run, one.quantity, partial(_clipped, every=every, upwards=upwards))
+        run = _changed(run, one.quantity, _clipped, every, upwards)
     if finer:
         yield Void.NOT_AS_OFTEN, run
 
 
-def _clipped(values: NDArray[np.float64], every: int, *, upwards: bool) -> NDArray[np.float64]:
+def _best_until(
+    values: NDArray[np.float64],
+    upwards: bool,
+) -> NDArray[np.float64]:
+    return courses.best_until(values, upwards=upwards)
+
+
+def _clipped(
+    values: NDArray[np.float64],
+    every: int,
+    upwards: bool,
+) -> NDArray[np.float64]:
     """A course with no better extreme than the worst of fewer observations."""
     end = courses.best_of_fewer(values, every, upwards=upwards)
     return np.minimum(values, end) if upwards else np.maximum(values, end)
@@ -270,15 +288,15 @@ def _goes_through(parts: Sequence[Condition]) -> bool:
 
 def _until(run: Run, logs: Sequence[Logged], part: float) -> Run:
     """The run whose series end with a part of training."""
-
-    def cut(series: Series) -> Series:
-        last = series.steps[0] + part * (series.steps[-1] - series.steps[0])
-        kept = sum(step <= last for step in series.steps)
-        return Series(steps=series.steps[:kept], values=series.values[:kept])
-
     for one in logs:
-        run = _with_series(run, one.quantity, cut)
+        run = _with_series(run, one.quantity, Change(_cut, (part,)))
     return run
+
+
+def _cut(series: Series, part: float) -> Series:
+    last = series.steps[0] + part * (series.steps[-1] - series.steps[0])
+    kept = bisect_right(series.steps, last)
+    return Series(steps=series.steps[:kept], values=series.values[:kept])
 
 
 # --- runs whose courses are changed -------------------------------------------------------------
@@ -304,34 +322,49 @@ def _logged(run: Run, quantity: Quantity) -> Logged | None:
     return None
 
 
-def _changed(run: Run, quantity: Quantity, change: Change) -> Run:
+def _changed(
+    run: Run, quantity: Quantity, how: Callable[..., NDArray[np.float64]], *by: Any
+) -> Run:
     """The run in which every course of a series is changed."""
-
-    def each(series: Series) -> Series:
-        columns = series.values.reshape(len(series.steps), -1).T
-        values = np.stack([change(one) for one in columns], axis=-1)
-        return Series(steps=series.steps, values=values.reshape(series.values.shape))
-
-    return _with_series(run, quantity, each)
+    return _with_series(run, quantity, Change(_each, (how, *by)))
 
 
-def _with_series(run: Run, quantity: Quantity, change: Callable[[Series], Series]) -> Run:
+def _each(series: Series, how: Callable[..., NDArray[np.float64]], *by: Any) -> Series:
+    columns = series.values.reshape(len(series.steps), -1).T
+    values = np.stack([how(one, *by) for one in columns], axis=-1)
+    return Series(steps=series.steps, values=values.reshape(series.values.shape))
+
+
+def _with_series(run: Run, quantity: Quantity, change: Change) -> Run:
     """The run with another series of a quantity, in the arm in which it is read."""
     arm = quantity.arm
     if arm is None:
         return _with_own(run, quantity, change)
     if arm in run.groups:
-        runs = tuple(one and _with_own(one, quantity, change) for one in run.groups[arm])
+        runs = tuple(one and _of_group(one, quantity, change) for one in run.groups[arm])
         return replace(run, groups={**run.groups, arm: runs})
     others = {**run.others, arm: _with_own(run.others[arm], quantity, change)}
     return replace(run, others=others)
 
 
-def _with_own(run: Run, quantity: Quantity, change: Callable[[Series], Series]) -> Run:
+_OF_GROUP: WeakKeyDictionary[Run, dict[Hashable, Run]] = WeakKeyDictionary()
+"""Changed runs of groups, each of which stands beside every run of an arm."""
+
+
+def _of_group(run: Run, quantity: Quantity, change: Change) -> Run:
+    """A changed run of a group, which is made once."""
+    made = _OF_GROUP.setdefault(run, {})
+    key = (quantity.measurement, change)
+    if key not in made:
+        made[key] = _with_own(run, quantity, change)
+    return made[key]
+
+
+def _with_own(run: Run, quantity: Quantity, change: Change) -> Run:
     measured = run.measurements
     name = run.reads.get(quantity.measurement, quantity.measurement)
     if name not in measured.series:
         return run
-    series = {**measured.series, name: change(measured.series[name])}
+    series = {**measured.series, name: change.make(measured.series[name], *change.by)}
     found = Measurements(scalars=measured.scalars, series=series, arrays=measured.arrays)
     return replace(run, measurements=found)

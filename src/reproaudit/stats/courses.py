@@ -99,7 +99,7 @@ def lag_of(values: NDArray[np.float64], other: NDArray[np.float64]) -> int:
     by_rise = min(most, math.ceil(LAG_OF_RISE * _rise(values)))
     if own == 0:
         return by_rise
-    shown = max(unevenness(values, reach) for reach in range(1, most + 1)) / own
+    shown = max(unevenness(values, 2**power) for power in range(most.bit_length())) / own
     return min(math.ceil(shown**2 / 1.5), by_rise)
 
 
