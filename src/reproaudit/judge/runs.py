@@ -13,8 +13,8 @@ from reproaudit.judge.alike import keeps_up, not_as_far
 from reproaudit.judge.bundles import Bundles, is_series, paired_with
 from reproaudit.judge.views import (
     before_the_end,
+    never_learned,
     not_comparable,
-    same_throughout,
     still_moves,
     views,
 )
@@ -59,7 +59,7 @@ def ask_runs(
         else:
             found.append(Said(seed, answer=fixed))
     asked = [one for one in found if isinstance(one, Run)]
-    unlike = [same_throughout(one, [_view(one, run, groups) for run in asked]) for one in checks]
+    unlike = [never_learned(one, [_view(one, run, groups) for run in asked]) for one in checks]
     return [
         _said(checks, arm, one, groups, unlike) if isinstance(one, Run) else one for one in found
     ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Change(NamedTuple):
+class Remade(NamedTuple):
     """What is made of a series; equal changes make the same of it."""
 
     make: Callable[..., Series]
@@ -107,7 +107,7 @@ def _start_apart(one: Logged, other: Logged) -> bool:
     return any(abs(float(a[0]) - float(b[0])) > most for a, b in starts)
 
 
-def same_throughout(check: Kind, runs: Iterable[Run]) -> bool:
+def never_learned(check: Kind, runs: Iterable[Run]) -> bool:
     """Tell whether a contrast of two arms was there before training, and has never changed.
 
     Where both move by much more, it is one of units, or of what was counted. In a single run it may
@@ -289,7 +289,7 @@ def _goes_through(parts: Sequence[Condition]) -> bool:
 def _until(run: Run, logs: Sequence[Logged], part: float) -> Run:
     """The run whose series end with a part of training."""
     for one in logs:
-        run = _with_series(run, one.quantity, Change(_cut, (part,)))
+        run = _with_series(run, one.quantity, Remade(_cut, (part,)))
     return run
 
 
@@ -326,7 +326,7 @@ def _changed(
     run: Run, quantity: Quantity, how: Callable[..., NDArray[np.float64]], *by: Any
 ) -> Run:
     """The run in which every course of a series is changed."""
-    return _with_series(run, quantity, Change(_each, (how, *by)))
+    return _with_series(run, quantity, Remade(_each, (how, *by)))
 
 
 def _each(series: Series, how: Callable[..., NDArray[np.float64]], *by: Any) -> Series:
@@ -335,7 +335,7 @@ def _each(series: Series, how: Callable[..., NDArray[np.float64]], *by: Any) -> 
     return Series(steps=series.steps, values=values.reshape(series.values.shape))
 
 
-def _with_series(run: Run, quantity: Quantity, change: Change) -> Run:
+def _with_series(run: Run, quantity: Quantity, change: Remade) -> Run:
     """The run with another series of a quantity, in the arm in which it is read."""
     arm = quantity.arm
     if arm is None:
@@ -351,7 +351,7 @@ _OF_GROUP: WeakKeyDictionary[Run, dict[Hashable, Run]] = WeakKeyDictionary()
 """Changed runs of groups, each of which stands beside every run of an arm."""
 
 
-def _of_group(run: Run, quantity: Quantity, change: Change) -> Run:
+def _of_group(run: Run, quantity: Quantity, change: Remade) -> Run:
     """A changed run of a group, which is made once."""
     made = _OF_GROUP.setdefault(run, {})
     key = (quantity.measurement, change)
@@ -360,7 +360,7 @@ def _of_group(run: Run, quantity: Quantity, change: Change) -> Run:
     return made[key]
 
 
-def _with_own(run: Run, quantity: Quantity, change: Change) -> Run:
+def _with_own(run: Run, quantity: Quantity, change: Remade) -> Run:
     measured = run.measurements
     name = run.reads.get(quantity.measurement, quantity.measurement)
     if name not in measured.series:

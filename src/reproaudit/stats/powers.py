@@ -79,7 +79,7 @@ def slopes_without_an_end(sizes: NDArray[np.float64], values: NDArray[np.float64
 FEWEST_OF_STEP = 6
 """The fewest sizes of which a step between neighbours may be told from a trend."""
 
-NEARLY_ALL = 0.8
+STEP_ALONE = 0.8
 """The share of the whole change that a step between neighbours makes, at least, if it is a step."""
 
 
@@ -96,7 +96,7 @@ def slopes_beside_a_step(sizes: NDArray[np.float64], values: NDArray[np.float64]
     y = np.log(values[order])
     moves = np.diff(y)
     at = int(np.abs(moves).argmax())
-    if moves[at] / ((y[-1] - y[0]) or math.inf) < NEARLY_ALL:
+    if moves[at] / ((y[-1] - y[0]) or math.inf) < STEP_ALONE:
         return []
     parts = [(x[: at + 1], y[: at + 1]), (x[at + 1 :], y[at + 1 :])]
     return [float(np.polyfit(*one, 1)[0]) for one in parts if len(one[0]) >= _PARAMETERS]
