@@ -69,6 +69,10 @@ class Void(StrEnum):
     NOT_AS_FAR = "not as far"
     NOT_AS_FINELY = "not as finely"
     NOT_AS_MANY = "not as many"
+    NOT_AS_OFTEN = "not as often"
+    STATISTIC = "another statistic"
+    FROM_THE_START = "from the start"
+    STARTS_ELSEWHERE = "starts elsewhere"
     UNPROMPTED = "unprompted"
     CUT = "cut"
 
@@ -445,6 +449,11 @@ class Kind(StrictModel):
         ends = ("last", "late", "largest", "least")
         read = (one for one in self.quantities() if one.passes is None)
         return tuple(one for one in read if self.whole_course or one.step in ends)
+
+    @property
+    def timed(self) -> tuple[Quantity, ...]:
+        """The quantities of which it is read when they pass a level, or change."""
+        return tuple(one for one in self.quantities() if one.passes is not None)
 
     @property
     def from_the_start(self) -> tuple[Quantity, ...]:

@@ -122,6 +122,11 @@ class Stages(Kind):
         return self.earlier.series, self.later.series
 
     @property
+    def timed(self) -> tuple[Quantity, Quantity]:
+        """Both series."""
+        return self.sides
+
+    @property
     def drawing(self) -> Drawing:
         """The share of its change that each series has made."""
         return replace(

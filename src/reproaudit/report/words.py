@@ -497,6 +497,14 @@ _VOIDS: Mapping[Void, str] = {
     "length in {runs}",
     Void.NOT_AS_FINELY: "too few observations of {what} to tell when it passed its level in {runs}",
     Void.NOT_AS_MANY: "not measured alike: {what} has one run for several seeds",
+    Void.NOT_AS_OFTEN: "not measured alike: the answer in {runs} hangs on how often {what} was "
+    "observed",
+    Void.STATISTIC: "not measured alike: the answer in {runs} hangs on {what} being an average or "
+    "the best so far",
+    Void.FROM_THE_START: "not measured alike: {what} differs by one factor or amount from before "
+    "training to the end in {runs}",
+    Void.STARTS_ELSEWHERE: "not measured alike: the log of {what} begins at step {found}, far "
+    "from where the other begins, in {runs}",
 }
 
 
