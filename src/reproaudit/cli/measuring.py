@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
 from reproaudit.cli.output import present
 from reproaudit.files import report_folder
+
+if TYPE_CHECKING:  # help starts without them
+    from reproaudit.audit.model import TierName
+    from reproaudit.service.report import ShownRun
+    from reproaudit.service.run import How, Papers
 
 
 @app.command()
@@ -37,6 +44,16 @@ def run(
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
     fresh: options.Fresh = False,
+    executor: options.ExecutorName = None,
+    slurm: options.SlurmOptions = None,
+    block: options.BlockOf = None,
+    shard: options.Shard = None,
+    leave: options.Leave = False,
+    budget: options.Budget = None,
+    status: Annotated[
+        bool, Option("--status", help="Run nothing: show what is done, runs or failed.")
+    ] = False,
+    shipped: options.Shipped = True,
     salt: options.Salt = None,
     out: options.Out = None,
     fail_on: options.FailOn = None,
@@ -45,33 +62,61 @@ def run(
     """Run the experiments that have no records yet, write the pages, and print the answers.
 
     A run that was cut off is resumed. Other seeds, settings or single experiments make custom
-    records, which feed no answer. Records of the plain form, which
-    computes straight from the paper's equations, are never mixed with others.
+    records, which feed no answer. Records of the plain form, which computes straight from the
+    paper's equations, are never mixed with others.
     """
-    from reproaudit.report.terminal import measurement_lines
-    from reproaudit.service import report as reporting
-    from reproaudit.service import run as running
+    from reproaudit.service.report import ShownRun
+    from reproaudit.service.run import How
     from reproaudit.store.records import Store
 
-    entries = papers_named(slugs, everything, audits, salt, tier)
-    if everything:
-        entries = tuple(entry for entry in entries if entry.code is not None)
+    named = papers_named(slugs, everything, audits, salt, tier, shipped)
+    entries = [entry for entry in named if entry.code is not None or not everything]
     papers = [(entry, entry.audit()) for entry in entries]
-    how = running.How(
-        Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, form
-    )
+    here = (Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, form)
+    until = math.inf if budget is None else time.monotonic() + budget
+    how = How(*here, options.engine_of(executor, slurm, block), shard, leave, until)
     ask_to_run(entries, trust)
+    if status:
+        return _show_state(papers, tier, how, as_json)
     if seeds is not None or experiments or settings:
-        departs = (seeds, experiments or (), settings or ())
-        records, failed = running.run_custom(papers, tier, how, *departs)
-        data = [record.model_dump(mode="json") for record in records]
-        present(data, measurement_lines(records), as_json)
-        return exit_code((), None, failed > 0)
-    shown = reporting.ShownRun(report_folder(out, store), as_json, verbose)
-    order = running.cheapest_first(papers, tier) if everything else papers
-    cards, failed = running.run_and_judge(order, tier, how, on_card=shown.add)
+        return _run_custom(papers, tier, how, (seeds, experiments or (), settings or ()), as_json)
+    shown = ShownRun(report_folder(out, store), as_json, verbose)
+    return _run_tier(papers, tier, how, shown, fail_on, everything)
+
+
+def _show_state(papers: Papers, tier: TierName, how: How, as_json: bool) -> int:
+    from reproaudit.service.status import state_of, status_lines
+
+    states = state_of(papers, tier, how)
+    present([asdict(state) for state in states], status_lines(states), as_json)
+    return 0
+
+
+def _run_custom(papers: Papers, tier: TierName, how: How, departs: Any, as_json: bool) -> int:
+    from reproaudit.report.terminal import measurement_lines
+    from reproaudit.service.run import run_custom
+
+    records, failed = run_custom(papers, tier, how, *departs)
+    data = [record.model_dump(mode="json") for record in records]
+    present(data, measurement_lines(records), as_json)
+    return exit_code((), None, failed > 0)
+
+
+def _run_tier(
+    papers: Papers,
+    tier: TierName,
+    how: How,
+    shown: ShownRun,
+    fail_on: frozenset[str] | None,
+    everything: bool,
+) -> int:
+    """Run a tier and show each answer when it is there; of all papers, the cheapest first."""
+    from reproaudit.service.run import cheapest_first, run_and_judge, went_wrong
+
+    order = cheapest_first(papers, tier) if everything else papers
+    cards, failed = run_and_judge(order, tier, how, on_card=shown.add)
     shown.close(sorted(cards, key=lambda card: card.paper.slug) if everything else cards)
-    return exit_code(cards, fail_on, failed > 0 or any(map(running.went_wrong, cards)))
+    return exit_code(cards, fail_on, failed > 0 or any(map(went_wrong, cards)))
 
 
 @app.command()
@@ -89,6 +134,9 @@ def multiverse(
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
     fresh: options.Fresh = False,
+    executor: options.ExecutorName = None,
+    slurm: options.SlurmOptions = None,
+    block: options.BlockOf = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -100,7 +148,10 @@ def multiverse(
     from reproaudit.service.run import How, run_multiverse
     from reproaudit.store.records import Store
 
-    how = How(Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh)
+    engine = options.engine_of(executor, slurm, block)
+    how = How(
+        Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, engine=engine
+    )
     (entry,) = papers_named((slug,), False, audits)
     ask_to_run([entry], trust)
     card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
@@ -197,6 +248,28 @@ def verify(
     lines.append(f"{data['records']} records read{measured}: {len(faults) or 'no'} faults")
     present(data, lines, as_json)
     return exit_code((), None, any(not fault.mended for fault in faults))
+
+
+@app.command()
+def merge(
+    folders: Annotated[
+        list[Path],
+        Argument(help="Folders of records.", metavar="DIR…", exists=True, file_okay=False),
+    ],
+    store: options.StorePath = Path("runs"),
+    as_json: options.Json = False,
+) -> int:
+    """Take the records of other stores into one, as shards made them.
+
+    Each record is verified: its digest, its identity, its place and the list of its store. What
+    cannot be used, or holds other numbers than a record that is there already, is named and left.
+    """
+    from reproaudit.service.merge import merge_stores
+    from reproaudit.store.records import Store
+
+    merged = merge_stores([Store(folder) for folder in folders], Store(store))
+    present(merged.data, merged.lines, as_json)
+    return exit_code((), None, bool(merged.faults))
 
 
 @app.command()

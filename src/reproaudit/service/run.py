@@ -18,13 +18,14 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
+from reproaudit.cli.output import say
 from reproaudit.cli.progress import Watch, live_progress
 from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome, Status
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.run.cells import run_cells
+from reproaudit.run.cells import Anew, run_cells
 from reproaudit.run.devices import available_cores, pick_device
 from reproaudit.run.events import (
     Event,
@@ -34,7 +35,8 @@ from reproaudit.run.events import (
     PhaseStarted,
     Summary,
 )
-from reproaudit.run.executors.local import Limits
+from reproaudit.run.executors.engines import Engine
+from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
 from reproaudit.store.adoptions import read_adoptions
@@ -50,6 +52,12 @@ class How:
 
     Without `jobs` there is one on each core, or one at a time where a card is used; without
     `seconds`, `memory` and `data` nothing is limited, and data are downloaded.
+
+    Attributes:
+        engine: what computes the cells; None for processes of this machine.
+        shard: number and count: every so manieth cell alone.
+        leave: end, rather than wait, where other runs compute all that is left.
+        until: by `time.monotonic`, when the last cell may start.
     """
 
     store: Store
@@ -61,6 +69,10 @@ class How:
     verbose: bool = False
     fresh: bool = False
     form: RunForm = "fast"
+    engine: Engine | None = None
+    shard: tuple[int, int] | None = None
+    leave: bool = False
+    until: float = math.inf
 
     def device_for(self, entry: Entry) -> str:
         """Return cpu or cuda for a paper's cells; ``auto`` is a card only where torch is imported.
@@ -73,6 +85,8 @@ class How:
             if self.device == "cuda":
                 raise UsageError(f"--device {self.device}: the plain form runs on the cpu.")
             return "cpu"
+        if self.engine is not None:  # this machine says nothing about those that compute
+            return "cuda" if self.device == "cuda" else "cpu"
         return pick_device(self.device, lambda: imports_torch(entry.module))
 
     def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[Watch]:
@@ -95,7 +109,12 @@ class How:
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
         devices = {entry.slug: self.device_for(entry) for entry, _ in papers}
-        cores = 1 if "cuda" in devices.values() else available_cores()
+        cores = 1 if "cuda" in devices.values() or self.engine else available_cores()
+        jobs = cores if self.jobs is None else self.jobs
+        limits = Limits(self.seconds, None if self.memory is None else int(self.memory))
+        anew = Anew.now(self.store) if self.fresh else None
+        cells = list(cells)
+        mine = self._shard_of(cells)
         declared = {
             audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
             for _, audit in papers
@@ -106,15 +125,36 @@ class How:
             self.store,
             device=devices,
             form=self.form,
-            jobs=cores if self.jobs is None else self.jobs,
-            limits=Limits(self.seconds, None if self.memory is None else int(self.memory)),
-            fresh=self.fresh,
+            jobs=jobs,
+            limits=limits,
+            fresh=anew or False,
             on_event=on_event,
             declared=declared,
-            may_start=may_start,
+            executor=self._executor(jobs, limits, anew),
+            may_start=lambda cell: mine(cell) and time.monotonic() < self.until and may_start(cell),
             judged_too=judged_too,
             adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},
+            leave=self.leave,
         )
+
+    def _shard_of(self, cells: Sequence[Cell]) -> MayStart:
+        """Tell which cells are of this shard; the order of all of them says so, and no record."""
+        if self.shard is None:
+            return lambda _cell: True
+        number, count = self.shard
+        mine = {(cell.paper, cell.tier, cell.key) for cell in cells[number - 1 :: count]}
+        return lambda cell: (cell.paper, cell.tier, cell.key) in mine
+
+    def _executor(self, jobs: int, limits: Limits, anew: Anew | None) -> Executor | None:
+        if self.engine is None:
+            return None
+        if self.engine.name == "dask":
+            from reproaudit.run.executors.dask import DaskWorkers
+
+            return DaskWorkers(self.engine.place, jobs, limits)
+        from reproaudit.run.executors.slurm import SlurmBlocks
+
+        return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
 
 
 OnCard = Callable[[Scorecard], None]
@@ -140,7 +180,8 @@ def run_and_judge(
 ) -> tuple[list[Scorecard], int]:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
-    A paper is judged as soon as its cells have records, while others still run.
+    A paper is judged as soon as its cells have records, while others still run. One of which cells
+    are left for other runs is not judged: a line says how many.
 
     Args:
         papers: what is run, in this order, with its consent given.
@@ -161,7 +202,7 @@ def run_and_judge(
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
     if tier == "paper" and claims:  # the log knows answers on all records that there are
         judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
-    with how.watched(papers) as watch:
+    with how.watched(papers, how.until) as watch:
         judging = _Judging(papers, tier, how.store, watch, on_card)
         summary = how.run(cells, papers, judging, judged_too=judged_too)
         without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
@@ -169,7 +210,10 @@ def run_and_judge(
             judging(PaperFinished(slug, {}))
     if judging.errors:
         raise judging.errors[0]
-    return [judging.cards[entry.slug] for entry, _ in papers], summary.failed
+    for slug, left in summary.left.items():
+        say(_left(slug, left, len(summary.planned[slug])), stderr=True)
+    cards = [judging.cards[entry.slug] for entry, _ in papers if entry.slug in judging.cards]
+    return cards, summary.failed
 
 
 @dataclass
@@ -218,6 +262,13 @@ def _judge(
         records = store.records(entry.slug, kept, only=frozenset(planned.values()))
         results.append(entry, audit, store.root, records, card.claims)
     return card
+
+
+def _left(slug: str, left: int, planned: int) -> str:
+    return (
+        f"{slug}: {left} of {planned} cells are left for other runs, so that nothing is judged. "
+        "Once they are done the same command shows the answers; 'report' shows what there is."
+    )
 
 
 def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
