@@ -167,7 +167,7 @@ def file_of(run: MeasuredRuns, index: int, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class GivenNumbers:
     """The numbers of one measurement of one run.
 
     Attributes:
@@ -232,7 +232,7 @@ class _MemoryTables:
 
     def __init__(self, audit: Audit, manifest: Manifest, runs: Sequence[MeasuredRuns]) -> None:
         self._tables: dict[str, tuple[MeasuredRuns, int, str]] = {}
-        self._numbers: dict[tuple[str, int], Numbers] = {}
+        self._numbers: dict[tuple[str, int], GivenNumbers] = {}
         for index, run in enumerate(runs):
             for name in measurements_in(run):
                 table = file_of(run, index, name)
@@ -260,7 +260,7 @@ def called_in_memory(run: MeasuredRuns, index: int, seed: int) -> str:
 
 def numbers_in(
     audit: Audit, manifest: Manifest, run: MeasuredRuns, index: int, name: str
-) -> Iterator[tuple[int, Numbers]]:
+) -> Iterator[tuple[int, GivenNumbers]]:
     """Yield the numbers of a measurement by seed, once they have the declared shape.
 
     Raises:
@@ -285,7 +285,7 @@ def numbers_in(
         expected = (*(() if steps is None else (len(steps),)), *map(len, axes.values()))
         if values.shape != expected:
             raise SpecError(f"{place}: found shape {values.shape}; expected {expected}.")
-        yield seed, Numbers(called, name, steps, values, axes)
+        yield seed, GivenNumbers(called, name, steps, values, axes)
 
 
 def _parts(

@@ -110,7 +110,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     return submission_of(reader, FolderTables(folder.resolve(), axes_of(audit)))
 
 
-def submission_of(reader: Reader, tables: Tables) -> Submission:
+def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
     """Make records of all runs of a manifest; a SpecError lists everything that does not fit."""
     audit = reader.audit
     manifest = reader.manifest
@@ -158,7 +158,7 @@ def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Itera
         yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
 
 
-def open_submission(audit: Audit, folder: Path) -> Reader:
+def open_submission(audit: Audit, folder: Path) -> SubmissionReader:
     """Read the manifest of a folder, and tell the role of each run; no table is read yet.
 
     Raises:
@@ -168,9 +168,9 @@ def open_submission(audit: Audit, folder: Path) -> Reader:
     return reader_of(audit, *read_manifest(folder))
 
 
-def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> Reader:
+def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionReader:
     """Tell the role of each run of a manifest; a SpecError lists everything that does not fit."""
-    reader = Reader(audit, manifest, placed)
+    reader = SubmissionReader(audit, manifest, placed)
     reader.check_manifest()
     planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for role, batch in plan(audit, reader.manifest.tier):  # the experiments come first
@@ -227,7 +227,7 @@ def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
 
 
 @dataclass
-class Reader:
+class SubmissionReader:
     """Makes records of the runs of one manifest.
 
     Attributes:

@@ -23,8 +23,8 @@ from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.declarations import MeasurementKind
 from reproaudit.intake.manifest import MANIFEST
 from reproaudit.intake.memory import (
+    GivenNumbers,
     MeasuredRuns,
-    Numbers,
     entries_of,
     file_of,
     manifest_text,
@@ -61,7 +61,7 @@ def write_submission(
         read_submission(audit, folder)
 
 
-def _table(by_seed: Iterable[tuple[int, Numbers]]) -> str:
+def _table(by_seed: Iterable[tuple[int, GivenNumbers]]) -> str:
     rows: list[Sequence[Any]] = []
     for seed, numbers in by_seed:
         steps = [] if numbers.steps is None else [numbers.steps]
