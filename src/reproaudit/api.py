@@ -8,7 +8,6 @@ what to do.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,8 +31,9 @@ from reproaudit.files import new_folder, report_folder
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.intake.manifest import MANIFEST
+from reproaudit.intake.memory import BySeed, MeasuredRuns, manifest_head, read_runs
 from reproaudit.intake.reading import read_submission
-from reproaudit.intake.writing import BySeed, MeasuredRuns, manifest_head, write_submission
+from reproaudit.intake.writing import write_submission
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.scorecard.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.scorecard.files import read_scorecard
@@ -178,8 +178,7 @@ def judge_measurements(
         submission = read_submission(audit, Path(measurements))
     else:
         head = manifest_head(origin, known_tier(tier), settings or {}, proxy, one_unit=one_unit)
-        with tempfile.TemporaryDirectory() as scratch:
-            submission = write_submission(Path(scratch), audit, _as_runs(measurements), head)
+        submission = read_runs(audit, _as_runs(measurements), head)
     return PaperScorecard.of(scorecard_of_submission(submission, claims))
 
 

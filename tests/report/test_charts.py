@@ -146,3 +146,18 @@ def test_a_claim_without_numbers_has_no_figure() -> None:
     base = found.base.model_copy(update={"estimates": ()})
     empty = replace(found, figure=None, answer=found.answer.model_copy(update={"base": base}))
     assert (str(chart(empty)), chart_label(empty), legend(empty)) == ("", "", [])
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("ends", [(0.0, 5e-324), (1e-320, 1e150), (-1e150, 1e150)])
+def test_numbers_of_any_size_have_a_place(ends: tuple[float, float], log: bool) -> None:
+    found = shown()
+    assert found.figure is not None
+    lines = tuple(
+        line.model_copy(update={"runs": tuple((ends * len(run))[: len(run)] for run in line.runs)})
+        for line in found.figure.lines
+    )
+    figure = found.figure.model_copy(update={"lines": lines, "bound": None, "log_y": log})
+    drawn = str(chart(replace(found, figure=figure)))
+    assert drawn.count("<polyline") == sum(len(line.runs) for line in lines)
+    assert not re.search(r"\b(nan|inf)\b", drawn)

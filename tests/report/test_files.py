@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -100,3 +102,63 @@ def test_no_cell_of_the_register_is_a_formula(begins: str) -> None:
     (_, row) = csv.reader(io.StringIO(found))
     assert [cell[:1] for cell in row[-2:]] == ["'", "'"]
     assert row[4:6] == [str(claim.yes), str(claim.n)]
+
+
+def figure_of(data: dict[str, Any]) -> dict[str, Any]:
+    figure: dict[str, Any] = data["figures"]["mini.supported"]
+    return figure
+
+
+def guessed(data: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = next(one for one in data["claims"] if one["id"] == "mini.guessed")
+    return answer
+
+
+MISSTATED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "no lines": (lambda d: figure_of(d).update(lines=[]), r"line of what was trained"),
+    "no runs": (lambda d: figure_of(d)["lines"][0].update(runs=[]), r"runs: .*at least 1"),
+    "a run cut short": (lambda d: figure_of(d)["lines"][0]["runs"][0].pop(), "a number of each"),
+    "an endless axis": (
+        lambda d: figure_of(d)["lines"][0].update(
+            x=[-1e308, *figure_of(d)["lines"][0]["x"][1:-1], 1e308]
+        ),
+        "finite distance",
+    ),
+    "an infinite bound": (lambda d: figure_of(d).update(bound=1e999), "finite numbers"),
+    "a figure of nothing": (
+        lambda d: d["figures"].update(other=figure_of(d)),
+        "a figure of the unknown claim 'other'",
+    ),
+    "no own runs": (
+        lambda d: guessed(d)["base"].update(role="alternative"),
+        "no runs of the claim's own",
+    ),
+    "nothing to depend on": (lambda d: guessed(d).update(alternatives=[]), "mini.guessed depends"),
+    "an unknown arm": (
+        lambda d: guessed(d)["reasons"][0].update(arm="other"),
+        "about the unknown arm 'other'",
+    ),
+    "an unknown condition": (
+        lambda d: guessed(d)["reasons"].append({"kind": "our bound", "place": 7}),
+        "about condition 7 of 1",
+    ),
+    "an unknown number": (
+        lambda d: guessed(d)["base"]["estimates"][0].update(name="other"),
+        "other checks than its audit's",
+    ),
+    "an unknown experiment": (
+        lambda d: d["audit"]["claims"][0].update(experiment="other"),
+        "unknown experiment 'other'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("misstate", "says"), MISSTATED.values(), ids=MISSTATED)
+def test_what_no_judge_writes_is_refused_in_a_line(
+    tmp_path: Path, misstate: Callable[[dict[str, Any]], Any], says: str
+) -> None:
+    data = json.loads(PAGES["json"].render(make_scorecard()))
+    misstate(data)
+    (tmp_path / "scorecard.json").write_text(json.dumps(data).replace("Infinity", "1e999"))
+    with pytest.raises(StoreError, match=rf"^[^\n]*is no scorecard: [^\n]*{says}[^\n]*$"):
+        read_scorecard(tmp_path)

@@ -59,7 +59,7 @@ def is_installed(audit_file: Path) -> bool:
 
 @dataclass(frozen=True)
 class Module:
-    """A paper's module or run file: its place. `running.modules` imports it.
+    """A paper's module or run file: its place. `run.modules` imports it.
 
     Attributes:
         name: the dotted name of an importable module, or the stem of a file in a user's folder.

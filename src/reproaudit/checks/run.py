@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
@@ -120,6 +120,7 @@ class Run:
     passes: PassedAt = PassedAt.STRAIGHT
     groups: Mapping[str, tuple[Run | None, ...]] = field(default_factory=dict)
     is_partial: bool = False
+    _single: dict[Hashable, float] = field(default_factory=dict, init=False, repr=False)
 
     def placed(self, at: Mapping[str, Coordinate]) -> Run:
         """Return the same run, read at more coordinates."""
@@ -169,7 +170,28 @@ class Run:
         NaN where a run has no number, or several.
         """
         own = quantity.model_copy(update={"arm": None})
-        return np.array([_only_number(one, own, self.at) for one in self.groups[str(quantity.arm)]])
+        runs = self.groups[str(quantity.arm)]
+        return np.array([np.nan if run is None else run._only_number(own, self) for run in runs])
+
+    def _only_number(self, quantity: Quantity, beside: Run) -> float:
+        """The one number that is read as in another run; NaN if there is none, or several.
+
+        It is kept, since every run of an arm is held against the same group.
+        """
+        how = (beside.settled, beside.begins, beside.passes)
+        key = (quantity.model_dump_json(), *sorted(beside.at.items()), *how)
+        if key not in self._single:
+            try:
+                numbers = self._read_as(beside).numbers(quantity)
+            except MeasurementMissingError:
+                numbers = np.array([])
+            self._single[key] = float(numbers[0]) if len(numbers) == 1 else np.nan
+        return self._single[key]
+
+    def _read_as(self, other: Run) -> Run:
+        """The same run, read as another is."""
+        read = replace(self, settled=other.settled, begins=other.begins, passes=other.passes)
+        return read.placed(other.at)
 
     def series(self, quantity: Quantity) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
@@ -343,17 +365,6 @@ class Run:
                 quantity.measurement,
             )
         return index
-
-
-def _only_number(run: Run | None, quantity: Quantity, at: Mapping[str, Coordinate]) -> float:
-    """The one number that a run has of a quantity; NaN if it has none, or several."""
-    if run is None:
-        return np.nan
-    try:
-        numbers = run.placed(at).numbers(quantity)
-    except MeasurementMissingError:
-        return np.nan
-    return float(numbers[0]) if len(numbers) == 1 else np.nan
 
 
 _SIDES: Mapping[tuple[bool, bool], Censored | None] = {

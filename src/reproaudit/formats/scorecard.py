@@ -7,16 +7,20 @@ end. Version 4 may still change until the page has its new form.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.audit.model import Audit, Paper, TierName, known_tier
+from reproaudit.audit.arms import Role
+from reproaudit.audit.model import Audit, Claim, Paper, TierName, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.audit.seeds import CLAIM, digest
+from reproaudit.checks import Kind
 from reproaudit.declarations import StrictModel
-from reproaudit.formats.verdict import ClaimAnswer
+from reproaudit.formats.verdict import Answer, ArmAnswer, ClaimAnswer, Outcome, ReasonKind
 from reproaudit.records import Environment, Origin
 
 SCHEMA_VERSION: Literal[4] = 4
@@ -35,8 +39,14 @@ class Lines(StrictModel):
     """The arm's name."""
     x: tuple[float, ...]
     """Training steps, or coordinates."""
-    runs: tuple[tuple[float, ...], ...]
+    runs: Annotated[tuple[tuple[float, ...], ...], Field(min_length=1)]
     """The numbers there, of each run."""
+
+    @model_validator(mode="after")
+    def _has_points(self) -> Self:
+        if not self.x or any(len(run) != len(self.x) for run in self.runs):
+            raise ValueError("expected a number of each run at each of its places, one at least")
+        return self
 
 
 class Figure(StrictModel):
@@ -56,6 +66,18 @@ class Figure(StrictModel):
     """Whether the vertical axis is logarithmic."""
     stages: tuple[float, ...]
     """The step at which each stage of training ends."""
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> Self:
+        if all(line.role == "positive" for line in self.lines):
+            raise ValueError("expected a line of what was trained")
+        places = [x for line in self.lines for x in line.x]
+        heights = [number for line in self.lines for run in line.runs for number in run]
+        heights += [] if self.bound is None else [self.bound]
+        for numbers in (places, heights, [*places, *self.stages]):
+            if not math.isfinite(sum(numbers)) or not math.isfinite(max(numbers) - min(numbers)):
+                raise ValueError("expected finite numbers, with a finite distance between them")
+        return self
 
 
 class JudgedRecords(StrictModel):
@@ -165,12 +187,11 @@ class Scorecard(StrictModel):
     def _fits_its_audit(self) -> Self:
         if [one.id for one in self.claims] != [one.id for one in self.audit.claims]:
             raise ValueError("its claims are not those of its audit")
-        for one, claim in zip(self.claims, self.audit.claims, strict=True):
-            asked = len(claim.headline), len(claim.support), len(claim.notes)
-            checks = [each.check for arm in one.arms() for each in arm.estimates]
-            found = max(checks, default=0) + 1, len(one.support), len(one.notes)
-            if found[0] > asked[0] or found[1:] != asked[1:]:
-                raise ValueError(f"its answer to {one.id} is to other checks than its audit's")
+        for answer, claim in zip(self.claims, self.audit.claims, strict=True):
+            for fault in _misfits(answer, claim, self.audit):
+                raise ValueError(fault)
+        if unknown := self.figures.keys() - {claim.id for claim in self.audit.claims}:
+            raise ValueError(f"it has a figure of the unknown claim '{min(unknown)}'")
         return self
 
     @property
@@ -213,3 +234,45 @@ class Scorecard(StrictModel):
     def scale(self) -> TierName:
         """The tier without a salt."""
         return known_tier(self.tier.partition("-")[0])
+
+
+_OF_A_CONDITION = (
+    ReasonKind.OUT_OF_REACH,
+    ReasonKind.NEAR,
+    ReasonKind.MEAN_ALONE,
+    ReasonKind.STRADDLES,
+    ReasonKind.OUR_BOUND,
+)
+"""Reasons that are about a condition of the headline."""
+
+
+def _misfits(answer: ClaimAnswer, claim: Claim, audit: Audit) -> Iterator[str]:
+    """Yield what no judge writes of a claim: a page would look for what is not there."""
+    if claim.experiment not in audit.experiments:
+        yield f"{claim.id} is on the unknown experiment '{claim.experiment}'"
+    beside = [*zip(claim.support, answer.support, strict=False)]
+    beside += zip(claim.notes, answer.notes, strict=False)
+    asked = len(claim.support), len(claim.notes)
+    fits = asked == (len(answer.support), len(answer.notes))
+    fits &= all(_answers(arm, claim.headline) for arm in answer.arms())
+    fits &= all(_answers(arm, [check]) for check, arm in beside)
+    if not fits:
+        yield f"its answer to {claim.id} is to other checks than its audit's"
+    if not any(arm.role is Role.OWN for arm in answer.stated):
+        yield f"its answer to {claim.id} has no runs of the claim's own"
+    said = {arm.answer for arm in answer.deciding}
+    if answer.outcome is Outcome.DEPENDS and not {Answer.YES, Answer.NO} <= said:
+        yield f"{claim.id} depends, and nothing there says yes, or nothing says no"
+    arms = {"", *(arm.name for arm in answer.arms())}
+    conditions = len(answer.base.estimates)
+    for reason in answer.reasons:
+        if reason.arm not in arms and reason.kind is not ReasonKind.LEFT_OUT:
+            yield f"a reason of {claim.id} is about the unknown arm '{reason.arm}'"
+        if reason.kind in _OF_A_CONDITION and not 0 <= reason.place < conditions:
+            yield f"a reason of {claim.id} is about condition {reason.place} of {conditions}"
+
+
+def _answers(arm: ArmAnswer, checks: Sequence[Kind]) -> bool:
+    """Whether an arm's conditions are those of checks, by place and name."""
+    names = [{number.name for number in check.numbers} for check in checks]
+    return all(0 <= at.check < len(names) and at.name in names[at.check] for at in arm.estimates)

@@ -497,10 +497,15 @@ class ClaimAnswer(StrictModel):
         """Of a claim that depends: a reading that says yes, and one that says no."""
         if self.outcome is not Outcome.DEPENDS:
             return None
-        every = (*self.stated, *(one for one in self.alternatives if one.counts and one.credible))
-        yes = next(one for one in every if one.answer is Answer.YES)
-        no = next(one for one in every if one.answer is Answer.NO)
+        yes = next(one for one in self.deciding if one.answer is Answer.YES)
+        no = next(one for one in self.deciding if one.answer is Answer.NO)
         return yes, no
+
+    @property
+    def deciding(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, and the likely alternatives that count."""
+        likely = (arm for arm in self.alternatives if arm.counts and arm.credible)
+        return (*self.stated, *likely)
 
     @property
     def leading(self) -> Estimate | None:

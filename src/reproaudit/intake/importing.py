@@ -22,10 +22,11 @@ from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import new_folder, scratch_folder
 from reproaudit.intake.measuring import Measured, measure
+from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import axes_of, compare_settings, manifest_settings, place_runs
-from reproaudit.intake.writing import MeasuredRuns, manifest_head, write_submission
+from reproaudit.intake.writing import write_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (

@@ -92,7 +92,16 @@ def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
     if not (folder / MANIFEST).exists():
         raise UsageError(f"{folder}: holds no {MANIFEST}; expected one.")
-    manifest, document, faults = read_as(Manifest, folder / MANIFEST, "a manifest")
+    return _read(folder / MANIFEST)
+
+
+def manifest_in(text: str) -> tuple[Manifest, Placed]:
+    """Read a manifest in memory; a SpecError lists all that is wrong with it."""
+    return _read(Path(MANIFEST), text)
+
+
+def _read(file: Path, text: str | None = None) -> tuple[Manifest, Placed]:
+    manifest, document, faults = read_as(Manifest, file, "a manifest", text=text)
     if manifest is None or document is None:
         raise SpecError("\n".join(str(replace(one, file=MANIFEST)) for one in faults))
 

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,26 +29,23 @@ from reproaudit.audit.plan import Batch, claim_batches, plan
 from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
-from reproaudit.intake.manifest import MANIFEST, Manifest, Placed, Run, read_manifest
+from reproaudit.intake.folders import FolderTables
+from reproaudit.intake.manifest import Manifest, Placed, Run, read_manifest
 from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
 from reproaudit.intake.pooling import role_words
 from reproaudit.intake.roles import axes_of
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
-from reproaudit.logs.asked import Asked, Columns
-from reproaudit.logs.finding import TABLES
 from reproaudit.logs.logged import (
     Curve,
     LogError,
     LoggedRun,
-    LogSource,
     gathered,
     on_one_line,
     raise_all,
     some,
 )
 from reproaudit.logs.mapping import LoggedQuantity
-from reproaudit.logs.tables import read_table
 from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
 
 UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
@@ -58,6 +55,24 @@ DISTINCT = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
 MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
+
+
+class Tables(Protocol):
+    """The numbers of runs, as a manifest names them."""
+
+    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:
+        """Return what a table holds of a seed, or raise a LogError.
+
+        Args:
+            written: its name in the manifest.
+            seed: the seed.
+            place: where the manifest names it, for messages.
+            alone: whether it need not say which seed it is of.
+        """
+
+    def unread(self) -> Iterator[str]:
+        """Yield sentences on what is there and was not read."""
+
 
 ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
 """Of measurements that were not observed at all coordinates where they were, by axis."""
@@ -94,6 +109,12 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         SpecError: listing everything that does not fit.
     """
     reader = open_submission(audit, folder)
+    return submission_of(reader, FolderTables(folder.resolve(), axes_of(audit)))
+
+
+def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
+    """Make records of all runs of a manifest; a SpecError lists everything that does not fit."""
+    audit = reader.audit
     manifest = reader.manifest
     found: dict[tuple[str, str], SeedRecords] = {}
     left_out: dict[tuple[str, str], dict[str, Sequence[str]]] = {}
@@ -101,7 +122,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     for index, (run, (role, batch)) in enumerate(zip(manifest.runs, reader.roles, strict=True)):
         key = _key(audit, batch)
         records = found.setdefault(key, SeedRecords())
-        records.update({seed: reader.record(run, index, seed) for seed in run.seeds})
+        records.update({seed: reader.record(tables, run, index, seed) for seed in run.seeds})
         left_out.setdefault(key, {}).update(run.left_out)
         kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
         if role is not Role.POSITIVE_CONTROL:
@@ -112,7 +133,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
     every = tuple(record for records in found.values() for record in records.values())
     remarks = [*reader.other_settings(found.keys()), *kept_out, *manifest.noted]
     unstated = frozenset(name.partition(".")[0] for name in reader.unstated(found.keys()))
-    remarks += [*reader.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
+    remarks += [*tables.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
             remarks += _ends(audit, batch, found[_key(audit, batch)])
@@ -140,14 +161,19 @@ def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Itera
         yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
 
 
-def open_submission(audit: Audit, folder: Path) -> _Reader:
+def open_submission(audit: Audit, folder: Path) -> SubmissionReader:
     """Read the manifest of a folder, and tell the role of each run; no table is read yet.
 
     Raises:
         UsageError: if the folder or its manifest is missing.
         SpecError: listing everything in the manifest that does not fit.
     """
-    reader = _Reader(audit, folder.resolve(), *read_manifest(folder))
+    return reader_of(audit, *read_manifest(folder))
+
+
+def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionReader:
+    """Tell the role of each run of a manifest; a SpecError lists everything that does not fit."""
+    reader = SubmissionReader(audit, manifest, placed)
     reader.check_manifest()
     planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for role, batch in plan(audit, reader.manifest.tier):  # the experiments come first
@@ -204,28 +230,26 @@ def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
 
 
 @dataclass
-class _Reader:
-    """Reads the runs of one manifest.
+class SubmissionReader:
+    """Makes records of the runs of one manifest.
 
     Attributes:
         faults: what does not fit, so far.
         roles: the role of each run, and the runs of the plan that it stands for.
-        taken: the files that were read, each with the seeds that were taken from it.
     """
 
     audit: Audit
-    folder: Path
     manifest: Manifest
     placed: Placed
     faults: list[LogError] = field(default_factory=list)
     roles: list[tuple[Role, Batch]] = field(default_factory=list)
-    taken: dict[Path, set[int]] = field(default_factory=dict)
-    _tables: dict[Path, dict[int | None, LoggedRun]] = field(default_factory=dict)
 
     def fault(self, text: str, *loc: str | int) -> None:
+        """Note what does not fit, at names and positions in the manifest."""
         self.faults.append(LogError(self.placed(*loc), text))
 
     def check_manifest(self) -> None:
+        """Note what the manifest says of all runs and does not fit the audit."""
         audit = self.audit
         manifest = self.manifest
         slug = audit.paper.slug
@@ -255,6 +279,7 @@ class _Reader:
             self.fault(text, "settings", name)
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
+        """Note that a run is none of the plan's."""
         roles = [role_words(one) for one in batches if one.experiment == run.experiment]
         if not roles:
             hint = did_you_mean(run.experiment, self.audit.experiments)
@@ -286,25 +311,6 @@ class _Reader:
                 found = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
                 text = f"found {found} {first} of {which}, where others differ; expected runs of"
                 self.fault(f"{text} their own. Leave out what is a copy.", "runs", index)
-
-    def unread(self) -> Iterator[str]:
-        """Yield sentences on rows and files beside the manifest that it does not name."""
-        left = []
-        for path, by_seed in self._tables.items():
-            there = {seed for seed in by_seed if seed is not None}
-            if rest := sorted(there - self.taken[path]):
-                left.append(f"{self._name(path)} (seeds {', '.join(map(str, rest))})")
-        if left:
-            yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
-        files = (one for one in sorted(self.folder.rglob("*")) if not one.is_dir())
-        unread = [
-            self._name(one) for one in files if one.name != MANIFEST and one not in self.taken
-        ]
-        if unread:
-            yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
-
-    def _name(self, path: Path) -> str:
-        return path.relative_to(self.folder).as_posix()
 
     def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
@@ -341,13 +347,14 @@ class _Reader:
             if name in audited and name not in own and not same(value, audited[name])
         )
 
-    def record(self, run: Run, index: int, seed: int) -> Record:
+    def record(self, tables: Tables, run: Run, index: int, seed: int) -> Record:
+        """Return the record of a seed; what does not fit is noted."""
         manifest = self.manifest
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
         proxies = (manifest.proxy, self._others(run.experiment, run.settings))
-        measured, coordinates = self._measured(run, index, seed, settings)
+        measured, coordinates = self._measured(tables, run, index, seed, settings)
         said = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
         origin = Origin(**said, made=manifest.date)
         identity = [slug, run.experiment, canonical_settings(settings), seed]
@@ -373,15 +380,16 @@ class _Reader:
         )
 
     def _measured(
-        self, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
+        self, tables: Tables, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
     ) -> tuple[Measurements, ByAxis]:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         found: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
             with gathered(self.faults):
-                path = self._path(written, seed, self.placed("runs", index, "files", number))
-                logged = self._logged(path, seed, len(run.seeds) == 1 or "{seed}" in written)
+                alone = len(run.seeds) == 1 or "{seed}" in written
+                place = self.placed("runs", index, "files", number)
+                logged = tables.read(written, seed, place, alone=alone)
                 for name in (one for one in logged.curves if one in declared):
                     with gathered(self.faults):
                         if name in found:
@@ -405,37 +413,6 @@ class _Reader:
                 if np.ma.is_masked(curve.values):
                     found[name], coordinates[name] = _observed(curve, declared[name], settings)
         return measurements_of(declared, found), coordinates
-
-    def _path(self, written: str, seed: int, place: str) -> Path:
-        """Return a file beside the manifest; nothing outside its folder is read."""
-        try:
-            path = (self.folder / written.replace("{seed}", str(seed))).resolve(strict=True)
-            if path.is_relative_to(self.folder):
-                return path
-            reason = "outside of it"
-        except (OSError, RuntimeError, ValueError) as error:  # absent, too long, a loop of links
-            reason = getattr(error, "strerror", None) or "no path, or a loop of links"
-        fault = f"found '{on_one_line(written, 80)}' ({reason}; seed {seed})"
-        raise LogError(place, f"{fault}; expected a file inside the manifest's folder.")
-
-    def _logged(self, path: Path, seed: int, alone: bool) -> LoggedRun:
-        """Return what a table holds of a seed; `alone`: it need not say which seed it is of."""
-        place = self._name(path)
-        self.taken.setdefault(path, set()).add(seed)
-        if path.suffix.lower() not in TABLES:
-            raise LogError(place, f"found '{path.suffix}'; expected one of {', '.join(TABLES)}.")
-        if path not in self._tables:  # which is read once however many seeds it holds
-            asked = Asked(axes_of(self.audit), columns=Columns(step="step"), plain=True)
-            source = LogSource(path, place, asked=asked)
-            self._tables[path] = {run.seed: run for run in read_table(source)}
-        by_seed = self._tables[path]
-        if not alone and None in by_seed:
-            text = "found one table for several seeds without a column 'seed'; expected the column"
-            raise LogError(f"{place}:1", f"{text}, or {{seed}} in the file's name.")
-        run = by_seed.get(None, by_seed.get(seed))
-        if run is None or not run.curves:
-            raise LogError(place, f"found no number of seed {seed}; expected its rows.")
-        return run
 
 
 def _declared(

@@ -30,6 +30,9 @@ ROW = 11.0
 NAMED_ROW = 30.0
 EDGE = 5.0
 
+LEAST_SPAN = 1e-300
+"""Numbers this close together are drawn as equal: their distance has no logarithm in floats."""
+
 SAID: Mapping[LineRole, str] = {
     "run": "runs",
     "control": "control",
@@ -265,8 +268,9 @@ class _Axis:
         self.log = log and bool(positive)
         self.low = min(positive) if self.log else min(values)
         self.high = max(positive) if self.log else max(values)
-        if self.low == self.high:
+        if self.high - self.low < (0.0 if self.log else LEAST_SPAN) or self.high == self.low:
             self.high = self.low * 2 if self.log else self.low + 1.0
+        self._decades = math.log(self.high) - math.log(self.low) if self.log else 0.0
         self._start = start
         self._length = end - start
 
@@ -274,7 +278,7 @@ class _Axis:
         """Return where a number lies; below a logarithmic scale, at its start."""
         if self.log:
             value = max(value, self.low)
-            share = math.log(value / self.low) / math.log(self.high / self.low)
+            share = (math.log(value) - math.log(self.low)) / self._decades
         else:
             share = (value - self.low) / (self.high - self.low)
         return self._start + self._length * share

@@ -1,6 +1,6 @@
 """From records to a scorecard: their answers by today's rules, the history, and what made them.
 
-Which records of a store are judged together, `running.choosing` says.
+Which records of a store are judged together, `store.choosing` says.
 """
 
 from __future__ import annotations

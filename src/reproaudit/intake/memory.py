@@ -1,0 +1,317 @@
+"""Runs in memory: held against the audit, and made into records, as those of a folder are.
+
+A fault is told by its place in what the caller passed: ``runs[0] (descent), seed 3``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.cell import SettingValue
+from reproaudit.declarations import Coordinate, MeasurementKind
+from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.intake.manifest import MANIFEST, Manifest, manifest_in
+from reproaudit.intake.reading import Submission, reader_of, submission_of
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.logged import (
+    MAX_STEP,
+    Curve,
+    CurveBuilder,
+    LogError,
+    LoggedCoordinates,
+    LoggedRun,
+    coordinates_of,
+)
+from reproaudit.records import Origin, Series
+
+BySeed = Mapping[int, Mapping[str, Any]]
+"""Seed -> measurement -> numbers: a number, an array, or a series (see `MeasuredRuns`)."""
+
+
+@dataclass(frozen=True)
+class MeasuredRuns:
+    """The runs of one experiment, or of one control of it, over some seeds.
+
+    A scalar is a number. An array is anything that NumPy turns into an array of the declared
+    shape. A series is a `Series`, a mapping with ``steps`` and ``values``, or a pair of both; its
+    values have the shape (step, *axes).
+
+    Attributes:
+        experiment: the experiment's name in the audit.
+        seeds: seed -> measurement -> numbers; every seed has the same measurements.
+        settings: of a control, the settings that the audit gives it; none for the experiment.
+        diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
+        left_out: measurements that are kept out, each with the reasons.
+    """
+
+    experiment: str
+    seeds: BySeed
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    diverged: frozenset[int] = frozenset()
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def manifest_head(
+    origin: Origin | None,
+    tier: TierName,
+    settings: Mapping[str, SettingValue],
+    proxy: str | None,
+    noted: Sequence[str] = (),
+    one_unit: str | None = None,
+) -> dict[str, Any]:
+    """Return what a manifest says of all runs; without an origin it is not stated, and of today."""
+    said = dict.fromkeys(("who", "source", "framework"), "not stated")
+    origin = origin or Origin(**said, made=datetime.now(UTC).date())
+    stated = {
+        "schema_version": 1,
+        **{name: getattr(origin, name) for name in said},
+        "date": origin.made.isoformat(),
+        "tier": tier,
+        "proxy": proxy,
+        "settings": plain_settings(settings),
+        "one_unit": one_unit,
+        "noted": list(noted),
+    }
+    return {name: one for name, one in stated.items() if one not in (None, {}, [])}
+
+
+def read_runs(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]) -> Submission:
+    """Make records of runs in memory.
+
+    Args:
+        audit: the audit.
+        runs: the measurements.
+        head: what a manifest says of all runs, as `manifest_head` returns it.
+
+    Raises:
+        AuditError: listing everything that is no number, or does not fit the audit.
+    """
+    with told_of_runs():
+        manifest, placed = manifest_in(manifest_text(audit, runs, head))
+        reader = reader_of(audit, manifest, placed)
+        return submission_of(reader, _MemoryTables(audit, manifest, runs))
+
+
+@contextmanager
+def told_of_runs() -> Iterator[None]:
+    """Tell the places of faults in what the caller passed, and not in the files of a folder."""
+    try:
+        yield
+    except SpecError as error:
+        faults = re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))
+        faults = re.sub(r"\b(\d+)-(\w+)/\w+\.csv \((seed \d+)\)", r"runs[\1] (\2), \3", faults)
+        raise SpecError(faults) from None
+
+
+# --- the manifest -------------------------------------------------------------------------------
+
+
+def manifest_text(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]) -> str:
+    """Return a manifest of runs, with a table for each run and measurement."""
+    entries = [entry for index, run in enumerate(runs) for entry in entries_of(run, index)]
+    manifest = {**head, "paper": audit.paper.slug, "runs": entries}
+    return yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
+
+
+def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
+    """Return settings as YAML writes them."""
+    return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
+
+
+def entries_of(run: MeasuredRuns, index: int) -> Iterator[dict[str, Any]]:
+    """Yield the manifest's entries of a run: the finished seeds, and the diverged ones.
+
+    A diverged seed may lack measurements that others have.
+    """
+    every = measurements_in(run)
+    entries: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for seed, measured in run.seeds.items():
+        own = ("diverged", tuple(name for name in every if name in measured))
+        key = own if seed in run.diverged else ("completed", tuple(every))
+        entries.setdefault(key, []).append(seed)
+    left_out = {name: list(reasons) for name, reasons in run.left_out.items()}
+    for (status, names), seeds in (entries or {("completed", ()): []}).items():
+        yield {
+            "experiment": run.experiment,
+            "seeds": seeds,
+            "settings": plain_settings(run.settings),
+            "status": status,
+            "files": [file_of(run, index, name) for name in names],
+            **({"left_out": left_out} if left_out else {}),
+        }
+
+
+def measurements_in(run: MeasuredRuns) -> list[str]:
+    """Return the names of what any seed of a run measured."""
+    return list(dict.fromkeys(name for measured in run.seeds.values() for name in measured))
+
+
+def file_of(run: MeasuredRuns, index: int, name: str) -> str:
+    """Name a table after its measurement, as a lone column `value` wants it."""
+    return f"{index}-{run.experiment}/{name}.csv"
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GivenNumbers:
+    """The numbers of one measurement of one run.
+
+    Attributes:
+        run: what messages call the run.
+        name: the measurement.
+        steps: shape (step,); None of what is no series.
+        values: shape (step, *axes) of a series, else (*axes); masked where nothing was observed.
+        axes: the name and the coordinates of each axis.
+    """
+
+    run: str
+    name: str
+    steps: NDArray[np.float64] | None
+    values: NDArray[np.float64]
+    axes: Mapping[str, Sequence[Coordinate]]
+
+    def curves(self) -> Mapping[LoggedCoordinates, Curve]:
+        """Return the numbers at each place along the axes; a LogError if a step is none."""
+        steps = None if self.steps is None else self._whole_steps(self.steps)
+        places = itertools.product(*self.axes.values())
+        at = [coordinates_of(dict(zip(self.axes, place, strict=True))) for place in places]
+        columns = self.values.reshape((1 if steps is None else len(steps), len(at)))
+        observed = ~np.ma.getmaskarray(columns)
+        numbers = np.ma.getdata(columns)
+        if len(set(at)) < len(at) or (steps is not None and (np.diff(steps) <= 0).any()):
+            return self._out_of_order(steps, at, numbers, observed)
+        return {
+            place: Curve(
+                self.run,
+                steps[there] if steps is not None and there.any() else None,
+                numbers[there, column],
+            )
+            for column, (place, there) in enumerate(zip(at, observed.T, strict=True))
+        }
+
+    def _out_of_order(
+        self,
+        steps: NDArray[np.int64] | None,
+        at: Sequence[LoggedCoordinates],
+        numbers: NDArray[np.float64],
+        observed: NDArray[np.bool_],
+    ) -> Mapping[LoggedCoordinates, Curve]:
+        """Return curves that say what is wrong with their steps or places, as a reader's do."""
+        builder = CurveBuilder(self.run, Asked())
+        for row, column in np.argwhere(observed):
+            step = None if steps is None else int(steps[row])
+            builder.add(self.name, step, float(numbers[row, column]), at[column])
+        return builder.curves().get(self.name, {})
+
+    def _whole_steps(self, steps: NDArray[np.float64]) -> NDArray[np.int64]:
+        place = f"{self.run}, measurement '{self.name}'"
+        known = np.ma.filled(steps, np.nan)
+        for step in known[~(known == np.floor(known))]:
+            raise LogError(place, f"found the step {step:g}; expected a whole number.")
+        for step in known[abs(known) > MAX_STEP]:
+            raise LogError(place, f"found the step {step:g}; expected one within ±2^53.")
+        return known.astype(np.int64)
+
+
+class _MemoryTables:
+    """The numbers of runs, under the names that their tables would have in a folder."""
+
+    def __init__(self, audit: Audit, manifest: Manifest, runs: Sequence[MeasuredRuns]) -> None:
+        self._tables: dict[str, tuple[MeasuredRuns, int, str]] = {}
+        self._numbers: dict[tuple[str, int], GivenNumbers] = {}
+        for index, run in enumerate(runs):
+            for name in measurements_in(run):
+                table = file_of(run, index, name)
+                self._tables[table] = run, index, name
+                for seed, numbers in numbers_in(audit, manifest, run, index, name):
+                    self._numbers[table, seed] = numbers
+
+    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:  # noqa: ARG002
+        run, index, name = self._tables[written]
+        numbers = self._numbers.get((written, seed))
+        curves = {} if numbers is None else numbers.curves()
+        called = called_in_memory(run, index, seed)
+        if not any(len(curve.values) for curve in curves.values()):
+            raise LogError(called, f"found no number of '{name}'; expected one, as of other seeds.")
+        return LoggedRun(called, "memory", Path(), (), (Path(written),), {name: curves})
+
+    def unread(self) -> Iterator[str]:
+        return iter(())
+
+
+def called_in_memory(run: MeasuredRuns, index: int, seed: int) -> str:
+    """Return what messages call a run in memory."""
+    return f"runs[{index}] ({run.experiment}), seed {seed}"
+
+
+def numbers_in(
+    audit: Audit, manifest: Manifest, run: MeasuredRuns, index: int, name: str
+) -> Iterator[tuple[int, GivenNumbers]]:
+    """Yield the numbers of a measurement by seed, once they have the declared shape.
+
+    Raises:
+        SpecError: if the measurement is not declared, or has another shape.
+        UsageError: if something is no number.
+    """
+    declared = audit.declaration(run.experiment, name)
+    if declared is None:
+        hint = did_you_mean(name, audit.measurements_of(run.experiment))
+        fault = f"found the measurement '{name}', which the experiment does not declare. {hint}"
+        raise SpecError(f"runs[{index}] ({run.experiment}): {fault}")
+    stated = {**manifest.settings_of(run.experiment), **run.settings}
+    settings = audit.values_of(run.experiment, manifest.tier, stated)
+    axes = {axis.name: axis.coordinates(settings) for axis in declared.axes}
+    is_series = declared.kind is MeasurementKind.SERIES
+    for seed, measured in run.seeds.items():
+        if name not in measured:
+            continue
+        called = called_in_memory(run, index, seed)
+        place = f"{called}: '{name}'"
+        steps, values = _parts(measured[name], is_series, place)
+        expected = (*(() if steps is None else (len(steps),)), *map(len, axes.values()))
+        if values.shape != expected:
+            raise SpecError(f"{place}: found shape {values.shape}; expected {expected}.")
+        yield seed, GivenNumbers(called, name, steps, values, axes)
+
+
+def _parts(
+    value: Any, is_series: bool, place: str
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
+    """Return the steps of a series, else None, and the numbers."""
+    if not is_series:
+        return None, _numbers(value, place)
+    if isinstance(value, Series):
+        value = value.steps, value.values
+    elif isinstance(value, Mapping) and set(value) == {"steps", "values"}:
+        value = value["steps"], value["values"]
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise SpecError(f"{place}: found no steps; expected a pair of steps and values.")
+    steps = _numbers(value[0], f"{place}: its steps")
+    if steps.ndim != 1:
+        raise SpecError(f"{place}: found steps of {steps.ndim} dimensions; expected one.")
+    return steps, _numbers(value[1], place)
+
+
+def _numbers(value: Any, place: str) -> NDArray[np.float64]:
+    try:
+        array: NDArray[Any] = np.asanyarray(value)  # masked where nothing was observed
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"it holds {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UsageError(f"{place}: found no plain numbers ({reason}); expected them.") from error
