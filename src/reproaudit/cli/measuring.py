@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
+from reproaudit.cli.options import app, exit_code, permission, workspace
 from reproaudit.cli.output import present
-from reproaudit.files import report_folder
+
+if TYPE_CHECKING:
+    from reproaudit.service.adopt import CodeComparison, Prepared
+    from reproaudit.service.run import CustomRun, Ran
 
 
 @app.command()
@@ -48,30 +52,54 @@ def run(
     records, which feed no answer. Records of the plain form, which
     computes straight from the paper's equations, are never mixed with others.
     """
-    from reproaudit.report.terminal import measurement_lines
-    from reproaudit.service import report as reporting
-    from reproaudit.service import run as running
-    from reproaudit.store.records import Store
-
-    entries = papers_named(slugs, everything, audits, salt, tier)
+    place = workspace(audits, store, out)
+    papers = place.select(slugs or (), everything, salt, tier)
     if everything:
-        entries = tuple(entry for entry in entries if entry.code is not None)
-    papers = [(entry, entry.audit()) for entry in entries]
-    how = running.How(
-        Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, form
+        papers = tuple(paper for paper in papers if paper.code is not None)
+    how = place.how(
+        device=device,
+        jobs=jobs,
+        seconds=cell_timeout,
+        memory=memory,
+        data=data_dir,
+        fresh=fresh,
+        form=form,
     )
-    ask_to_run(entries, trust)
-    if seeds is not None or experiments or settings:
-        departs = (seeds, experiments or (), settings or ())
-        records, failed = running.run_custom(papers, tier, how, *departs)
-        data = [record.model_dump(mode="json") for record in records]
-        present(data, measurement_lines(records), as_json)
-        return exit_code((), None, failed > 0)
-    shown = reporting.ShownRun(report_folder(out, store), as_json, verbose)
-    order = running.cheapest_first(papers, tier) if everything else papers
-    cards, failed = running.run_and_judge(order, tier, how, on_card=shown.add)
-    shown.close(sorted(cards, key=lambda card: card.paper.slug) if everything else cards)
-    return exit_code(cards, fail_on, failed > 0 or any(map(running.went_wrong, cards)))
+    consent = permission(trust)
+    if seeds is None and not experiments and not settings:
+        run_tier = partial(
+            place.run, papers, tier, how=how, cheapest=everything, permission=consent
+        )
+        ran = _shown_run(run_tier, verbose, as_json)
+        return exit_code(ran.scorecards, fail_on, ran.went_wrong)
+    run_cells = partial(place.run_custom, papers, tier, seeds, experiments or (), settings or ())
+    custom = _shown_custom_run(partial(run_cells, how=how, permission=consent), verbose, as_json)
+    return exit_code((), None, custom.failed > 0)
+
+
+def _shown_run(run_tier: Callable[..., Ran], verbose: bool, as_json: bool) -> Ran:
+    """Run a tier under the progress, and print each paper when it is judged."""
+    from reproaudit.cli.progress import WorkProgress
+    from reproaudit.cli.scorecards import RunPrinter
+
+    with WorkProgress(verbose) as progress:
+        printer = RunPrinter(as_json, verbose, progress.paused)
+        ran = run_tier(on_event=progress, on_card=printer.add)
+    printer.close(ran)
+    return ran
+
+
+def _shown_custom_run(
+    run_custom: Callable[..., CustomRun], verbose: bool, as_json: bool
+) -> CustomRun:
+    """Run cells under the progress, and print what they measured."""
+    from reproaudit.cli.progress import WorkProgress
+    from reproaudit.report.terminal import measurement_lines
+
+    with WorkProgress(verbose) as progress:
+        custom = run_custom(on_event=progress)
+    present(custom.data, measurement_lines(custom.records), as_json)
+    return custom
 
 
 @app.command()
@@ -96,18 +124,32 @@ def multiverse(
 
     Runs those settings with other values, one alternative at a time.
     """
-    from reproaudit.service import report as reporting
-    from reproaudit.service.run import How, run_multiverse
-    from reproaudit.store.records import Store
+    from reproaudit.cli.progress import WorkProgress
+    from reproaudit.cli.scorecards import RunPrinter
 
-    how = How(Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh)
-    (entry,) = papers_named((slug,), False, audits)
-    ask_to_run([entry], trust)
-    card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
-    shown = reporting.ShownRun(report_folder(out, store), as_json, verbose)
-    shown.add(card)
-    shown.close([card])
-    return exit_code((), None, failed > 0)
+    place = workspace(audits, store, out)
+    (paper,) = place.select([slug])
+    how = place.how(
+        device=device,
+        jobs=jobs,
+        seconds=cell_timeout,
+        memory=memory,
+        data=data_dir,
+        fresh=fresh,
+    )
+    with WorkProgress(verbose) as progress:
+        ran = place.multiverse(
+            paper,
+            tier,
+            how=how,
+            budget=budget,
+            permission=permission(trust),
+            on_event=progress,
+        )
+    printer = RunPrinter(as_json, verbose)
+    printer.add(*ran.scorecards)
+    printer.close(ran)
+    return exit_code((), None, ran.failed > 0)
 
 
 @app.command()
@@ -136,20 +178,23 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
-    from reproaudit.service import adopt as adopting
-    from reproaudit.service.run import How
-    from reproaudit.store.records import Store
+    from reproaudit.cli.progress import WorkProgress
 
-    how = How(Store(store), device, jobs, data=data_dir, verbose=verbose)
-    (entry,) = papers_named((slug,), False, audits)
-    ask_to_run([entry], trust)
-    reports = report_folder(out, store)
-    if prepare:
-        data, said = adopting.prepare(entry, entry.audit(), how, reports, budget)
-        present(data, [said], as_json)
-        return 0
-    found = adopting.adopt_code(entry, entry.audit(), how, reports, budget, old)
-    present(found.data, found.lines, as_json)
+    place = workspace(audits, store, out)
+    (paper,) = place.select([slug])
+    how = place.how(device=device, jobs=jobs, data=data_dir)
+    consent = permission(trust)
+    with WorkProgress(verbose) as progress:
+        done: Prepared | CodeComparison
+        if prepare:
+            done = place.prepare(
+                paper, how=how, budget=budget, permission=consent, on_event=progress
+            )
+        else:
+            done = place.adopt(
+                paper, old=old, how=how, budget=budget, permission=consent, on_event=progress
+            )
+    present(done.data, done.lines, as_json)
     return 0
 
 
@@ -170,33 +215,22 @@ def verify(
     Reads all of it: digests, identities, the list of records that were ever written. With
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
-    from reproaudit.audit.catalog import Catalog
-    from reproaudit.service.verify import faults_of_adoptions, measure_again, papers_in
-    from reproaudit.store.inspect import experiment_folders, inspect_store
-    from reproaudit.store.records import Store
+    from reproaudit.cli.progress import WorkProgress
 
-    catalog = Catalog(audits)
-    kept = Store(store or Path("runs"))
-    papers = papers_in(kept, slugs or ())
-    faults = list(inspect_store(kept, papers, repair=repair))
-    if not faults:  # a damaged list of records is named already, and nothing else can be read
-        faults += faults_of_adoptions(catalog, papers, kept)
-    again = []
-    if recompute:
-        ask_to_run([catalog[one] for one in papers if one in catalog.entries], trust)
-        again = list(measure_again(catalog, papers, kept, recompute))
-        faults += [fault for _, fault in again if fault is not None]
-    data = {
-        "records": sum(1 for one in experiment_folders(kept, papers) for _ in one.glob("*.json")),
-        "root": kept.manifest.root() if not faults or repair else None,
-        "faults": [{**asdict(fault), "path": str(fault.path)} for fault in faults],
-        "recomputed": [str(path) for path, _ in again],
-    }
-    lines = [f"{one.path}: {one.what}{one.mended and f' ({one.mended})'}" for one in faults]
-    measured = f", {len(again)} measured again" if recompute else ""
-    lines.append(f"{data['records']} records read{measured}: {len(faults) or 'no'} faults")
-    present(data, lines, as_json)
-    return exit_code((), None, any(not fault.mended for fault in faults))
+    with WorkProgress() as progress:
+        verified = workspace(audits, store).verify(
+            slugs or (),
+            recompute=recompute,
+            repair=repair,
+            permission=permission(trust),
+            on_event=progress,
+        )
+    faults = verified.faults
+    lines = [f"{each.path}: {each.what}{each.mended and f' ({each.mended})'}" for each in faults]
+    measured = f", {len(verified.recomputed)} measured again" if recompute else ""
+    lines.append(f"{verified.records} records read{measured}: {len(faults) or 'no'} faults")
+    present(verified.data, lines, as_json)
+    return exit_code((), None, not verified.is_sound)
 
 
 @app.command()
@@ -214,17 +248,10 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    from reproaudit.service.verify import papers_in
-    from reproaudit.store.inspect import leftovers, remove, size_of
-    from reproaudit.store.records import Store
-
-    kept = Store(store or Path("runs"))
-    found = dict(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))
-    sizes = {path: size_of(path) for path in found}
-    for path in () if dry_run else found:
-        remove(path)
-    data = [{"path": str(one), "what": what, "size": sizes[one]} for one, what in found.items()]
-    done = "would be removed" if dry_run else "removed"
-    counts = f"{len(found)} left-overs, {sum(sizes.values()):,} bytes, {done}"
-    present(data, [*(f"{path}: {what}" for path, what in found.items()), counts], as_json)
+    pruned = workspace(store=store).prune(slugs or (), unfinished=unfinished, dry_run=dry_run)
+    done = "removed" if pruned.is_removed else "would be removed"
+    size = sum(leftover.size for leftover in pruned.leftovers)
+    lines = [f"{leftover.path}: {leftover.what}" for leftover in pruned.leftovers]
+    lines.append(f"{len(pruned.leftovers)} left-overs, {size:,} bytes, {done}")
+    present(pruned.data, lines, as_json)
     return 0

@@ -13,11 +13,14 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.devices import processor
 from reproaudit.run.events import PhaseStarted
+from reproaudit.service.callbacks import ignored
+from reproaudit.service.events import OnWork, WorkStarted
 from reproaudit.service.run import How
 from reproaudit.store.adoptions import (
     Adoption,
@@ -98,27 +101,51 @@ class CodeComparison:
             yield f"The others keep their code: 'reproaudit run {self.paper}' measures them anew."
 
 
+class Prepared(StrictModel):
+    """What stands ready for an adoption of later code."""
+
+    paper: str
+    code: str
+    """The digest of today's code."""
+    measured: int
+    """The pairs of which a cell is measured with it on this processor."""
+    pairs: int
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What ``--json`` prints."""
+        return self.model_dump(mode="json")
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What a user reads."""
+        yield (
+            f"{self.paper}: of {self.measured} of {self.pairs} pairs of experiment and settings a "
+            f"cell is measured with {self.code[:8]} on this processor."
+        )
+
+
 def prepare(
-    entry: Entry, audit: Audit, how: How, reports: Path, budget: float | None = None
-) -> tuple[dict[str, object], str]:
+    entry: Entry,
+    audit: Audit,
+    how: How,
+    reports: Path,
+    budget: float | None = None,
+    on_event: OnWork = ignored,
+) -> Prepared:
     """Measure a drawn cell of every pair with today's code, for an adoption of later code.
 
-    Arguments as of `adopt_code`. Returns what ``--json`` prints, and what a user reads.
+    Its arguments are those of `adopt_code`.
     """
     store = how.store
     code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports)
+    every = _every_record(entry, audit, how, reports, on_event)
     adoptions = read_adoptions(entry, store.root).held_against(every)
     today = adoptions.name(code.digest)
     records = [one for one in _finished(every) if adoptions.counting_as(one) == today]
     drawn = list(_drawn(records, [], code.digest, code.digest))
-    measured = _measured(entry, audit, how, drawn, budget)
-    counts = {"measured": len(measured), "pairs": len(drawn)}
-    said = (
-        f"{entry.slug}: of {len(measured)} of {len(drawn)} pairs of experiment and settings a "
-        f"cell is measured with {code.digest[:8]} on this processor."
-    )
-    return {"paper": entry.slug, "code": code.digest, **counts}, said
+    measured = _measured(entry, audit, how, drawn, budget, on_event)
+    return Prepared(paper=entry.slug, code=code.digest, measured=len(measured), pairs=len(drawn))
 
 
 def adopt_code(
@@ -128,6 +155,7 @@ def adopt_code(
     reports: Path,
     budget: float | None = None,
     wanted: str | None = None,
+    on_event: OnWork = ignored,
 ) -> CodeComparison:
     """Compare today's code with the code of a paper's records, and note where they agree.
 
@@ -142,7 +170,7 @@ def adopt_code(
     """
     store = how.store
     code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports)
+    every = _every_record(entry, audit, how, reports, on_event)
     adoptions = read_adoptions(entry, store.root).held_against(every)
     records = list(_finished(every))
     if not records:
@@ -170,7 +198,7 @@ def adopt_code(
     ]
     drawn = list(_drawn(fitting, references, old, code.digest))
     found = CodeComparison(entry.slug, old, code.digest, len(fitting), len(drawn))
-    measured = _measured(entry, audit, how, drawn, budget)
+    measured = _measured(entry, audit, how, drawn, budget, on_event)
     for one in drawn:
         _compare(one, measured.get(one.pair), found)
     if found.same and not found.left:
@@ -178,10 +206,12 @@ def adopt_code(
     return found
 
 
-def _every_record(entry: Entry, audit: Audit, how: How, reports: Path) -> list[Record]:
-    with how.watched([(entry, audit)]) as on_event:
-        on_event(PhaseStarted("reading records", entry.slug))
-        return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
+def _every_record(
+    entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnWork
+) -> list[Record]:
+    on_event(WorkStarted((audit,)))
+    on_event(PhaseStarted("reading records", entry.slug))
+    return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
 
 
 def _shipped_records(entry: Entry, reports: Path) -> Iterator[Record]:
@@ -252,13 +282,18 @@ def _drawn(
 
 
 def _measured(
-    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], budget: float | None
+    entry: Entry,
+    audit: Audit,
+    how: How,
+    drawn: Sequence[Drawn],
+    budget: float | None,
+    on_event: OnWork,
 ) -> dict[Pair, Record]:
     until = math.inf if budget is None else time.monotonic() + budget
     cells = [one.cell for one in drawn]
     papers = [(entry, audit)]
-    with how.watched(papers, until) as on_event:
-        summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
+    on_event(WorkStarted((audit,), until))
+    summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
     planned = frozenset(summary.planned.get(entry.slug, {}).values())
     return {
         compared_pair_of(record): record

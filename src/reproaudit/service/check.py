@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,46 @@ from reproaudit.audit.plan import plan
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.scorecard.history import read_lines
+from reproaudit.service.permission import Permission
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The audits that were looked at, and every fault in them."""
+
+    files: tuple[Path, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def errors(self) -> int:
+        """The number of faults that refuse an audit; the others are warnings."""
+        return sum(fault.severity == "error" for fault in self.faults)
+
+    @property
+    def data(self) -> list[dict[str, object]]:
+        """What ``--json`` prints."""
+        return [fault_data(fault) for fault in self.faults]
+
+
+def check_audits(
+    named: Sequence[str], catalog: Catalog, *, run: bool = False, permission: Permission
+) -> Checked:
+    """Find every fault of audits that are named by slug, file or folder; of all if none is.
+
+    Args:
+        run: whether the papers' modules are imported, and audits held against them.
+        permission: the consent to import them.
+
+    Raises:
+        UsageError: on an unknown slug or folder, or a folder without audits.
+        ConsentError: if a module may not be imported.
+        ModuleNotFoundError: if a library that a module needs is not installed.
+    """
+    files = audit_files(named, catalog)
+    if run:
+        permission.require(entry for entry in map(entry_of, files) if entry.code is not None)
+    faults = (fault for file in files for fault in faults_in(file, run))
+    return Checked(tuple(files), tuple(faults))
 
 
 def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
