@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 import reproaudit
+from measured import every_run
 from miniatures import write_paper
+from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
 from reproaudit.consent import ConsentError
 from reproaudit.run.events import CellFinished
@@ -137,3 +139,21 @@ def test_a_slug_is_no_path_and_a_path_no_slug(place: Workspace) -> None:
         place.entry(str(file))
     with pytest.raises(reproaudit.UsageError, match="no such file"):
         place.entry(Path("mini"))
+
+
+def test_measurements_are_judged_with_what_reviewers_say_by_every_door(
+    place: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audits = write_paper(tmp_path / "audits")
+    own = Workspace(audits, tmp_path / "runs", place.pages)
+    own.review("mini", "R. Reviewer", ["Open Datasets=agree: It is there."])
+    measured = tmp_path / "measured"
+    reproaudit.write_measurements(measured, audits / "mini.yaml", every_run())
+    judged = own.judge("mini", measured)
+    decisions = judged.scorecard.reviews.variables[VariableName.OPEN_DATASETS]
+    assert [decision.reviewer for decision in decisions] == ["R. Reviewer"]
+    by_api = reproaudit.judge_measurements(audits / "mini.yaml", measured)
+    assert by_api == reproaudit.PaperScorecard.of(judged.scorecard)
+    command = ["judge", "mini", "--measurements", str(measured), "--audits", str(audits), "--json"]
+    assert run_command(command) == 0
+    assert json.loads(capsys.readouterr().out) == judged.data

@@ -192,10 +192,15 @@ def workspace(
 
 def permission(trust: bool) -> Permission:
     """Return how code that does not come with reproaudit is named, and consent asked for."""
-    from reproaudit.consent import ask_terminal
     from reproaudit.service.permission import Permission
 
-    return Permission(trust, ask_terminal, "pass --trust", partial(say, stderr=True))
+    return Permission(trust, _asked, "pass --trust", partial(say, stderr=True))
+
+
+def _asked(question: str) -> bool:
+    from reproaudit.consent import ask_terminal
+
+    return ask_terminal(question)
 
 
 def exit_code(

@@ -70,10 +70,10 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
     for name in named:
         path = Path(name)
         if path.is_dir():
-            found = audits_in(path)
-            if not found:
+            audits = audits_in(path)
+            if not audits:
                 raise UsageError(f"{path}: no audit is in this folder; expected SLUG.yaml files.")
-            files += found
+            files += audits
         elif not path.suffix and len(path.parts) == 1 and not path.exists():
             files.append(catalog[name].audit_file)
         else:
@@ -119,7 +119,7 @@ def fault_data(fault: Fault) -> dict[str, object]:
     """Return a fault as ``--json`` shows it."""
     line, column = fault.place
     return {"file": fault.file, "line": line, "column": column, "path": fault.path} | {
-        one: getattr(fault, one) for one in ("severity", "rule", "message", "remedy")
+        name: getattr(fault, name) for name in ("severity", "rule", "message", "remedy")
     }
 
 
@@ -148,13 +148,13 @@ def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
             message = f"found no experiment '{name}' in {entry.code.file}"
             yield Violation(MISFIT, ("experiments", name), message, "", name, experiments)
             continue
-        found: dict[Loc, dict[str, None]] = {}
+        misfits: dict[Loc, dict[str, None]] = {}
         for loc, settings in _tried(audit, name):
             try:
                 build_settings(experiments[name].settings, settings)
             except SpecError as error:
-                found.setdefault(loc, {})[str(error)] = None
-        for loc, errors in found.items():
+                misfits.setdefault(loc, {})[str(error)] = None
+        for loc, errors in misfits.items():
             yield Violation(MISFIT, loc, f"found {'; '.join(errors)}")
 
 

@@ -224,12 +224,12 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
     notes the state of their data.
     """
     tiers: tuple[TierName, ...] = ("quick", "paper") if tier == "paper" else (tier,)
-    for one in tiers:
-        kept = stored_tier(audit, one)
-        if one != tier and any(store.files(audit.paper.slug, kept)):
-            yield from cells_of_tier(audit, one)
+    for judged in tiers:
+        kept = stored_tier(audit, judged)
+        if judged != tier and any(store.files(audit.paper.slug, kept)):
+            yield from cells_of_tier(audit, judged)
         if any(store.files(audit.paper.slug, varied_tier(kept))):
-            yield from cells_of_alternatives(audit, one)
+            yield from cells_of_alternatives(audit, judged)
 
 
 def run_multiverse(
@@ -391,8 +391,8 @@ def run_custom(
     records = []
     for paper, planned in summary.planned.items():
         names = list(planned.values())
-        found = how.store.records(paper, CUSTOM, only=frozenset(names))
-        records += sorted(found, key=lambda record: names.index(record.fingerprint))
+        made = how.store.records(paper, CUSTOM, only=frozenset(names))
+        records += sorted(made, key=lambda record: names.index(record.fingerprint))
     return records, summary.failed
 
 
@@ -409,11 +409,12 @@ def _custom(
             remedy = did_you_mean(name, audit.experiments)
             raise UsageError(f"{slug} has no experiment '{name}'. {remedy}")
     chosen = experiments or tuple(audit.experiments)
-    known = {one: audit.settings_of(one) for one in chosen}
+    known = {experiment: audit.settings_of(experiment) for experiment in chosen}
     for name in settings:
         of, _, setting = name.rpartition(".")
-        if not any(of in ("", one) and setting in known[one] for one in chosen):
-            remedy = did_you_mean(setting, {name for one in known.values() for name in one})
+        meant = [own for experiment, own in known.items() if of in ("", experiment)]
+        if not any(setting in own for own in meant):
+            remedy = did_you_mean(setting, {each for own in known.values() for each in own})
             raise UsageError(f"--set {name}: {slug} has no such setting. {remedy}")
     for experiment in chosen:
         values = audit.values_of(experiment, tier)

@@ -155,7 +155,7 @@ def measure_again(
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measure a sample of the records that today's code made again, and compare every bit.
 
-    The root of the store's manifest chooses so many. Yields the file of each record, and what is
+    The root of the store's manifest chooses them. Yields the file of each record, and what is
     wrong with it, if anything.
     """
     from reproaudit.run.cells import run_cells
@@ -190,7 +190,7 @@ def _sample(
     """Records that today's code made, as they are drawn, each with its cell and fingerprint."""
     from reproaudit.run.cells import fingerprints_of, plan_jobs, with_adopted
 
-    records = [one for paper in papers for one in store.records_of(paper)]
+    records = [record for paper in papers for record in store.records_of(paper)]
     known = {
         paper: read_adoptions(catalog[paper], store.root).held_against(records)
         for paper in papers
@@ -225,8 +225,8 @@ def faults_of_adoptions(
         wanted: dict[tuple[object, ...], str] = {
             (cell.pair, cell.seed, code, line.processor): cell.measured
             for line, cell in adoptions.compared
-            for one in (line.old, line.new)
-            for code in adoptions.digests_of(one)
+            for name in (line.old, line.new)
+            for code in adoptions.digests_of(name)
         }
         for record in store.records_of(slug) if wanted else ():
             made = record.code, record.environment.processor
