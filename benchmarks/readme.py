@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from reproaudit.formats.verdict import Level, Outcome, Scorecard
-from reproaudit.report.files import read_scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Level, Outcome
 from reproaudit.report.screen import verdict
 from reproaudit.report.words import OUTCOMES
+from reproaudit.scorecard.files import read_scorecard
 
 ROOT = Path(__file__).parents[1]
 README, REPORTS = ROOT / "README.md", ROOT / "reports" / "paper"

@@ -11,8 +11,8 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cli import run_command
 from reproaudit.files import scratch_folder
-from reproaudit.report.files import read_scorecard
 from reproaudit.scorecard import history as results
+from reproaudit.scorecard.files import read_scorecard
 from reproaudit.store.shipped import FILE_NAME, unpack_records
 
 ROOT = Path(__file__).parents[1]

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from miniatures import audit_data
-from reproaudit.audit.model import Audit, Reviews, TierName
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
+from reproaudit.audit.review import Reviews
 from reproaudit.cell import Cell
-from reproaudit.formats.verdict import ClaimAnswer, Made, Reason, Scorecard
+from reproaudit.formats.scorecard import Made, Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Reason
 from reproaudit.judge import History, index_records, judge
 from reproaudit.records import CellStatus, Environment, Measurements, Record, Series
 from reproaudit.scorecard.answers import scorecard_of

@@ -39,11 +39,12 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LogError
 from reproaudit.records import Record
-from reproaudit.report.files import read_scorecard, write_report
 from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import report_lines
 from reproaudit.scorecard.answers import scorecard_of_store
+from reproaudit.scorecard.files import read_scorecard
 from reproaudit.service.listing import list_entry, list_lines
+from reproaudit.service.pages import write_report
 from reproaudit.store.code import fingerprint_of
 from reproaudit.store.records import Store, open_record
 

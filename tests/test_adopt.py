@@ -14,7 +14,7 @@ import pytest
 from miniatures import MODULE, write_paper
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.records import Record
 from reproaudit.report.outline import made_words
 from reproaudit.store.adoptions import Adoptions, pair_of, read_adoptions

@@ -30,8 +30,8 @@ from reproaudit.consent import (
 )
 from reproaudit.intake.reading import read_submission
 from reproaudit.report.files import json_data
-from reproaudit.report.notebook import PaperScorecard
 from reproaudit.report.pages import html
+from reproaudit.service.notebook import PaperScorecard
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 

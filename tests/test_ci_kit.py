@@ -13,7 +13,7 @@ import yaml
 
 from miniatures import write_paper
 from reproaudit.cli import run_command
-from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
+from reproaudit.service.notebook import DEFAULT_FAIL_ON, known_outcomes
 from walkthroughs import bash, blocks, light_environment, run_page
 
 ROOT = Path(__file__).parents[1]

@@ -15,7 +15,8 @@ from miniatures import aligns, audit_data, claim, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
-from reproaudit.formats.verdict import ClaimAnswer, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.files import json_data
 from reproaudit.report.outline import made_words
 from reproaudit.scorecard.answers import scorecard_of_archive, scorecard_of_store

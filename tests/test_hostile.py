@@ -216,10 +216,12 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
 
     def change(event: object) -> None:
         if isinstance(event, CellStarted):
-            (tmp_path / "near.py").write_text("VALUE = 2.0\n")
+            (tmp_path / "near.py").write_text(f"VALUE = 2.0\nopen({str(has_run)!r}, 'w').close()\n")
 
+    has_run = tmp_path / "has run"
     wanted = [Cell("mine", "smoke", "e", {"size": 1}, 0)]
     summary = run_cells(wanted, lambda _paper: module, store, on_event=change)
+    assert not has_run.exists()
     assert summary == Summary(failed=1)
     (record,) = store.records("mine", "smoke")
     assert "the code was changed while the run went on" in str(record.error)
@@ -259,8 +261,8 @@ def _said_by(code: str) -> tuple[int, str]:
 def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
     code = (
         "from multiprocessing import resource_tracker as tracker\n"
-        "from reproaudit.running import executors\n"
-        "with executors._for_children():\n"
+        "from reproaudit.run.executors import local\n"
+        "with local._for_children():\n"
         "    tracker.register('/reproaudit-none', 'semaphore')\n"
     )
     assert _said_by(code) == (0, "")

@@ -16,9 +16,9 @@ from miniatures import ENVIRONMENT, write_paper
 from reproaudit.cell import Cell
 from reproaudit.cli.output import say
 from reproaudit.cli.progress import live_progress
-from reproaudit.report.files import write_report
 from reproaudit.report.printable import clean, printable
 from reproaudit.run.events import CellNote
+from reproaudit.service.pages import write_report
 
 PAPER = "mini"
 SLOW = pytest.mark.slow

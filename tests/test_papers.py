@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import pytest
 from filelock import FileLock
 
+from reproaudit.audit.arms import Role, arms_of
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import Batch, Role, arms_of, batch_of, cells_of_tier, plan
+from reproaudit.audit.plan import Batch, batch_of, cells_of_tier, plan
 from reproaudit.cell import Cell
 from reproaudit.declarations import misfit
 from reproaudit.lab.experiment import Experiment

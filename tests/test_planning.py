@@ -11,9 +11,10 @@ import pytest
 
 from factories import STARTED, make_audit, make_record
 from miniatures import claim, write_paper
+from reproaudit.audit.arms import Role
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.model import TIERS, TierName
-from reproaudit.audit.plan import Role, cells_of_tier, claim_batches, plan
+from reproaudit.audit.plan import cells_of_tier, claim_batches, plan
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError, UsageError

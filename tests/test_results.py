@@ -15,9 +15,10 @@ import pytest
 from factories import falls_to, make_record
 from miniatures import audit_data, write_paper
 from reproaudit.api import run_paper
+from reproaudit.audit.arms import Role
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import Role, plan
+from reproaudit.audit.plan import plan
 from reproaudit.audit.seeds import ARM, drawn, rule, seeds_of
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reproaudit.audit.loading import load_audit, load_reviews, read_reviews
-from reproaudit.audit.model import version_of
+from reproaudit.audit.review import version_of
 from reproaudit.cli import run_command
 
 TOY = Path(__file__).parent / "audits" / "toy.yaml"

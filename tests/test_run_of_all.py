@@ -53,10 +53,10 @@ def test_each_paper_is_judged_while_the_next_is_still_to_be_run(
         records = len(list(store.records("second", "smoke")))
         seen.append((card.paper.slug, card.records.completed, records))
 
-    cards, failed = run_and_judge(papers, "smoke", How(store, jobs=1), on_card=look)
+    ran = run_and_judge(papers, "smoke", How(store, jobs=1), on_card=look)
     assert seen == [("first", 7, 0), ("second", 7, 7)]
-    assert [card.paper.slug for card in cards] == ["first", "second"]
-    assert failed == 0
+    assert [card.paper.slug for card in ran.scorecards] == ["first", "second"]
+    assert ran.failed == 0
 
 
 def test_a_paper_that_cannot_be_judged_stops_no_other(

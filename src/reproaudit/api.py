@@ -28,12 +28,13 @@ from reproaudit.errors import (
     UsageError,
 )
 from reproaudit.files import new_folder
-from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.intake.manifest import MANIFEST
 from reproaudit.intake.writing import BySeed, MeasuredRuns, manifest_head, write_submission
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.files import read_scorecard
-from reproaudit.report.notebook import DEFAULT_FAIL_ON, PaperScorecard
+from reproaudit.scorecard.files import read_scorecard
+from reproaudit.service.notebook import DEFAULT_FAIL_ON, PaperScorecard
 from reproaudit.service.permission import Permission
 from reproaudit.service.workspace import Workspace
 

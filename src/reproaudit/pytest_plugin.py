@@ -31,7 +31,7 @@ import pytest
 if TYPE_CHECKING:
     from reproaudit.audit.model import TierName
     from reproaudit.report.claims import ClaimText
-    from reproaudit.report.notebook import PaperScorecard
+    from reproaudit.service.notebook import PaperScorecard
 
 MARK = "reproaudit"
 PREFIX = "reproaudit_"
@@ -268,7 +268,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from reproaudit.audit.model import known_tier
     from reproaudit.errors import UsageError
-    from reproaudit.report.notebook import DEFAULT_FAIL_ON, known_outcomes
+    from reproaudit.service.notebook import DEFAULT_FAIL_ON, known_outcomes
 
     folders = [here / one for one in config.getoption("reproaudit_measurements")]
     folders = folders or list(config.getini("reproaudit_measurements"))
@@ -474,7 +474,7 @@ def _words(claim: ClaimText) -> str:
 
 
 def _properties(claim: ClaimText) -> Iterator[tuple[str, str]]:
-    from reproaudit.report.notebook import claim_cells
+    from reproaudit.service.notebook import claim_cells
 
     names = ("claim", "outcome", "certainty", "runs", "effect")
     for name, cell in zip(names, claim_cells(claim), strict=True):
@@ -529,7 +529,7 @@ class _Summary:
         self._rows[report.nodeid] = (report.nodeid, outcome, *cells, said)
 
     def pytest_sessionfinish(self) -> None:
-        from reproaudit.report.notebook import claims_table
+        from reproaudit.service.notebook import claims_table
 
         columns = ("Claim", "Test", "Outcome", "Certainty", "Runs", "Effect against bound")
         counts = [row[1] for row in self._rows.values()]

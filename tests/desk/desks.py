@@ -13,10 +13,10 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from reproaudit.audit.model import Reviews
+from reproaudit.audit.review import Reviews
 from reproaudit.desk.server import desk_server, listening
 from reproaudit.desk.session import DeskSession
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.service.review_files import save
 
 ROOT = Path(__file__).parents[2]

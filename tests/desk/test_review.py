@@ -23,12 +23,14 @@ from factories import make_scorecard
 from reproaudit.audit import REVIEW_FILE, catalog
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.loading import load_audit, read_as
-from reproaudit.audit.model import Audit, Note, Reviews, VariableName
+from reproaudit.audit.model import Audit, VariableName
+from reproaudit.audit.review import Note, Reviews
 from reproaudit.audit.rules import of_reviews
 from reproaudit.cli import run_command
 from reproaudit.errors import UsageError
 from reproaudit.files import LOCK_NAME
-from reproaudit.formats.verdict import Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Outcome
 from reproaudit.service import edits
 from reproaudit.service.review_files import read_version, review_audit, save, written
 

@@ -16,7 +16,8 @@ import yaml
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.checks import Provenance
-from reproaudit.formats.verdict import ClaimAnswer, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.pages import markdown
 from reproaudit.report.screen import ours, questions, sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines

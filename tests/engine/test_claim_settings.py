@@ -8,8 +8,9 @@ import pytest
 
 from factories import answers_of, card_of, falls_to, make_audit, make_record, make_records
 from miniatures import audit_data, claim, setting
+from reproaudit.audit.arms import alternatives_of, arms_of, left_out_readings
 from reproaudit.audit.model import Audit
-from reproaudit.audit.plan import alternatives_of, arms_of, cells_of_tier, left_out_readings
+from reproaudit.audit.plan import cells_of_tier
 from reproaudit.audit.seeds import CLAIM, rule
 from reproaudit.cell import Cell
 from reproaudit.formats.verdict import Outcome, ReasonKind

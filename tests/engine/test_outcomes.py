@@ -23,7 +23,7 @@ from bundles import (
 )
 from factories import answers_of, stated
 from miniatures import aligns, setting
-from reproaudit.audit.plan import Role
+from reproaudit.audit.arms import Role
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 from reproaudit.judge import History
 from reproaudit.records import CellStatus, Measurements, Origin, Series

@@ -12,10 +12,10 @@ from factories import card_of, falls_to, make_audit, make_record, make_records, 
 from miniatures import aligns, audit_data, claim
 from reproaudit.cell import Cell
 from reproaudit.cli import run_command
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.records import Record
 from reproaudit.report.diff import Comparison, compare
-from reproaudit.report.files import write_report
+from reproaudit.service.pages import write_report
 
 
 def named(found: Comparison) -> dict[tuple[str, str], tuple[str | None, str | None]]:

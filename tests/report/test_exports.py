@@ -12,7 +12,7 @@ import yaml
 from factories import make_scorecard
 from miniatures import claim, setting
 from reproaudit.errors import UsageError
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
 from reproaudit.report.screen import verdict
@@ -20,10 +20,14 @@ from reproaudit.report.screen import verdict
 ORCID = "0000-0002-1825-0097"
 
 
+def no_records(tier: str) -> dict[str, bytes]:
+    raise AssertionError(f"no other format asks for records, as of {tier}")
+
+
 def files_of(folder: Path, form: str, **signed: object) -> dict[str, bytes]:
     audit = folder / "mini.yaml"
     audit.write_text("paper: {}\n")
-    request = ExportRequest(make_scorecard, audit, **signed)  # type: ignore[arg-type]
+    request = ExportRequest(make_scorecard, audit, no_records, **signed)  # type: ignore[arg-type]
     return dict(exported(form, request).files)
 
 
@@ -52,7 +56,7 @@ def test_a_codecheck_is_of_the_version_whose_rules_it_keeps(tmp_path: Path) -> N
     signed: dict[str, object] = {"codecheckers": ("A. Checker",), "certificate": "2026-001"}
     audit = tmp_path / "mini.yaml"
     audit.write_text("paper: {}\n")
-    request = ExportRequest(make_scorecard, audit, **signed)  # type: ignore[arg-type]
+    request = ExportRequest(make_scorecard, audit, no_records, **signed)  # type: ignore[arg-type]
     made = exported("codecheck", request)
     said = yaml.safe_load(made.files["codecheck.yml"])
     authors = make_scorecard().paper.authors
@@ -67,7 +71,7 @@ def test_a_codecheck_is_of_the_version_whose_rules_it_keeps(tmp_path: Path) -> N
 
     signed["report"] = "https://doi.org/10.5281/zenodo.1"
     signed["author_orcids"] = (f"https://orcid.org/{ORCID}", *[ORCID] * (len(authors) - 1))
-    made = exported("codecheck", ExportRequest(card, audit, **signed))  # type: ignore[arg-type]
+    made = exported("codecheck", ExportRequest(card, audit, no_records, **signed))  # type: ignore[arg-type]
     said = yaml.safe_load(made.files["codecheck.yml"])
     assert all(author["ORCID"] == ORCID for author in said["paper"]["authors"])
     assert made.missing == ()

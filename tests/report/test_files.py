@@ -15,14 +15,10 @@ from factories import make_scorecard
 from miniatures import audit_data, setting
 from reproaudit.errors import StoreError
 from reproaudit.records import Origin
-from reproaudit.report.files import (
-    PAGES,
-    folder_of,
-    json_data,
-    read_scorecard,
-    write_report,
-)
+from reproaudit.report.files import PAGES, json_data
 from reproaudit.report.register import entry, register_csv
+from reproaudit.scorecard.files import folder_of, read_scorecard
+from reproaudit.service.pages import write_report
 
 
 def test_a_scorecard_that_was_read_writes_the_same_bytes(tmp_path: Path) -> None:

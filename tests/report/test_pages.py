@@ -20,12 +20,12 @@ from reproaudit.cli.options import exit_code
 from reproaudit.formats.verdict import Estimate
 from reproaudit.report.choices import grid_of
 from reproaudit.report.claims import texts_of
-from reproaudit.report.files import write_report
 from reproaudit.report.pages import html, markdown
-from reproaudit.report.register import entry, write_register
+from reproaudit.report.register import entry
 from reproaudit.report.screen import sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
+from reproaudit.service.pages import write_registers, write_report
 
 PAPER = {"from": "paper"}
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("pages")
     card = make_scorecard()
     write_report(card, out)
-    write_register([card], out)
+    write_registers([card], out)
     return out / "paper"
 
 
@@ -210,7 +210,7 @@ def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> N
     assert list(run_lines(card))[-1] == "1 claim: 1 supported."
     assert exit_code([card], frozenset({"not supported"})) == 0
     write_report(card, tmp_path)
-    write_register([card], tmp_path)
+    write_registers([card], tmp_path)
     register = json.loads((tmp_path / "paper" / "register.json").read_text())
     assert [one["id"] for one in register["papers"][0]["claims"]] == ["mini.one"]
     badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
@@ -269,7 +269,7 @@ def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
     for names in (("one", "other"), ("one",)):
         card = make_scorecard(claims=[claim("mini", name) for name in names])
         write_report(card, tmp_path)
-        write_register([card], tmp_path)
+        write_registers([card], tmp_path)
         badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
         assert {badge.stem for badge in badges} == {f"mini.{name}" for name in names}
 

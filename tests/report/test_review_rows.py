@@ -8,7 +8,8 @@ import pytest
 
 from factories import make_audit, make_scorecard
 from miniatures import audit_data
-from reproaudit.audit.model import (
+from reproaudit.audit.model import VariableName
+from reproaudit.audit.review import (
     Dispute,
     Note,
     Response,
@@ -16,10 +17,10 @@ from reproaudit.audit.model import (
     ReviewDecision,
     Reviews,
     SignOff,
-    VariableName,
     version_of,
 )
-from reproaudit.formats.verdict import Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Outcome
 from reproaudit.report.reviews import decisions, note_words, opinions
 
 DAY = date(2026, 11, 26)

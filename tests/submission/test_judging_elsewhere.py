@@ -14,7 +14,8 @@ from measured import everything
 from miniatures import write_paper
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError, SpecError, UsageError
-from reproaudit.formats.verdict import Level, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Level
 from reproaudit.intake.reading import read_submission
 from reproaudit.report.pages import html, markdown
 from reproaudit.report.terminal import judged_lines, report_lines

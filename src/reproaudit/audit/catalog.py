@@ -20,7 +20,8 @@ from reproaudit.audit import REVIEW_FILE, RUN_FILE
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
-    from reproaudit.audit.model import Audit, Reviews
+    from reproaudit.audit.model import Audit
+    from reproaudit.audit.review import Reviews
 
 PACKAGE = Path(__file__).parent.parent
 

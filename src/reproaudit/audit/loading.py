@@ -25,7 +25,8 @@ from pydantic.fields import FieldInfo
 
 from reproaudit.audit.document import Document, read_file, read_yaml
 from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation, quoted, shown
-from reproaudit.audit.model import Audit, Reviews
+from reproaudit.audit.model import Audit
+from reproaudit.audit.review import Reviews
 from reproaudit.audit.rules import UNFINISHED_WORDS, broken_rules, of_reviews, unfinished
 from reproaudit.errors import SpecError, closest, did_you_mean
 

@@ -12,18 +12,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.audit.faults import Loc, Violation, shown
-from reproaudit.audit.model import (
-    Audit,
-    Claim,
-    Reviews,
-    Setting,
-    Source,
-    TierName,
-    VariableName,
-    version_of,
-)
-from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
+from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName, VariableName
+from reproaudit.audit.review import Reviews, version_of
 from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
 from reproaudit.checks import Check
 from reproaudit.declarations import (

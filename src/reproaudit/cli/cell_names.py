@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from reproaudit.audit.arms import Role, alternatives_of, arms_of
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.plan import Role, alternatives_of, arms_of, varied_tier
+from reproaudit.audit.plan import varied_tier
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import Cell, canonical_settings
 from reproaudit.report.printable import clean

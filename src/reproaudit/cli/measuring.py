@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, permission, workspace
@@ -41,6 +41,16 @@ def run(
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
     fresh: options.Fresh = False,
+    executor: options.ExecutorName = None,
+    slurm: options.SlurmOptions = None,
+    block: options.BlockOf = None,
+    shard: options.Shard = None,
+    leave: options.Leave = False,
+    budget: options.Budget = None,
+    status: Annotated[
+        bool, Option("--status", help="Run nothing: show what is done, runs or failed.")
+    ] = False,
+    shipped: options.Shipped = True,
     salt: options.Salt = None,
     out: options.Out = None,
     fail_on: options.FailOn = None,
@@ -49,13 +59,12 @@ def run(
     """Run the experiments that have no records yet, write the pages, and print the answers.
 
     A run that was cut off is resumed. Other seeds, settings or single experiments make custom
-    records, which feed no answer. Records of the plain form, which
-    computes straight from the paper's equations, are never mixed with others.
+    records, which feed no answer. Records of the plain form, which computes straight from the
+    paper's equations, are never mixed with others.
     """
     place = workspace(audits, store, out)
-    papers = place.select(slugs or (), everything, salt, tier)
-    if everything:
-        papers = tuple(paper for paper in papers if paper.code is not None)
+    named = place.select(slugs or (), everything, shipped, salt, tier)
+    papers = [paper for paper in named if paper.code is not None or not everything]
     how = place.how(
         device=device,
         jobs=jobs,
@@ -64,8 +73,16 @@ def run(
         data=data_dir,
         fresh=fresh,
         form=form,
+        engine=options.engine_of(executor, slurm, block),
+        shard=shard,
+        leave=leave,
+        budget=budget,
     )
     consent = permission(trust)
+    if status:
+        state = place.status(papers, tier, how=how, permission=consent)
+        present(state.data, state.lines, as_json)
+        return 0
     if seeds is None and not experiments and not settings:
         run_tier = partial(
             place.run, papers, tier, how=how, cheapest=everything, permission=consent
@@ -117,6 +134,9 @@ def multiverse(
     audits: options.Audits = None,
     store: options.StorePath = Path("runs"),
     fresh: options.Fresh = False,
+    executor: options.ExecutorName = None,
+    slurm: options.SlurmOptions = None,
+    block: options.BlockOf = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -136,6 +156,7 @@ def multiverse(
         memory=memory,
         data=data_dir,
         fresh=fresh,
+        engine=options.engine_of(executor, slurm, block),
     )
     with WorkProgress(verbose) as progress:
         ran = place.multiverse(
@@ -231,6 +252,25 @@ def verify(
     lines.append(f"{verified.records} records read{measured}: {len(faults) or 'no'} faults")
     present(verified.data, lines, as_json)
     return exit_code((), None, not verified.is_sound)
+
+
+@app.command()
+def merge(
+    folders: Annotated[
+        list[Path],
+        Argument(help="Folders of records.", metavar="DIR…", exists=True, file_okay=False),
+    ],
+    store: options.StorePath = Path("runs"),
+    as_json: options.Json = False,
+) -> int:
+    """Take the records of other stores into one, as shards made them.
+
+    Each record is verified: its digest, its identity, its place and the list of its store. What
+    cannot be used, or holds other numbers than a record that is there already, is named and left.
+    """
+    merged = workspace(store=store).merge(folders)
+    present(merged.data, merged.lines, as_json)
+    return exit_code((), None, bool(merged.faults))
 
 
 @app.command()

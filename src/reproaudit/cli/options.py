@@ -5,6 +5,7 @@ A parser imports what it needs when it is called, so that help and completion ap
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -20,13 +21,14 @@ from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
-    from reproaudit.formats.verdict import Scorecard
+    from reproaudit.formats.scorecard import Scorecard
     from reproaudit.service.permission import Permission
     from reproaudit.service.workspace import Workspace
 
 _model = deferred("reproaudit.audit.model")
+_engines = deferred("reproaudit.run.executors.engines")
 _files = deferred("reproaudit.report.files")
-_notebook = deferred("reproaudit.report.notebook")
+_notebook = deferred("reproaudit.service.notebook")
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -88,6 +90,56 @@ def parse_size(text: str) -> float:
     return _amount(text.lower().rstrip("b"), units, "a number of bytes, 500M or 4G")
 
 
+def parse_executor(text: str) -> tuple[str, str]:
+    """Return the name and the place in ``slurm``, ``slurm=local`` or ``dask=tcp://host:8786``."""
+    name, _, place = text.partition("=")
+    if (name, place) in (("slurm", ""), ("slurm", "local")) or (name == "dask" and place):
+        return name, place
+    raise UsageError(
+        f"found '{text}'. Write slurm, dask=ADDRESS of a scheduler, or dask=local for workers of "
+        "this machine."
+    )
+
+
+def parse_slurm(text: str) -> dict[str, str]:
+    """Return options of sbatch such as ``partition=short,mem=4G``; ``time`` in minutes."""
+    options: dict[str, str] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([a-z][a-z-]*)=([^\s\"'`$\\\\]+)\s*", part)
+        if match is None:
+            raise UsageError(f"found '{part}'. Write partition=short,time=2h,mem=4G.")
+        options[match[1]] = match[2]
+    if "time" in options:
+        options["time"] = str(max(1, math.ceil(parse_duration(options["time"]) / 60)))
+    return options
+
+
+def parse_block(text: str) -> Any:
+    """Return ``20``, so many cells, or ``30m``, what fits into that time."""
+    if re.fullmatch(r"[1-9]\d{0,5}", text):
+        return _engines.BlockSize(cells=int(text))
+    return _engines.BlockSize(seconds=parse_duration(text))
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return number and count in ``2/5``."""
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"found '{text}'. Write 1/5 to 5/5, for five parts.")
+    return int(match[1]), int(match[2])
+
+
+def engine_of(executor: tuple[str, str] | None, slurm: Mapping[str, str] | None, block: Any) -> Any:
+    """Return the engine that the options name; a UsageError if they do not fit together."""
+    name, place = executor or ("", "")
+    if name != "slurm" and (slurm or block):
+        raise UsageError("--slurm and --block are for --executor slurm: give that, too.")
+    if not name:
+        return None
+    known = {"options": slurm, "block": block}
+    return _engines.Engine(name, place, **{key: value for key, value in known.items() if value})
+
+
 def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
     match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d+)?)\s*([a-z]?)\s*", text)
     if match is None or match[2] not in units:
@@ -103,6 +155,9 @@ Slugs = Annotated[
     Argument(help="Papers by short name.", metavar="SLUG…", autocompletion=known_slugs),
 ]
 All = Annotated[bool, Option("--all", help="Every paper.")]
+Shipped = Annotated[
+    bool, Option("--shipped/--no-shipped", help="Of --all: also what lies outside --audits.")
+]
 Audits = Annotated[Path | None, Option(help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py.")]
 StorePath = Annotated[Path, Option(help="The folder of records.")]
 KeptStore = Annotated[
@@ -165,6 +220,29 @@ Budget = Annotated[
     float | None,
     parsed("--budget", parse_duration, "TIME", "Start nothing more after 90s, 10m, 1.5h."),
 ]
+ExecutorName = Annotated[
+    Any,
+    parsed(
+        "--executor", parse_executor, "ENGINE", "What computes: slurm, dask=ADDRESS or dask=local."
+    ),
+]
+SlurmOptions = Annotated[
+    Any,
+    parsed("--slurm", parse_slurm, "OPTIONS", "For sbatch: partition=short,time=2h,mem=4G."),
+]
+BlockOf = Annotated[
+    Any,
+    parsed(
+        "--block",
+        parse_block,
+        "SIZE",
+        "A Slurm job's cells: 20, or (as else) what takes 30m.",
+    ),
+]
+Shard = Annotated[
+    Any, parsed("--shard", parse_shard, "I/N", "Only the I-th of N parts of the cells; see merge.")
+]
+Leave = Annotated[bool, Option("--leave", help="End where other runs compute all that is left.")]
 Trust = Annotated[bool, Option("--trust", help="Run code that does not come with reproaudit.")]
 Fresh = Annotated[bool, Option("--fresh", help="Measure again what is there.")]
 Verbose = Annotated[

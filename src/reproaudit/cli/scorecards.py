@@ -16,7 +16,7 @@ from reproaudit.report.screen import closing
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
 
 if TYPE_CHECKING:
-    from reproaudit.formats.verdict import Scorecard
+    from reproaudit.formats.scorecard import Scorecard
     from reproaudit.service.report import ReportedPapers
     from reproaudit.service.run import Ran
 
@@ -70,6 +70,8 @@ class RunPrinter:
 
     def close(self, ran: Ran) -> None:
         """Print what is of all papers; a StoreError if pages could not be written."""
+        for sentence in ran.left:
+            say(sentence, stderr=True)
         if self._as_json:
             present(ran.data, (), True)
         else:

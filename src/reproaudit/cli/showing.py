@@ -62,7 +62,7 @@ def report(
     from reproaudit.report.files import TERMINAL
 
     place = workspace(audits, store, out)
-    papers = place.select(slugs or (), everything, salt, tier)
+    papers = place.select(slugs or (), everything, salt=salt, tier=tier)
     reported = place.report(
         papers, tier=tier, formats=formats, group=group, needs_all=not everything
     )

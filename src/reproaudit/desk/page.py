@@ -16,14 +16,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from reproaudit.audit.model import (
+from reproaudit.audit.model import Audit, Claim, VariableName
+from reproaudit.audit.review import (
     MOST_NOTE_WORDS,
-    Audit,
-    Claim,
     Dispute,
     ReviewDecision,
     Reviews,
-    VariableName,
     version_of,
 )
 from reproaudit.checks import Kind, Names, read_noun

@@ -14,9 +14,10 @@ from typing import Any
 import yaml
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.model import Audit, Reviews
+from reproaudit.audit.model import Audit
+from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.service.edits import NOTE, audited, said
 from reproaudit.service.review_files import Version, save
 

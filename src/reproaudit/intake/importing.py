@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Audit, known_tier
-from reproaudit.audit.plan import Batch, Role, claim_batches, scope_of
+from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import new_folder, scratch_folder

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from reproaudit.audit.arms import Role
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, Role, claim_batches, plan
+from reproaudit.audit.plan import Batch, claim_batches, plan
 from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from reproaudit.audit.arms import PlannedArm, Role, arms_of, quantities_of
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import PlannedArm, Role, arms_of, quantities_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity
 from reproaudit.formats.verdict import NotAlike, Unlike

@@ -8,8 +8,8 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+from reproaudit.audit.arms import PlannedArm, Role, quantities_of
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import PlannedArm, Role, quantities_of
 from reproaudit.cell import canonical_settings
 from reproaudit.checks import Begins, Kind, Run
 from reproaudit.declarations import (

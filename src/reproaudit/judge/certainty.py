@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reproaudit.audit.arms import alternatives_of
 from reproaudit.audit.model import Claim, TierName
-from reproaudit.audit.plan import alternatives_of
 from reproaudit.checks import Limit
 from reproaudit.formats.verdict import (
     AlternativeAnswer,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from typing import Any
 
+from reproaudit.audit.arms import PlannedArm, Role
 from reproaudit.audit.model import Claim
-from reproaudit.audit.plan import PlannedArm, Role
 from reproaudit.checks import Censored, Condition, Kind, Limit, Provenance, Void
 from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import ArmAnswer, Estimate, RunAnswer, Status, Varied

@@ -6,8 +6,8 @@ import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from reproaudit.audit.arms import Role, left_out_readings
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import Role, left_out_readings
 from reproaudit.checks import Side, Void
 from reproaudit.formats.verdict import (
     DECIDED,

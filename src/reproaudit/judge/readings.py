@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.audit.plan import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.checks import Censored, Provenance, Side
 from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import (

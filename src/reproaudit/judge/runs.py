@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reproaudit.audit.plan import PlannedArm
+from reproaudit.audit.arms import PlannedArm
 from reproaudit.checks import Begins, Condition, Kind, Limit, PassedAt, Run, Side, Void
 from reproaudit.declarations import Coordinate, MeasurementMissingError
 from reproaudit.formats.verdict import RunAnswer, Status

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from reproaudit.audit.plan import Role
+from reproaudit.audit.arms import Role
 from reproaudit.checks import Side
-from reproaudit.formats.verdict import ArmAnswer, Estimate, Figure, LineRole, Lines
+from reproaudit.formats.scorecard import Figure, LineRole, Lines
+from reproaudit.formats.verdict import ArmAnswer, Estimate
 from reproaudit.report.claims import ClaimText
 from reproaudit.report.numbers import counted, number, with_power
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, Setting
-from reproaudit.formats.verdict import AlternativeAnswer, Answer, Outcome, ReadingAnswer, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import AlternativeAnswer, Answer, Outcome, ReadingAnswer
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.numbers import listed, of
 from reproaudit.report.words import AT_REDUCED_SCALE, PLACES, SOURCES, Namer, value_words

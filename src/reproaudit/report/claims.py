@@ -6,20 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproaudit.audit.plan import OWN, Role, arms_of
+from reproaudit.audit.arms import OWN, Role, arms_of
 from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Coordinate, Quantity, placement
+from reproaudit.formats.scorecard import Figure, Lines, Scorecard
 from reproaudit.formats.verdict import (
     AblationAnswer,
     AlternativeAnswer,
     Answer,
     ArmAnswer,
     Estimate,
-    Figure,
-    Lines,
     ReadingAnswer,
     Reason,
-    Scorecard,
     Specificity,
     Varied,
 )
@@ -30,8 +28,6 @@ from reproaudit.report.words import (
     Context,
     against,
     figure_of,
-    leading,
-    number_asked,
     run_number,
     typical_words,
     words,
@@ -110,7 +106,7 @@ class ClaimText(Context):
     @cached_property
     def shown(self) -> Estimate | None:
         """The condition that the row shows."""
-        return leading(self.answer)
+        return self.answer.leading
 
     @property
     def place(self) -> int | None:
@@ -248,7 +244,7 @@ class ClaimText(Context):
     ) -> Iterator[tuple[str, ArmAnswer]]:
         for check, one in zip(checks, found, strict=True):
             each = [
-                typical_words(e, number_asked(e, check), *self._noun(e, check, checks))
+                typical_words(e, e.number_of(check), *self._noun(e, check, checks))
                 for e in one.estimates
             ]
             yield ", ".join(each) or check.name, one

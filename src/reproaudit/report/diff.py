@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.seeds import rule
 from reproaudit.declarations import StrictModel
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.numbers import number, of, setting_value

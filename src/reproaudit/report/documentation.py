@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reproaudit.audit.model import UNSCORED, Audit, Review, ReviewDecision, Reviews, Variable
+from reproaudit.audit.model import UNSCORED, Audit, Variable
+from reproaudit.audit.review import Review, ReviewDecision, Reviews
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
+from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Finding, Setting
-from reproaudit.audit.plan import Role
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration
-from reproaudit.formats.verdict import (
-    AblationAnswer,
-    ArmAnswer,
-    Estimate,
-    LeftOut,
-    Reason,
-    ReasonKind,
-    Scorecard,
-)
+from reproaudit.formats.scorecard import LeftOut, Scorecard
+from reproaudit.formats.verdict import AblationAnswer, ArmAnswer, Estimate, Reason, ReasonKind
 from reproaudit.report.claims import ClaimText
 from reproaudit.report.documentation import Documented
 from reproaudit.report.numbers import (

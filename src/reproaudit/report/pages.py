@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report import choices, documentation, outline, reviews, screen
 from reproaudit.report.chart import chart, legend, strip
 from reproaudit.report.claims import questions_of

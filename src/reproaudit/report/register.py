@@ -1,6 +1,6 @@
 """The register of a tier: `OUT/<tier>/index.html`, `register.json`, `register.csv`, and badges.
 
-It holds every paper whose scorecard is in the folder, and measurements from elsewhere apart.
+It holds every paper, and measurements from elsewhere apart.
 """
 
 from __future__ import annotations
@@ -8,25 +8,24 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
-from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.report.chart import picture
 from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
-from reproaudit.report.files import OtherVersionError, read_scorecard
 from reproaudit.report.numbers import listed
 from reproaudit.report.pages import environment
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import questions, verdict
 from reproaudit.report.words import look
 
-SCORECARD = "scorecard.json"
 PAGE = "index.html"
 REGISTER_VERSION = 4
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
@@ -104,28 +103,15 @@ class Register(StrictModel):
         return Counter(claim.outcome for one in self.papers for claim in one.claims)
 
 
-def write_register(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
-    """Write the register of each tier among the papers; return the pages, or raise a StoreError."""
-    given: dict[str, dict[Path, Scorecard]] = {}
-    for one in papers:
-        of_tier = given.setdefault(one.tier, {})
-        if one.origin is None:  # the others' scorecards are files already
-            of_tier[out / one.tier / one.paper.slug] = one
-    return tuple(_write_tier(out / tier, tier, cards) for tier, cards in given.items())
+def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> Path:
+    """Write the register of a tier, and its badges; return the page, or raise a StoreError.
 
-
-def refresh_register(out: Path, tier: str) -> tuple[Path, ...]:
-    """Write the register of a tier again, if there is one, from what is in the folder."""
-    folder = out / tier
-    return (_write_tier(folder, tier, {}),) if (folder / PAGE).is_file() else ()
-
-
-def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
-    files = [*folder.glob(f"*/{SCORECARD}"), *folder.glob(f"*/elsewhere/*/{SCORECARD}")]
-    places = sorted({*(file.parent for file in files), *given})
-    cards = {place: given.get(place) or _read(place) for place in places}
-    found = {place: card for place, card in cards.items() if card is not None}
-    ordered = sorted(found, key=lambda one: (found[one].paper.slug, len(one.parts)))
+    Args:
+        folder: the tier's folder.
+        tier: smoke, quick or paper.
+        found: each scorecard of the tier, by its folder.
+    """
+    ordered = sorted(found, key=lambda one: (found[one].paper.slug, len(one.parts), one))
     for place in (one for one in ordered if found[one].origin is None):
         _update(place / "badge.svg", paper_badge(found[place]))
         claims = found[place].of_paper
@@ -146,13 +132,6 @@ def _write_tier(folder: Path, tier: str, given: dict[Path, Scorecard]) -> Path:
     page = environment().get_template("register.html")
     _update(folder / PAGE, page.render(register=register, pictures=pictures, outcomes=outcomes))
     return folder / PAGE
-
-
-def _read(place: Path) -> Scorecard | None:
-    try:
-        return read_scorecard(place / SCORECARD)
-    except OtherVersionError:
-        return None  # its pages are another version's; its paper is reported anew
 
 
 def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from reproaudit.audit.model import Dispute, Note, version_of
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.audit.review import Dispute, Note, version_of
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.words import Namer
 
 

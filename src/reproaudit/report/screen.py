@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reproaudit.checks import Provenance, Side
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
@@ -21,7 +22,6 @@ from reproaudit.formats.verdict import (
     Outcome,
     ReadingAnswer,
     ReasonKind,
-    Scorecard,
     Specificity,
 )
 from reproaudit.report.choices import Choice, choices_of, says_otherwise

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from reproaudit.formats.verdict import ArmAnswer, Level, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ArmAnswer, Level
 from reproaudit.records import Record
 from reproaudit.report.claims import ClaimText, questions_of, texts_of
 from reproaudit.report.numbers import counted, of

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
-from reproaudit.audit.plan import OWN
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
 from reproaudit.formats.verdict import (
@@ -184,11 +184,6 @@ class Namer:
 # --- numbers against bounds ---------------------------------------------------------------------
 
 
-def number_asked(one: Estimate, check: Kind) -> Number:
-    """Return which of its check's numbers a condition is on."""
-    return next(what for what in check.numbers if what.name == one.name)
-
-
 def against(typical: str, one: Estimate, what: Number) -> str:
     """Return a condition's runs, in words already, against its bound."""
     verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
@@ -299,20 +294,6 @@ def _in_percent(one: Estimate, what: Number) -> bool:
     return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
 
 
-def leading(found: ClaimAnswer) -> Estimate | None:
-    """Return the condition that a row shows: what own runs miss, or a reading's, or a control's."""
-    estimates = found.base.estimates
-    missed = [one for one in estimates if not one.met]
-    turned = [one.estimates for one in found.readings if one.answer is Answer.NO]
-    read = [
-        one
-        for i, one in enumerate(estimates)
-        if any(not other.met for them in turned for other in them[i : i + 1])
-    ]
-    telling = [one for i, one in enumerate(estimates) if i not in found.cannot_fail]
-    return next(iter(missed or read or telling or estimates), None)
-
-
 # --- reasons ------------------------------------------------------------------------------------
 
 
@@ -346,7 +327,7 @@ class Context:
 
     def number_of(self, one: Estimate) -> Number:
         """Return which of its kind's numbers a condition of the headline is on."""
-        return number_asked(one, self.claim.headline[one.check])
+        return one.number_of(self.claim.headline[one.check])
 
     def arm_of(self, reason: Reason) -> ArmAnswer:
         """Return the arm that a reason is about; the claim's own runs if it names none."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import socket
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import astuple, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -35,6 +39,7 @@ from reproaudit.store.records import (
     CellLock,
     DamagedError,
     Failures,
+    Holder,
     Partial,
     Store,
 )
@@ -42,6 +47,11 @@ from reproaudit.store.records import (
 POLL_SECONDS = 0.2
 """The seconds between looks whether another run has given back a cell."""
 
+SERIES_VARIABLES = ("REPROAUDIT_SERIES", "SLURM_ARRAY_JOB_ID")
+"""The environment variables that name the runs which belong together, as the jobs of an array."""
+
+JOB_VARIABLES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
+"""The environment variables by which job systems name a job."""
 
 Declarations = Mapping[str, Mapping[str, Mapping[str, Declaration]]]
 """By paper and experiment, its measurements by name."""
@@ -56,13 +66,14 @@ def run_cells(
     form: RunForm = "fast",
     jobs: int = 1,
     limits: Limits = NO_LIMITS,
-    fresh: bool = False,
+    fresh: bool | Anew = False,
     on_event: events.OnEvent = lambda _event: None,
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: events.MayStart = lambda _cell: True,
     judged_too: Iterable[Cell] = (),
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
+    leave: bool = False,
 ) -> events.Summary:
     """Runs every cell that has no finished record, and writes its record.
 
@@ -72,7 +83,7 @@ def run_cells(
         device: ``"cpu"`` or ``"cuda"``, as `reproaudit.run.devices.pick_device` gives it, or by
             paper.
         limits: what a cell may take before it counts as failed.
-        fresh: measure again what has a record, which stays until the new one is there.
+        fresh: measure again what has a record, which stays until then; each cell once in a series.
         on_event: is called with what happens, in this thread.
         declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
@@ -80,6 +91,7 @@ def run_cells(
         judged_too: cells that are planned and not run; what records they have are judged, too.
         adoptions: by paper, which codes gave the same bits; their records count like today's, as
             far as the store bears that out.
+        leave: end, rather than wait, where other runs compute all that is left.
 
     Raises:
         SpecError: naming each unknown experiment, unfit setting and changed coordinate, at first.
@@ -88,25 +100,93 @@ def run_cells(
     """
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    wanted = plan_jobs(cells, locate, store, device, form, declared or {}, on_event)
-    judged = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
-    held = _held(store, [*wanted, *judged], adoptions)
-    planned, others = (with_adopted(jobs, held) for jobs in (wanted, judged))
+    planned, others = _planned(
+        (cells, judged_too), locate, store, device, form, declared or {}, adoptions, on_event
+    )
     on_event(events.PhaseStarted("reading records"))
-    present = {} if fresh else _records_of(store, planned)
+    anew = Anew.now(store) if fresh is True else fresh or None
+    present = _records_of(store, planned, anew)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
     on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
-    run = _Run(store, fresh, limits, on_event, may_start, summary)
-    run.begin(missing)
-    if not missing:
-        return summary
+    unfinished = {job.cell.paper for job in missing}
+    for paper in summary.planned:
+        if paper not in unfinished:
+            on_event(events.PaperFinished(paper, summary.planned[paper]))
+    if missing:
+        here = executor or LocalProcesses(min(jobs, len(missing)), limits)
+        run_jobs(missing, store, here, summary, limits, anew, on_event, may_start, leave)
+    return summary
+
+
+def _planned(
+    wanted: tuple[Iterable[Cell], Iterable[Cell]],
+    locate: Callable[[str], Module],
+    store: Store,
+    device: str | Mapping[str, str],
+    form: RunForm,
+    declared: Declarations,
+    adoptions: Mapping[str, Adoptions],
+    on_event: events.OnEvent,
+) -> list[list[Job]]:
+    """Jobs for the cells that are run, and for those that are only judged."""
+    cells, judged_too = wanted
+    planned = plan_jobs(cells, locate, store, device, form, declared, on_event)
+    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
+    borne = borne_out(store, [*planned, *others], adoptions)
+    return [with_adopted(planned, borne), with_adopted(others, borne)]
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    store: Store,
+    executor: Executor,
+    summary: events.Summary,
+    limits: Limits = NO_LIMITS,
+    anew: Anew | None = None,
+    on_event: events.OnEvent = lambda _event: None,
+    may_start: events.MayStart = lambda _cell: True,
+    leave: bool = False,
+) -> None:
+    """Runs jobs that are planned, and counts them in a summary; the rest is as of `run_cells`."""
+    summary.left.update(job.cell.paper for job in jobs)
+    run = _Run(store, anew, limits, on_event, may_start, summary, leave)
     try:
-        with executor or LocalProcesses(min(jobs, len(missing)), limits) as here:
-            run.all(missing, here)
+        with executor:
+            run.all(jobs, executor)
     finally:
         run.release()  # only now, when no worker is left that could still save
-    return summary
+
+
+@dataclass(frozen=True)
+class Anew:
+    """Runs that measure anew what has a record, each cell once.
+
+    Attributes:
+        series: what names these runs, and no others.
+        size: of the store's manifest when they began: what is listed since then is anew already.
+    """
+
+    series: str
+    size: int
+
+    @classmethod
+    def now(cls, store: Store) -> Anew:
+        """A series that begins now, or the one that this run belongs to."""
+        named = next(filter(None, map(os.environ.get, SERIES_VARIABLES)), None)
+        if named is None:
+            return cls(secrets.token_hex(8), store.manifest.size())
+        return cls(named, store.fresh_from(named))
+
+    def has(self, store: Store, record: Record) -> bool:
+        """Whether a record is of this series, or of a later run."""
+        return store.manifest.was_added_after(store.listed_as(store.file_of(record)), self.size)
+
+
+def this_place() -> str:
+    """The machine and the process that compute here, with the job of a job system, in words."""
+    job = next(filter(None, map(os.environ.get, JOB_VARIABLES)), None)
+    return f"{socket.gethostname()}, process {os.getpid()}{(job and f', job {job}') or ''}"
 
 
 def plan_jobs(
@@ -248,7 +328,7 @@ def with_adopted(jobs: Iterable[Job], adoptions: Mapping[str, Adoptions]) -> lis
     return whole
 
 
-def _held(
+def borne_out(
     store: Store, jobs: Sequence[Job], adoptions: Mapping[str, Adoptions]
 ) -> dict[str, Adoptions]:
     """By paper, its adoptions as far as the records of a store bear them out."""
@@ -280,8 +360,10 @@ def fingerprints_of(job: Job) -> Iterator[str]:
         yield fingerprint(job.cell, code, job.versions, job.data)
 
 
-def _records_of(store: Store, jobs: Sequence[Job]) -> _Kept:
+def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> _Kept:
     """By number, what is needed of the finished record of each job's cell that has one.
+
+    Where cells are measured anew, records from before do not count.
 
     Raises:
         SpecError: if a record has other coordinates than are declared. Measured again by the same
@@ -293,7 +375,7 @@ def _records_of(store: Store, jobs: Sequence[Job]) -> _Kept:
     kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
     for job in jobs:
         record = _present(store, job)
-        if record is None:
+        if record is None or (anew and not anew.has(store, record)):
             continue
         found[job.number] = (record.fingerprint, record.seconds)
         if job.declared is not None:
@@ -324,25 +406,18 @@ class _Run:
     """One call of `run_cells`, once it is planned."""
 
     store: Store
-    fresh: bool
+    anew: Anew | None
     limits: Limits
     on_event: events.OnEvent
     may_start: events.MayStart
     summary: events.Summary
-    left: Counter[str] = field(default_factory=Counter)
-    """By paper, the number of cells without a record."""
-    _held: dict[int, tuple[Job, CellLock]] = field(default_factory=dict)
+    leave: bool
+    _held: dict[int, tuple[Job, CellLock | None]] = field(default_factory=dict)
+    _left: list[Job] = field(default_factory=list)
     _again: list[Job] = field(default_factory=list)
     _tried: set[int] = field(default_factory=set)
     _awaited: set[Path] = field(default_factory=set)
     _has_given_up: bool = False
-
-    def begin(self, jobs: Sequence[Job]) -> None:
-        """Counts what is to be run, and says which papers have nothing to be run."""
-        self.left.update(job.cell.paper for job in jobs)
-        for paper, planned in self.summary.planned.items():
-            if not self.left[paper]:
-                self.on_event(events.PaperFinished(paper, planned))
 
     def all(self, jobs: Sequence[Job], executor: Executor) -> None:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
@@ -351,21 +426,32 @@ class _Run:
         never wait for each other. What is waited for longer is said, once for each lock.
         """
         naps = 0
+        keeps_records = getattr(executor, "keeps_records", False)
         while jobs:
             busy: list[Job] = []
-            for outcome in executor.run(self._taken(jobs, busy), self.on_event):
+            taken = self._offered(jobs) if keeps_records else self._taken(jobs, busy)
+            for outcome in executor.run(taken, self.on_event):
                 self._settle(outcome)
             naps = naps + 1 if len(busy) == len(jobs) else 0
+            if naps and self.leave:
+                self._left += busy
+                break
             if naps:
                 time.sleep(POLL_SECONDS)
             if naps * POLL_SECONDS >= PATIENCE_SECONDS:
                 self._say_awaited(busy[0])
             jobs = [*busy, *self._again]
             self._again.clear()
+        for job in [*self._left, *(job for job, _ in self._held.values())]:
+            record = self._settled(job)
+            if record is not None:
+                self._held[job.number] = (job, None)
+                self._finish(job, record)
 
     def release(self) -> None:
         for _, lock in self._held.values():
-            lock.give_back(finished=False)
+            if lock is not None:
+                lock.give_back(finished=False)
         self._held.clear()
 
     def _say_awaited(self, job: Job) -> None:
@@ -376,16 +462,28 @@ class _Run:
 
     # --- taking cells
 
+    def _offered(self, jobs: Sequence[Job]) -> Iterator[Job]:
+        """The jobs that may start, for an executor that takes their cells itself."""
+        for job in jobs:
+            if self.may_start(job.cell):
+                self._held[job.number] = (job, None)
+                yield job
+            else:
+                self._left.append(job)
+
     def _taken(self, jobs: Sequence[Job], busy: list[Job]) -> Iterator[Job]:
         """The jobs whose cells can be taken now; those that another run holds are noted as busy."""
         for job in jobs:
             if not self.may_start(job.cell):
+                self._left.append(job)
                 continue
             lock = self.store.try_lock(job.cell, job.fingerprint)
             if lock is None:
                 busy.append(job)
                 continue
             self._held[job.number] = (job, lock)
+            self._begin_anew(job)
+            lock.note(replace(self._holder, since=datetime.now(UTC)))
             record = self._settled(job)
             if record is not None:
                 self._finish(job, record)
@@ -393,19 +491,29 @@ class _Run:
             self.on_event(events.CellStarted(job.cell))
             yield job
 
+    def _begin_anew(self, job: Job) -> None:
+        """Removes checkpoints from before a series that measures anew, and none of its own."""
+        if self.anew is None:
+            return
+        before = self.store.holder(job.cell, job.fingerprint)
+        if before is None or before.series != self.anew.series:
+            Partial(job.partial).clear()
+
+    @cached_property
+    def _holder(self) -> Holder:
+        return Holder(this_place(), datetime.now(UTC), self.anew.series if self.anew else "")
+
     def _settled(self, job: Job) -> Record | None:
         """The record of a cell that is not run: another run made it, or it failed too often."""
-        if self.fresh and job.number not in self._tried:
-            Partial(job.partial).clear()
-            self.store.forget_failures(job.cell, job.fingerprint)
-        if self.fresh:
-            return None
-        return self._made(job) or self._given_up(job)
+        made = self._made(job)
+        if made is not None and (self.anew is None or self.anew.has(self.store, made)):
+            return made
+        return self._given_up(job)
 
     def _given_up(self, job: Job) -> Record | None:
         """The failed record of a cell that all runs together have tried often enough."""
-        known = self.store.failures(job.cell, job.fingerprint)
-        if known is None or known[0] != self._failures(job, MOST_FAILURES):
+        known = self._failures(job)
+        if known is None or known[0].count < MOST_FAILURES:
             return None
         self._say_given_up(job, known[1])
         return known[1]
@@ -421,11 +529,17 @@ class _Run:
         )
         self.on_event(events.CellNote(job.cell, text))
 
-    def _failures(self, job: Job, count: int) -> Failures:
+    def _failures(self, job: Job) -> tuple[Failures, Record] | None:
+        """How often a cell failed with this code and demand, of a series of its own in that."""
+        known = self.store.failures(job.cell, job.fingerprint)
+        if known is None or (known[0].code, known[0].demand) != (job.code, self._demand(job)):
+            return None
+        return known if self.anew is None or known[0].series == self.anew.series else None
+
+    def _demand(self, job: Job) -> str:
         declared = job.declared or {}
         held_to = {name: one.model_dump(mode="json") for name, one in sorted(declared.items())}
-        demand = sha256(json.dumps([held_to, astuple(self.limits)]).encode())
-        return Failures(code=job.code, demand=demand, count=count)
+        return sha256(json.dumps([held_to, astuple(self.limits)]).encode())
 
     def _made(self, job: Job) -> Record | None:
         """The cell's finished record; a file that is none is moved aside."""
@@ -444,6 +558,9 @@ class _Run:
         if outcome.fault is not None:
             raise outcome.fault
         job, lock = self._held[outcome.number]
+        if outcome.is_kept:
+            self._finish(job, outcome.record)
+            return
         made = outcome.record.environment.model_copy(update={"revision": self._revision})
         record = outcome.record.model_copy(update={"environment": made})
         has_failed = record.status is CellStatus.FAILED
@@ -451,11 +568,12 @@ class _Run:
             self._tried.add(job.number)
             self._again.append(job)
             del self._held[job.number]
-            lock.give_back(finished=False)
+            if lock is not None:
+                lock.give_back(finished=False)
             self.on_event(events.CellActivity(job.cell, "waiting"))
             self.on_event(events.CellNote(job.cell, f"run again: {record.error}"))
             return
-        earlier = self._made(job) if self.fresh and not has_failed else None
+        earlier = self._made(job) if self.anew and not has_failed else None
         if earlier is not None and (differences := differing(earlier, record)):
             lines = "other numbers than before, whose record is kept", *differences
             self.on_event(events.CellNote(job.cell, "\n  ".join(lines)))
@@ -469,24 +587,28 @@ class _Run:
 
         All runs together try it `MOST_FAILURES` times. What never began counts for this run alone.
         """
-        known = self.store.failures(job.cell, job.fingerprint)
-        before = known[0].count if known and known[0] == self._failures(job, known[0].count) else 0
+        known = self._failures(job)
+        before = known[0].count if known else 0
         count = MOST_FAILURES if outcome.is_final else min(before + 1, MOST_FAILURES)
         self.store.write(record)
         if outcome.has_begun:
-            self.store.note_failures(job.cell, job.fingerprint, self._failures(job, count))
+            series = self.anew.series if self.anew else ""
+            noted = Failures(code=job.code, demand=self._demand(job), count=count, series=series)
+            self.store.note_failures(job.cell, job.fingerprint, noted)
         return count < MOST_FAILURES and job.number not in self._tried
 
     def _finish(self, job: Job, record: Record) -> None:
         """Counts a cell that has its record, and gives it back."""
         _, lock = self._held.pop(job.number)
-        lock.give_back(finished=record.status is not CellStatus.FAILED)
+        if lock is not None:
+            lock.give_back(finished=record.status is not CellStatus.FAILED)
         self.summary.count(record.status)
         self.summary.plan(job.cell, record.fingerprint)
         self.on_event(events.CellFinished(job.cell, record))
         paper = job.cell.paper
-        self.left[paper] -= 1
-        if not self.left[paper]:
+        self.summary.left[paper] -= 1
+        if not self.summary.left[paper]:
+            del self.summary.left[paper]
             self.on_event(events.PaperFinished(paper, self.summary.planned[paper]))
 
     @cached_property

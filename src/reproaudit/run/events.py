@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -123,6 +124,8 @@ class Summary:
     failed: int = 0
     planned: dict[str, dict[TierKey, str]] = field(default_factory=dict, compare=False)
     """By paper, the fingerprint of each cell's record, there or to be made."""
+    left: Counter[str] = field(default_factory=Counter, compare=False)
+    """By paper, how many cells have no record and were left for other runs."""
 
     def plan(self, cell: Cell, fingerprint: str) -> None:
         """Notes under which fingerprint a cell has its record, or will have it."""

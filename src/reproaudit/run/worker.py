@@ -94,6 +94,7 @@ class JobOutcome:
         fault: the store could not be written to; nothing else can go on.
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
         has_begun: whether it was measured at all; what kept a job from that may be gone next time.
+        is_kept: whether who computed it has written its record to the store already.
     """
 
     number: int
@@ -101,6 +102,7 @@ class JobOutcome:
     fault: AuditError | None = None
     is_final: bool = False
     has_begun: bool = True
+    is_kept: bool = False
 
 
 def compute(
@@ -253,7 +255,11 @@ def _measure(job: Job, session: JobSession) -> Measurements:
 
 @cache
 def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
-    """A module's experiments, once it is sure that its code is what was planned."""
+    """A module's experiments, whose code is what was planned, before it is imported and after.
+
+    What was planned is what somebody consented to, perhaps on another machine.
+    """
+    _hold_to(code, module)
     if not module.importable and "numba" in sys.modules:
         # compiled code that lies in the user's folder need not be of these sources
         import numba
@@ -262,9 +268,16 @@ def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
             Path.home() / ".cache" / "reproaudit" / "numba" / code
         )
     experiments = load_experiments(module)
-    if closure_of(module).digest != code:
-        raise SpecError(f"{module.file}: the code was changed while the run went on. Run it again.")
+    _hold_to(code, module)
     return experiments
+
+
+def _hold_to(code: str, module: Module) -> None:
+    if closure_of(module).digest != code:
+        raise SpecError(
+            f"{module.file}: the code was changed while the run went on, or is other code on this "
+            "machine. Run it again."
+        )
 
 
 def _environment(job: Job) -> Environment:

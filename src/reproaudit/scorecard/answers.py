@@ -10,32 +10,24 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from reproaudit.audit.arms import alternatives_of, arms_of, quantities_of
 from reproaudit.audit.catalog import Entry, shipped_reports
-from reproaudit.audit.model import TIERS, Audit, Reviews, TierName
-from reproaudit.audit.plan import alternatives_of, arms_of, quantities_of, scope_of, varied_tier
+from reproaudit.audit.model import TIERS, Audit, TierName
+from reproaudit.audit.plan import scope_of, varied_tier
+from reproaudit.audit.review import Reviews
 from reproaudit.audit.rules import JUDGED
 from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
-from reproaudit.formats.verdict import (
-    DECIDED,
-    SCHEMA_VERSION,
-    ClaimAnswer,
-    Figure,
-    JudgedRecords,
-    Made,
-    Reason,
-    ReasonKind,
-    Scorecard,
-)
+from reproaudit.formats.scorecard import SCHEMA_VERSION, Figure, JudgedRecords, Made, Scorecard
+from reproaudit.formats.verdict import DECIDED, ClaimAnswer, Reason, ReasonKind
 from reproaudit.intake.reading import Submission
 from reproaudit.judge import History, Records, index_records, judge
 from reproaudit.judge.readings import Panel
 from reproaudit.records import CellStatus, Record
-from reproaudit.report.files import read_scorecard
-from reproaudit.report.words import leading
 from reproaudit.scorecard.courses import chart_of
+from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.history import history_of
 from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.store.records import DamagedError, Store
@@ -354,7 +346,7 @@ def _figures(
 ) -> dict[str, Figure]:
     found = {}
     for claim, one in zip(audit.claims, claims, strict=True):
-        shown = leading(one)
+        shown = one.leading
         if shown is not None:
             panel = Panel.of(audit, claim, tier, records)
             bundles = panel.under(panel.bundles.arms[one.base.name]).bundles

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from reproaudit.audit.plan import PlannedArm
+from reproaudit.audit.arms import PlannedArm
 from reproaudit.checks import Drawing, Limit, Run, Side
 from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
-from reproaudit.formats.verdict import ClaimAnswer, Estimate, Figure, LineRole, Lines
+from reproaudit.formats.scorecard import Figure, LineRole, Lines
+from reproaudit.formats.verdict import ClaimAnswer, Estimate
 from reproaudit.judge.bundles import Bundles
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
-from reproaudit.report.words import number_asked
 
 MOST_POINTS = 50
 MOST_CONTROLS = 2
@@ -50,7 +50,7 @@ def chart_of(bundles: Bundles, found: ClaimAnswer, shown: Estimate) -> Figure | 
     shown_numbers = [one for line in lines for run in line.runs for one in run]
     least = min(shown_numbers)
     spread = max(shown_numbers) / least if least > 0 else 0.0
-    on_scale = number_asked(shown, check).drawn and quantity.passes is None
+    on_scale = shown.number_of(check).drawn and quantity.passes is None
     return Figure(
         measurement=quantity.measurement,
         graded=graded,

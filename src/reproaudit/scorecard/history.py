@@ -177,7 +177,7 @@ def begin(entry: Entry, audit: Audit, store: Path) -> None:
         if _key(audit) not in begun:
             begun[_key(audit)] = is_committed(entry.audit_file)
             data = _BEGUN.dump_json(begun, indent=1)
-            write_whole(_begun_file(entry, store), data + b"\n", durable=True)
+            write_whole(store / _begun_name(entry.slug), data + b"\n", durable=True)
 
 
 def append(
@@ -233,6 +233,31 @@ def append(
     return True
 
 
+def merge_logs(slug: str, source: Path, target: Path) -> None:
+    """Take over what the store of other runs notes of a paper, so that their results count here.
+
+    That is whether the audit was committed when they began, where it was in neither store if it was
+    not in one, and the lines of logs that lie in a store.
+
+    Raises:
+        SpecError: if such a note is damaged.
+        StoreError, TechnicalError: if a file cannot be read or written.
+    """
+    file = target / _begun_name(slug)
+    with locked(target / LOCK_NAME):
+        theirs = _read_begun(source / file.name)
+        both = _read_begun(file)
+        for key, committed in theirs.items():
+            both[key] = committed if both.get(key) in (None, True) else both[key]
+        if theirs:
+            write_whole(file, _BEGUN.dump_json(both, indent=1) + b"\n", durable=True)
+        for log in sorted(source.glob(f"*.{slug}.jsonl")):
+            known = contents(target / log.name).splitlines()
+            for line in contents(log).splitlines():
+                if line not in known:
+                    add_line(target / log.name, line)
+
+
 def _differ(one: Result, other: Result) -> bool:
     answers = [{name: said.answer for name, said in each.claims.items()} for each in (one, other)]
     return answers[0] != answers[1]
@@ -258,12 +283,15 @@ def _digest_of(records: Iterable[Record]) -> str:
     return digest(sorted(map(measured, records)))
 
 
-def _begun_file(entry: Entry, store: Path) -> Path:
-    return store / f"results.{entry.slug}.begun.json"
+def _begun_name(slug: str) -> str:
+    return f"results.{slug}.begun.json"
 
 
 def _begun(entry: Entry, store: Path) -> dict[str, bool | None]:
-    file = _begun_file(entry, store)
+    return _read_begun(store / _begun_name(entry.slug))
+
+
+def _read_begun(file: Path) -> dict[str, bool | None]:
     try:
         return _BEGUN.validate_json(contents(file) or b"{}")
     except ValidationError as error:

@@ -7,9 +7,9 @@ from datetime import date
 from typing import TypeVar
 
 from reproaudit.audit.document import UNREADABLE
-from reproaudit.audit.model import (
+from reproaudit.audit.model import Audit, VariableName
+from reproaudit.audit.review import (
     MOST_NOTE_WORDS,
-    Audit,
     Dispute,
     Note,
     Response,
@@ -17,7 +17,6 @@ from reproaudit.audit.model import (
     ReviewDecision,
     Reviews,
     SignOff,
-    VariableName,
     version_of,
 )
 from reproaudit.declarations import StrictModel

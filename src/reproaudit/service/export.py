@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import ExportRequest, export_files
 from reproaudit.report.outline import as_written_words
+from reproaudit.store.records import Store
+from reproaudit.store.shipped import packed_for_report
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def export_paper(
     form: str,
     scorecard: Callable[[], Scorecard],
     audit_file: Path,
-    store: Path,
+    store: Store,
     signature: Signature,
     out: Path | None = None,
 ) -> Exports:
@@ -65,7 +67,9 @@ def export_paper(
             remarks.append(f"{slug}: {words}")
         return read
 
-    request = ExportRequest(card, audit_file, store, **vars(signature))
+    request = ExportRequest(
+        card, audit_file, lambda tier: packed_for_report(store, slug, tier), **vars(signature)
+    )
     written, data = export_files(form, request, slug, out)
     if missing := data.get("missing"):
         needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."

@@ -7,16 +7,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from reproaudit.audit.model import Audit, Reviews, TierName
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.files import new_folder
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import import_logs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.intake.writing import template_files
-from reproaudit.report.files import json_data, write_report
-from reproaudit.report.register import refresh_register
+from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
+from reproaudit.service.pages import refresh_register, write_report
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reproaudit.audit.arms import alternatives_of
 from reproaudit.audit.catalog import Entry
-from reproaudit.audit.plan import alternatives_of
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import AuditError
-from reproaudit.formats.verdict import Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Outcome
 from reproaudit.report.documentation import documentation_of, documented_words
 from reproaudit.report.numbers import listed
 from reproaudit.report.words import OUTCOMES

@@ -10,11 +10,11 @@ from typing import Any
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.errors import AuditError, StoreError, UsageError
-from reproaudit.formats.verdict import Scorecard
-from reproaudit.report.files import FORMATS, TERMINAL, json_data, write_report
-from reproaudit.report.register import write_register
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.report.files import FORMATS, TERMINAL, json_data
 from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
 from reproaudit.service.listing import scales_words
+from reproaudit.service.pages import write_registers, write_report
 from reproaudit.store.records import Store
 
 
@@ -96,7 +96,7 @@ def report_papers(
         raise _nothing_to_report(entries, store, tier, out)
     written = [path for report in reports for path in report.pages]
     if "html" in wanted:
-        written += write_register([report.card for report in reports], out)
+        written += write_registers([report.card for report in reports], out)
     return ReportedPapers(tuple(reports), tuple(written), errors)
 
 
@@ -131,7 +131,7 @@ class RunPages:
 
     def close(self, cards: Sequence[Scorecard]) -> None:
         """Write the registers."""
-        self._keep(lambda: write_register(cards, self.out))
+        self._keep(lambda: write_registers(cards, self.out))
 
     def _keep(self, write: Callable[[], Iterable[Path]]) -> None:
         try:

@@ -10,7 +10,7 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.scorecard.answers import scorecard_of_paper
 from reproaudit.service.review_files import files_to_review, review_audit
 from reproaudit.store.records import Store

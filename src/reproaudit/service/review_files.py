@@ -20,7 +20,7 @@ from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.audit.document import read_file, read_plain
 from reproaudit.audit.faults import Faults
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
-from reproaudit.audit.model import Reviews
+from reproaudit.audit.review import Reviews
 from reproaudit.errors import SpecError
 from reproaudit.files import LOCK_NAME, locked, write_whole
 from reproaudit.service.edits import carry_out, sign_off, with_note

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
 from reproaudit.errors import AuditError, StoreError, UsageError, did_you_mean
-from reproaudit.formats.verdict import Outcome, Scorecard, Status
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import Outcome, Status
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.run.cells import run_cells
+from reproaudit.run.cells import Anew, run_cells
 from reproaudit.run.devices import available_cores, pick_device
 from reproaudit.run.events import (
     Event,
@@ -32,7 +33,8 @@ from reproaudit.run.events import (
     PhaseStarted,
     Summary,
 )
-from reproaudit.run.executors.local import Limits
+from reproaudit.run.executors.engines import Engine
+from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
 from reproaudit.service.callbacks import ignored
@@ -51,6 +53,12 @@ class How:
 
     Without `jobs` there is one on each core, or one at a time where a card is used; without
     `seconds`, `memory` and `data` nothing is limited, and data are downloaded.
+
+    Attributes:
+        engine: what computes the cells; None for processes of this machine.
+        shard: number and count: every so manieth cell alone.
+        leave: end, rather than wait, where other runs compute all that is left.
+        until: by `time.monotonic`, when the last cell may start.
     """
 
     store: Store
@@ -61,6 +69,10 @@ class How:
     data: Path | None = None
     fresh: bool = False
     form: RunForm = "fast"
+    engine: Engine | None = None
+    shard: tuple[int, int] | None = None
+    leave: bool = False
+    until: float = math.inf
 
     def device_for(self, entry: Entry) -> str:
         """Return cpu or cuda for a paper's cells; ``auto`` is a card only where torch is imported.
@@ -73,6 +85,8 @@ class How:
             if self.device == "cuda":
                 raise UsageError(f"--device {self.device}: the plain form runs on the cpu.")
             return "cpu"
+        if self.engine is not None:  # this machine says nothing about those that compute
+            return "cuda" if self.device == "cuda" else "cpu"
         return pick_device(self.device, lambda: imports_torch(entry.module))
 
     def run(
@@ -91,7 +105,12 @@ class How:
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
         devices = {entry.slug: self.device_for(entry) for entry, _ in papers}
-        cores = 1 if "cuda" in devices.values() else available_cores()
+        cores = 1 if "cuda" in devices.values() or self.engine else available_cores()
+        jobs = cores if self.jobs is None else self.jobs
+        limits = Limits(self.seconds, None if self.memory is None else int(self.memory))
+        anew = Anew.now(self.store) if self.fresh else None
+        cells = list(cells)
+        mine = self._shard_of(cells)
         declared = {
             audit.paper.slug: {name: audit.measurements_of(name) for name in audit.experiments}
             for _, audit in papers
@@ -102,15 +121,36 @@ class How:
             self.store,
             device=devices,
             form=self.form,
-            jobs=cores if self.jobs is None else self.jobs,
-            limits=Limits(self.seconds, None if self.memory is None else int(self.memory)),
-            fresh=self.fresh,
+            jobs=jobs,
+            limits=limits,
+            fresh=anew or False,
             on_event=on_event,
             declared=declared,
-            may_start=may_start,
+            executor=self._executor(jobs, limits, anew),
+            may_start=lambda cell: mine(cell) and time.monotonic() < self.until and may_start(cell),
             judged_too=judged_too,
             adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},
+            leave=self.leave,
         )
+
+    def _shard_of(self, cells: Sequence[Cell]) -> MayStart:
+        """Tell which cells are of this shard; the order of all of them says so, and no record."""
+        if self.shard is None:
+            return lambda _cell: True
+        number, count = self.shard
+        mine = {(cell.paper, cell.tier, cell.key) for cell in cells[number - 1 :: count]}
+        return lambda cell: (cell.paper, cell.tier, cell.key) in mine
+
+    def _executor(self, jobs: int, limits: Limits, anew: Anew | None) -> Executor | None:
+        if self.engine is None:
+            return None
+        if self.engine.name == "dask":
+            from reproaudit.run.executors.dask import DaskWorkers
+
+            return DaskWorkers(self.engine.place, jobs, limits)
+        from reproaudit.run.executors.slurm import SlurmBlocks
+
+        return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
 
 
 OnCard = Callable[[Scorecard], object]
@@ -127,6 +167,34 @@ def cheapest_first(papers: Papers, tier: TierName) -> Papers:
     return sorted(papers, key=seconds)
 
 
+@dataclass(frozen=True)
+class Ran:
+    """The answers of papers that were run.
+
+    Attributes:
+        failed: how many cells failed.
+        left: a sentence on each paper of which cells are left for other runs.
+        written: the pages and registers.
+        errors: why other pages could not be written.
+    """
+
+    scorecards: tuple[Scorecard, ...]
+    failed: int
+    left: tuple[str, ...] = ()
+    written: tuple[Path, ...] = ()
+    errors: tuple[StoreError, ...] = ()
+
+    @property
+    def went_wrong(self) -> bool:
+        """Whether a cell failed, or a claim could not be answered for want of a sound run."""
+        return self.failed > 0 or any(map(went_wrong, self.scorecards))
+
+    @property
+    def data(self) -> Any:
+        """What ``--json`` prints."""
+        return scorecards_data(self.scorecards)
+
+
 def run_and_judge(
     papers: Papers,
     tier: TierName,
@@ -134,19 +202,17 @@ def run_and_judge(
     claims: Sequence[str] = (),
     on_card: OnCard = ignored,
     on_event: OnWork = ignored,
-) -> tuple[list[Scorecard], int]:
+) -> Ran:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
-    A paper is judged as soon as its cells have records, while others still run.
+    A paper is judged as soon as its cells have records, while others still run. One of which cells
+    are left for other runs is not judged.
 
     Args:
         papers: what is run, in this order, with its consent given.
         claims: of one paper: the ids of the claims to run for; every claim if none.
         on_card: takes each scorecard when it is there.
         on_event: takes what happens meanwhile.
-
-    Returns:
-        The scorecard of each paper, in their order, and how many cells failed.
 
     Raises:
         UsageError: if there is no such claim.
@@ -159,7 +225,7 @@ def run_and_judge(
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
     if tier == "paper" and claims:  # the log knows answers on all records that there are
         judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
-    on_event(WorkStarted(tuple(audit for _, audit in papers)))
+    on_event(WorkStarted(tuple(audit for _, audit in papers), how.until))
     judging = _Judging(papers, tier, how.store, on_event, on_card)
     summary = how.run(cells, papers, judging, judged_too=judged_too)
     without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
@@ -167,7 +233,10 @@ def run_and_judge(
         judging(PaperFinished(slug, {}))
     if judging.errors:
         raise judging.errors[0]
-    return [judging.cards[entry.slug] for entry, _ in papers], summary.failed
+    left = [_left(slug, of, len(summary.planned[slug])) for slug, of in summary.left.items()]
+    slugs = [entry.slug for entry, _ in papers]
+    cards = [judging.cards[slug] for slug in slugs if slug in judging.cards]
+    return Ran(tuple(cards), summary.failed, tuple(left))
 
 
 @dataclass
@@ -217,6 +286,13 @@ def _judge(
     return card
 
 
+def _left(slug: str, left: int, planned: int) -> str:
+    return (
+        f"{slug}: {left} of {planned} cells are left for other runs, so that nothing is judged. "
+        "Once they are done the same command shows the answers; 'report' shows what there is."
+    )
+
+
 def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
     """The cells of alternatives and, at the paper tier, of the quick tier.
 
@@ -254,32 +330,6 @@ def run_multiverse(
     summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too)
     on_event(PhaseStarted("judging", entry.slug))
     return _judge(entry, audit, tier, how.store, summary.planned[entry.slug]), summary.failed
-
-
-@dataclass(frozen=True)
-class Ran:
-    """The answers of papers that were run.
-
-    Attributes:
-        failed: how many cells failed.
-        written: the pages and registers.
-        errors: why other pages could not be written.
-    """
-
-    scorecards: tuple[Scorecard, ...]
-    failed: int
-    written: tuple[Path, ...] = ()
-    errors: tuple[StoreError, ...] = ()
-
-    @property
-    def went_wrong(self) -> bool:
-        """Whether a cell failed, or a claim could not be answered for want of a sound run."""
-        return self.failed > 0 or any(map(went_wrong, self.scorecards))
-
-    @property
-    def data(self) -> Any:
-        """What ``--json`` prints."""
-        return scorecards_data(self.scorecards)
 
 
 @dataclass(frozen=True)
@@ -322,13 +372,14 @@ def run_papers(
         on_card(card)
 
     order = cheapest_first(papers, tier) if cheapest else papers
-    judged, failed = run_and_judge(order, tier, how, claims, take, on_event)
-    by_slug = {card.paper.slug: card for card in judged}
-    cards = [by_slug[entry.slug] for entry, _ in papers]
+    ran = run_and_judge(order, tier, how, claims, take, on_event)
+    slugs = [entry.slug for entry, _ in papers]
+    cards = sorted(ran.scorecards, key=lambda card: slugs.index(card.paper.slug))
     if kept is None:
-        return Ran(tuple(cards), failed)
+        return replace(ran, scorecards=tuple(cards))
     kept.close(cards)
-    return Ran(tuple(cards), failed, tuple(kept.written), tuple(kept.errors))
+    written, errors = tuple(kept.written), tuple(kept.errors)
+    return replace(ran, scorecards=tuple(cards), written=written, errors=errors)
 
 
 def run_alternatives(
@@ -345,7 +396,7 @@ def run_alternatives(
     kept = RunPages(pages)
     kept.add(card)
     kept.close([card])
-    return Ran((card,), failed, tuple(kept.written), tuple(kept.errors))
+    return Ran((card,), failed, written=tuple(kept.written), errors=tuple(kept.errors))
 
 
 def went_wrong(card: Scorecard) -> bool:

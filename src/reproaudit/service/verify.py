@@ -139,7 +139,8 @@ def prune_store(
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
     """Return the papers of a store, or those named; a UsageError of a name without records."""
-    present = [path.name for path in listing(store.root) if path.is_dir()]
+    folders = [path.name for path in listing(store.root) if path.is_dir()]
+    present = [name for name in folders if not name.startswith(".")]
     for slug in slugs:
         if slug not in present:
             raise UsageError(f"{store.root}: no records of {slug}.")

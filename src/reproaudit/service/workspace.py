@@ -8,6 +8,8 @@ every shell starts at once and without torch.
 from __future__ import annotations
 
 import builtins
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,19 +27,22 @@ from reproaudit.service.permission import NOT_GIVEN, Permission
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reproaudit.formats.verdict import Scorecard
+    from reproaudit.formats.scorecard import Scorecard
     from reproaudit.intake.reading import Submission
     from reproaudit.report.diff import Comparison
+    from reproaudit.run.executors.engines import Engine
     from reproaudit.service.adopt import CodeComparison, Prepared
     from reproaudit.service.check import Checked
     from reproaudit.service.events import OnWork
     from reproaudit.service.export import Exports, Signature
     from reproaudit.service.judge import Imported, Judged, Template
     from reproaudit.service.listing import Listed
+    from reproaudit.service.merge import Merged
     from reproaudit.service.new import Draft
     from reproaudit.service.report import ReportedPapers
     from reproaudit.service.review import Reviewed
     from reproaudit.service.run import CustomRun, How, Ran
+    from reproaudit.service.status import TierState
     from reproaudit.service.verify import Pruned, Verified
     from reproaudit.store.records import Store
 
@@ -98,15 +103,21 @@ class Workspace:
         self,
         slugs: Sequence[str] = (),
         everything: bool = False,
+        shipped: bool = True,
         salt: str | None = None,
         tier: TierName | None = None,
     ) -> tuple[Entry, ...]:
         """Return the papers of these slugs, or all; with a salt their seeds follow from it, too.
 
+        Args:
+            shipped: whether papers outside the folder of audits are meant.
+
         Raises:
             UsageError: if there is no such paper, or a salt without the paper tier.
         """
         entries = self.catalog.select(slugs, everything)
+        if not shipped:
+            entries = tuple(entry for entry in entries if entry.audit_file.parent == self.audits)
         if salt is None:
             return entries
         if tier != "paper":
@@ -208,11 +219,21 @@ class Workspace:
         data: Path | None = None,
         fresh: bool = False,
         form: RunForm = "fast",
+        engine: Engine | None = None,
+        shard: tuple[int, int] | None = None,
+        leave: bool = False,
+        budget: float | None = None,
     ) -> How:
-        """Return how cells are run into this store; see `How`."""
+        """Return how cells are run into this store; see `How`.
+
+        Args:
+            budget: the seconds from now after which no cell is started.
+        """
         from reproaudit.service.run import How
 
-        return How(self.records, device, jobs, seconds, memory, data, fresh, form)
+        until = math.inf if budget is None else time.monotonic() + budget
+        here = (self.records, device, jobs, seconds, memory, data, fresh, form)
+        return How(*here, engine, shard, leave, until)
 
     def run(
         self,
@@ -315,6 +336,25 @@ class Workspace:
         permission.require([entry])
         return run_alternatives(entry, audit, tier, given, budget, self.pages, on_event)
 
+    def status(
+        self,
+        papers: Sequence[PaperLike],
+        tier: TierName = "quick",
+        *,
+        how: How | None = None,
+        permission: Permission = NOT_GIVEN,
+    ) -> TierState:
+        """Return what of a tier is done, what runs where and what failed; nothing is run.
+
+        Arguments and errors are those of `run`.
+        """
+        from reproaudit.service.status import state_of
+
+        chosen = self._with_audits(papers)
+        given = how or self.how()
+        permission.require(entry for entry, _ in chosen)
+        return state_of(chosen, tier, given)
+
     def adopt(
         self,
         paper: PaperLike,
@@ -383,6 +423,13 @@ class Workspace:
             permission=permission,
             on_event=on_event,
         )
+
+    def merge(self, folders: Sequence[Path]) -> Merged:
+        """Take over the records of other stores; arguments and errors are of `merge_stores`."""
+        from reproaudit.service.merge import merge_stores
+        from reproaudit.store.records import Store
+
+        return merge_stores([Store(folder) for folder in folders], self.records)
 
     def prune(
         self, slugs: Sequence[str] = (), *, unfinished: bool = False, dry_run: bool = False
@@ -504,7 +551,7 @@ class Workspace:
             form,
             lambda: self.scorecard(entry, tier),
             entry.audit_file,
-            self.store,
+            self.records,
             signature or Signature(),
             out,
         )
@@ -512,7 +559,7 @@ class Workspace:
     def diff(self, before: Path, after: Path) -> Comparison:
         """Return what changed between two ``scorecard.json``; a StoreError if one is none."""
         from reproaudit.report.diff import compare
-        from reproaudit.report.files import read_scorecard
+        from reproaudit.scorecard.files import read_scorecard
 
         return compare(read_scorecard(before), read_scorecard(after))
 

@@ -31,7 +31,7 @@ from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.files import sha256
-from reproaudit.formats.verdict import LeftOut
+from reproaudit.formats.scorecard import LeftOut
 from reproaudit.records import CellStatus, Record
 from reproaudit.store.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, read_adoptions
 from reproaudit.store.code import closure_of, versions, versions_of

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reproaudit.errors import StoreError
-from reproaudit.files import explained, file_lock, listing, set_aside
+from reproaudit.files import explained, listing, set_aside
 from reproaudit.records import CellStatus
-from reproaudit.store.records import DamagedError, Partial, Store
+from reproaudit.store.records import DamagedError, Partial, Store, is_held
 
 _LEFT = {
     ".tmp": "a file that a killed process did not finish",
@@ -140,12 +140,5 @@ def experiment_folders(store: Store, papers: Collection[str]) -> Iterator[Path]:
 
 
 def _is_held(path: Path) -> bool:
-    """True if a run computes the cell of a file; a lock's file that does not exist is not made."""
-    lock = path.with_name(f"{path.name.partition('.')[0]}.lock")
-    if not lock.exists():
-        return False
-    try:
-        with file_lock(lock).acquire(timeout=0):
-            return False
-    except OSError:  # a Timeout, too
-        return True
+    """True if a run computes the cell of a file."""
+    return is_held(path.with_name(f"{path.name.partition('.')[0]}.lock"))

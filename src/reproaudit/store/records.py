@@ -3,6 +3,7 @@
 Layout under the store's root::
 
     manifest.log                                             every finished record ever written
+    fresh.<array>                                            how long that was when an array began
     .reproaudit.lock                                         held by who adds to it, for so long
     coordinates.<paper>.json                                 of records that hold none, the axes
     <paper>/<tier>/<experiment>/<fingerprint>.json           a completed or diverged cell
@@ -52,6 +53,7 @@ from reproaudit.files import (
     UnfitFileError,
     decode_json,
     explained,
+    file_lock,
     free_name,
     listing,
     locked,
@@ -107,6 +109,22 @@ class Failures(BaseModel, frozen=True):
     demand: str
     """The digest of what the cell was held to: declarations and limits."""
     count: int
+    series: str = ""
+    """The runs with --fresh that belong together, if it failed in one of them."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who computes a cell, as its lock's file says; the file outlives a run that was killed."""
+
+    place: str
+    """The machine and the process, in words."""
+    since: datetime
+    series: str = ""
+    """The runs with --fresh that belong together; empty for none."""
+
+
+_HOLDER = TypeAdapter(Holder)
 
 
 class DamagedError(StoreError):
@@ -289,6 +307,24 @@ class Store:
         name = fingerprint(replace(cell, seed=0), code, versions, {})
         return self.path(cell, name).with_suffix(DATA_ENDING)
 
+    # --- measuring anew
+
+    def fresh_from(self, series: str) -> int:
+        """The size of the manifest when the first run of a series began to measure anew.
+
+        What was listed since then is measured anew already.
+        """
+        mark = self.root / f"fresh.{quote(series, safe='')}"
+        with locked(self.root / LOCK_NAME):
+            noted = _read_file(mark, MOST_NOTE_BYTES)
+            if noted is None:
+                noted = str(self.manifest.size()).encode()
+                write_whole(mark, noted, durable=True)
+        try:
+            return int(noted)
+        except ValueError as error:
+            raise StoreError(f"{mark}: found no number. Remove it.") from error
+
     # --- failures
 
     def failures(self, cell: Cell, fingerprint: str) -> tuple[Failures, Record] | None:
@@ -306,12 +342,6 @@ class Store:
         """Notes how often a cell has failed, beside its failed record; errors as of `write`."""
         note = _failures_note(self.path(cell, fingerprint))
         write_whole(note, failures.model_dump_json(), durable=True)
-
-    def forget_failures(self, cell: Cell, fingerprint: str) -> None:
-        """Lets a cell be tried as if it had never failed; its failed record stays."""
-        note = _failures_note(self.path(cell, fingerprint))
-        with explained("remove", note):
-            note.unlink(missing_ok=True)
 
     # --- writing
 
@@ -342,6 +372,17 @@ class Store:
         """Lists a record that never was: a kill came between the two writings."""
         if not kept.is_listed:
             self.manifest.add(self.listed_as(kept.path), kept.digest, once=True)
+
+    def holder(self, cell: Cell, fingerprint: str) -> Holder | None:
+        """Who holds a cell's lock, or held it last; None if no run has, or it cannot be read."""
+        with suppress(OSError, StoreError, ValidationError):
+            text = _read_file(self.lock_file(cell, fingerprint), MOST_NOTE_BYTES)
+            return None if text is None else _HOLDER.validate_json(text)
+        return None
+
+    def is_held(self, cell: Cell, fingerprint: str) -> bool:
+        """Whether a run computes a cell now."""
+        return is_held(self.lock_file(cell, fingerprint))
 
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
         """Takes the cell for this run, or returns None at once if another run has it.
@@ -384,8 +425,24 @@ def _noted_data(file: Path) -> Mapping[str, str] | None:
         ) from error
 
 
+def is_held(lock: Path) -> bool:
+    """Whether somebody holds a lock; a file that does not exist is not made."""
+    if not lock.exists():
+        return False
+    try:
+        with file_lock(lock).acquire(timeout=0):
+            return False
+    except OSError:  # a Timeout, too
+        return True
+
+
 class CellLock(FileLock):
     """A cell taken by this run. A killed process loses it."""
+
+    def note(self, holder: Holder) -> None:
+        """Says in its file who holds it, for whoever asks; a full disk stops nobody."""
+        with suppress(OSError):
+            Path(self.lock_file).write_bytes(_HOLDER.dump_json(holder))
 
     def give_back(self, *, finished: bool) -> None:
         """Gives the cell back; once its record is written, the lock's file goes, too.
@@ -458,6 +515,7 @@ class RecordManifest:
         self._read_to = 0
         self._root = EMPTY_ROOT
         self._digests: dict[str, list[str]] = {}
+        self._ends: dict[str, int] = {}
 
     def digests(self) -> Mapping[str, list[str]]:
         """By path, the digest of every record that was ever written there, the last one last.
@@ -477,6 +535,16 @@ class RecordManifest:
             except FileNotFoundError:
                 self._forget()
         return self._digests
+
+    def size(self) -> int:
+        """The bytes of its lines, by which `was_added_after` tells what came later."""
+        self.digests()
+        return self._read_to
+
+    def was_added_after(self, path: str, size: int) -> bool:
+        """Whether the last line on a path was added when the manifest had so many bytes or more."""
+        self.digests()
+        return self._ends.get(path, 0) > size
 
     def root(self) -> str:
         """The last line's chain, which stands for the whole history."""
@@ -525,6 +593,7 @@ class RecordManifest:
         self._root, digest, path = words
         self._digests[path] = [*self._digests.pop(path, []), digest]
         self._read_to += len(line) + 1
+        self._ends[path] = self._read_to
 
 
 def _chain(before: str, digest: str, path: str) -> str:

@@ -14,8 +14,12 @@ import tarfile
 from collections.abc import Collection
 from pathlib import Path
 
+from reproaudit.audit.model import TIERS
+from reproaudit.audit.plan import varied_tier
+from reproaudit.cell import CUSTOM
 from reproaudit.errors import StoreError
 from reproaudit.files import explained, read_regular, write_whole
+from reproaudit.store.adoptions import adoption_tier
 from reproaudit.store.coordinates import MOST_BYTES as MOST_AXES_BYTES
 from reproaudit.store.coordinates import axes_file
 from reproaudit.store.records import DATA_ENDING, EMPTY_ROOT, Store
@@ -62,6 +66,21 @@ def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
         for path in (*finished, *notes):
             _add(archive, store.listed_as(path), path)
     return lzma.compress(whole.getvalue(), preset=9)
+
+
+def packed_for_report(store: Store, paper: str, tier: str) -> dict[str, bytes]:
+    """Return the file with the records behind a report, by its name.
+
+    It holds the records of the tier, of those below it, of alternatives, of custom runs, and those
+    that were measured to compare code, which bear out the audit's adoptions.
+
+    Raises:
+        StoreError: if there is none, or one that cannot be used.
+    """
+    below = TIERS[: TIERS.index(tier) + 1] if tier in TIERS else (tier,)
+    tiers = {CUSTOM, *below, *map(varied_tier, below)}
+    tiers |= {*map(adoption_tier, tiers)}
+    return {FILE_NAME: pack_records(store, paper, tiers)}
 
 
 def _add(archive: tarfile.TarFile, name: str, file: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from reproaudit.errors import UsageError
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
 from reproaudit.report.printable import clean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest
 from reproaudit.report.outline import about_runs, not_read_words, read_words
 from reproaudit.report.pages import templates

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from reproaudit.audit.model import Paper
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import write_whole
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class ExportRequest:
 
     Attributes:
         scorecard: reads the scorecard, once the request is found to suit the format.
+        records: packs the records behind the report of a tier: the file by its name.
         orcids: their ORCID iDs, in the same order.
         certificate: the CODECHECK register's number.
         license_url: the licence under which a crate is shared.
@@ -33,7 +34,7 @@ class ExportRequest:
 
     scorecard: Callable[[], Scorecard]
     audit_file: Path
-    store: Path = Path("runs")
+    records: Callable[[str], Mapping[str, bytes]]
     codecheckers: tuple[str, ...] = ()
     orcids: tuple[str, ...] = ()
     certificate: str | None = None

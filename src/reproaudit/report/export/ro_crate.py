@@ -17,7 +17,7 @@ from urllib.parse import quote
 from reproaudit import __version__
 from reproaudit.audit.model import Paper
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.formats.verdict import Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
 from reproaudit.report.outline import made_words

@@ -20,7 +20,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
@@ -65,7 +65,11 @@ NO_LIMITS = Limits()
 
 
 class Executor(AbstractContextManager["Executor"], Protocol):
-    """Computes jobs. Leaving its context ends what still runs, at a checkpoint."""
+    """Computes jobs. Leaving its context ends what still runs, at a checkpoint.
+
+    One that keeps records takes cells and writes their records where it computes them: it is given
+    jobs that nobody has taken, and yields what is in the store.
+    """
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
         """Yields an outcome per job, as they end.
@@ -134,11 +138,20 @@ def _end_with_parent() -> None:
 
 
 class LocalProcesses:
-    """Computes so many jobs at once in worker processes, which are used again."""
+    """Computes so many jobs at once in worker processes, which are used again.
 
-    def __init__(self, processes: int, limits: Limits = NO_LIMITS) -> None:
+    It takes and yields nothing more once it may not go on, and leaving its context ends what runs.
+    """
+
+    def __init__(
+        self,
+        processes: int,
+        limits: Limits = NO_LIMITS,
+        may_go_on: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._processes = processes
         self._limits = limits
+        self._may_go_on = may_go_on
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> LocalProcesses:
@@ -164,7 +177,7 @@ class LocalProcesses:
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
         """Yields outcomes as jobs end, in any order."""
         waiting = iter(jobs)
-        while True:
+        while self._may_go_on():
             self._feed(waiting)
             busy = {worker: worker.job for worker in self._workers if worker.job is not None}
             if not busy:

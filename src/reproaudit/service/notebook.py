@@ -6,14 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.formats.verdict import ClaimAnswer, Outcome, Scorecard
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.report.claims import ClaimText, texts_of
-from reproaudit.report.files import PAGES, write_report
+from reproaudit.report.files import PAGES
 from reproaudit.report.outline import runs_words
 from reproaudit.report.pages import environment, html, markdown, plain, table
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
 from reproaudit.report.words import OUTCOMES, look
+from reproaudit.service.pages import write_report
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
     outcome.value for outcome, look in OUTCOMES.items() if look.test in ("failure", "error")

@@ -1,0 +1,175 @@
+"""The arms that a claim is judged by: its own runs, readings, controls, ablations, alternatives.
+
+The plan runs them and judging looks them up in the records, so the two cannot disagree about the
+runs that a claim rests on. Nothing here runs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from reproaudit.audit.model import Audit, Claim, NamedArm, Setting, StartBound, TierName
+from reproaudit.cell import SettingValue, canonical_settings, value_text
+from reproaudit.declarations import Quantity
+
+OWN = "own"
+"""The name of a claim's own arm."""
+
+
+class Role(StrEnum):
+    """What an arm is to a claim."""
+
+    OWN = "own"
+    READING = "reading"
+    CONTROL = "control"
+    ABLATION = "ablation"
+    POSITIVE_CONTROL = "positive control"
+    COMPARED = "compared"
+    """An arm that the claim's checks read beside its own."""
+    ALTERNATIVE = "alternative"
+
+
+@dataclass(frozen=True)
+class PlannedArm:
+    """An arm of one claim.
+
+    Attributes:
+        name: unique within the claim.
+        overrides: the settings that differ from the experiment's own.
+        smaller: of a reading, the values of the tiers below the paper's, by setting.
+        reads: measurements read in place of others.
+        varied: of a reading or an alternative, the setting and its value.
+        excused: of a reading, that it need not be run.
+        holds_at_start: what must hold before training.
+        deterministic: whether every seed gives the same run.
+    """
+
+    name: str
+    role: Role
+    experiment: str
+    overrides: Mapping[str, SettingValue] = field(default_factory=dict)
+    smaller: Mapping[str, SettingValue] = field(default_factory=dict)
+    reads: Mapping[str, str] = field(default_factory=dict)
+    lacks: str = ""
+    varied: tuple[str, SettingValue] | None = None
+    excused: bool = False
+    holds_at_start: tuple[StartBound, ...] = ()
+    deterministic: bool = False
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether one run stands beside every seed: deterministic, or built by hand."""
+        return self.deterministic or self.role is Role.POSITIVE_CONTROL
+
+    def key(self, audit: Audit, tier: TierName) -> tuple[str, str]:
+        """Return the experiment and its canonical settings, by which records are found."""
+        return self.experiment, canonical_settings(self.settings(audit, tier))
+
+    def settings(self, audit: Audit, tier: TierName) -> dict[str, SettingValue]:
+        """Return every setting that the arm runs with at a tier."""
+        return audit.values_of(self.experiment, tier, self.at(tier))
+
+    def changed(self, tier: TierName) -> tuple[tuple[str, SettingValue], ...]:
+        """Return these settings as a batch has them."""
+        return tuple(sorted(self.at(tier).items()))
+
+    def at(self, tier: TierName) -> dict[str, SettingValue]:
+        """Return the settings that differ from the experiment's own at a tier."""
+        return {**self.overrides, **(self.smaller if tier != "paper" else {})}
+
+
+def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
+    """Return the arms of a claim, its own first, alternatives left out."""
+    arms = [
+        PlannedArm(OWN, Role.OWN, claim.experiment, dict(claim.settings)),
+        *_readings(audit, claim),
+        *(_arm(audit, claim, one, Role.CONTROL) for one in claim.nulls),
+        *(_arm(audit, claim, one.arm, Role.ABLATION, one.lacks) for one in claim.ablations),
+    ]
+    if claim.constructed is not None:
+        arms.append(_arm(audit, claim, claim.constructed, Role.POSITIVE_CONTROL))
+    known = {one.name for one in arms}
+    compared = dict.fromkeys(q.arm for q in quantities_of(claim) if q.arm and q.arm not in known)
+    return (*arms, *(_arm(audit, claim, name, Role.COMPARED) for name in compared))
+
+
+def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
+    """Return an arm for every alternative of every guess that the claim's experiment rests on."""
+    return tuple(
+        _varied(claim, Role.ALTERNATIVE, name, value)
+        for name, setting in _varied_settings(audit, claim)
+        if setting.guessed
+        for value in setting.alternatives
+    )
+
+
+def left_out_readings(audit: Audit, claim: Claim) -> Iterator[tuple[str, SettingValue]]:
+    """Yield each value that a source states and under which a claim is not to be judged."""
+    for name, setting in _varied_settings(audit, claim):
+        if name not in claim.readings:
+            yield from ((name, one.value) for one in setting.readings if one.excused is None)
+
+
+def quantities_of(claim: Claim) -> Iterator[Quantity]:
+    """Yield every quantity that a claim's checks read."""
+    for check in (*claim.headline, *claim.support, *claim.notes):
+        yield from check.quantities()
+
+
+def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
+    """Return the number of runs that an arm of a claim needs at a tier."""
+    compared = {q.arm for one in claim.headline for q in one.quantities()}
+    contrast = any(number.contrast for check in claim.headline for number in check.numbers)
+    paired = arm.role is Role.CONTROL and contrast
+    own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
+    if claim.exact and tier != "smoke":
+        return 1
+    return audit.runs_of(arm.experiment).at(tier, own)
+
+
+def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
+    settings = dict(_varied_settings(audit, claim))
+    for name in claim.readings:
+        for one in settings[name].readings if name in settings else ():
+            arm = _varied(claim, Role.READING, name, one.value)
+            overrides = {**arm.overrides, **one.together, **claim.settings}
+            smaller = {name: at for name, at in one.quick.items() if name not in claim.settings}
+            excused = one.excused is not None
+            yield replace(arm, overrides=overrides, smaller=smaller, excused=excused)
+
+
+def _varied_settings(audit: Audit, claim: Claim) -> Iterator[tuple[str, Setting]]:
+    """The settings of a claim's experiment that it leaves as they are: the others are its own."""
+    for name, setting in audit.settings_of(claim.experiment).items():
+        if name not in claim.settings:
+            yield name, setting
+
+
+def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> PlannedArm:
+    """The claim's own runs with another value of one setting."""
+    overrides = {**claim.settings, name: value}
+    text = f"{name}={value_text(value)}"
+    return PlannedArm(text, role, claim.experiment, overrides, varied=(name, value))
+
+
+def _arm(
+    audit: Audit, claim: Claim, written: NamedArm | str, role: Role, lacks: str = ""
+) -> PlannedArm:
+    name, one = (
+        (written, audit.arms[written]) if isinstance(written, str) else (written.name, written)
+    )
+    experiment = one.experiment or claim.experiment
+    known = audit.settings_of(experiment)
+    shared = {name: value for name, value in claim.settings.items() if name in known}
+    return PlannedArm(
+        name,
+        role,
+        experiment,
+        {**shared, **one.settings},
+        reads=dict(one.reads),
+        lacks=lacks,
+        holds_at_start=one.holds_at_start,
+        deterministic=one.deterministic is not None,
+    )

@@ -1,0 +1,101 @@
+"""`reproaudit run --status`: what of a tier is done, what is computed where, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import cells_of_tier
+from reproaudit.records import Record
+from reproaudit.run.cells import borne_out, fingerprints_of, plan_jobs, with_adopted
+from reproaudit.run.worker import Job
+from reproaudit.service.run import How, Papers
+from reproaudit.store.adoptions import read_adoptions
+from reproaudit.store.records import Store
+
+
+@dataclass(frozen=True)
+class PaperState:
+    """The cells of a paper's tier, counted, and in words what runs and what failed."""
+
+    paper: str
+    tier: str
+    cells: int
+    done: int
+    running: tuple[str, ...]
+    failed: tuple[str, ...]
+    waiting: int
+
+
+@dataclass(frozen=True)
+class TierState:
+    """The state of each paper."""
+
+    papers: tuple[PaperState, ...]
+
+    @property
+    def data(self) -> list[dict[str, object]]:
+        """What ``--json`` prints."""
+        return [asdict(state) for state in self.papers]
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The states in words: a line for each paper, for each cell that runs or failed."""
+        for state in self.papers:
+            yield (
+                f"{state.paper} {state.tier}: {state.done} of {state.cells} cells done, "
+                f"{len(state.running)} running, {len(state.failed)} failed, {state.waiting} waiting"
+            )
+            yield from (f"  running: {line}" for line in state.running)
+            yield from (f"  failed: {line}" for line in state.failed)
+
+
+def state_of(papers: Papers, tier: TierName, how: How) -> TierState:
+    """Return the state of each paper's cells, whoever computes them; nothing is run or written."""
+    return TierState(tuple(_state(entry_and_audit, tier, how) for entry_and_audit in papers))
+
+
+def _state(paper: tuple[Entry, Audit], tier: TierName, how: How) -> PaperState:
+    entry, audit = paper
+    jobs = plan_jobs(
+        cells_of_tier(audit, tier),
+        lambda _slug: entry.module,
+        how.store,
+        how.device_for(entry),
+        how.form,
+    )
+    adoptions = {entry.slug: read_adoptions(entry, how.store.root)}
+    jobs = with_adopted(jobs, borne_out(how.store, jobs, adoptions))
+    done = 0
+    running: list[str] = []
+    failed: list[str] = []
+    for job in jobs:
+        if _finished(how.store, job):
+            done += 1
+        elif how.store.is_held(job.cell, job.fingerprint):
+            running.append(f"{_name(job)}: {_holder(how.store, job)}")
+        elif record := _failure(how.store, job):
+            failed.append(f"{_name(job)}: {record.error}")
+    waiting = len(jobs) - done - len(running) - len(failed)
+    found = (len(jobs), done, tuple(running), tuple(failed), waiting)
+    return PaperState(entry.slug, tier, *found)
+
+
+def _finished(store: Store, job: Job) -> bool:
+    return any(store.path(job.cell, name).exists() for name in fingerprints_of(job))
+
+
+def _failure(store: Store, job: Job) -> Record | None:
+    return store.read(store.path(job.cell, job.fingerprint).with_suffix(".failed.json"))
+
+
+def _holder(store: Store, job: Job) -> str:
+    holder = store.holder(job.cell, job.fingerprint)
+    return f"{holder.place}, since {holder.since:%Y-%m-%d %H:%M} UTC" if holder else "another run"
+
+
+def _name(job: Job) -> str:
+    differ = ", ".join(f"{name}={value}" for name, value in sorted(job.cell.settings.items()))
+    return f"{job.cell.experiment}, seed {job.cell.seed} ({differ})"
