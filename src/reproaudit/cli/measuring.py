@@ -16,6 +16,7 @@ from reproaudit.cli.output import present
 if TYPE_CHECKING:
     from reproaudit.service.adopt import CodeComparison, Prepared
     from reproaudit.service.run import CustomRun, Ran
+    from reproaudit.service.status import TierState
 
 
 @app.command()
@@ -65,33 +66,24 @@ def run(
     place = workspace(audits, store, out)
     named = place.select(slugs or (), everything, shipped, salt, tier)
     papers = [paper for paper in named if paper.code is not None or not everything]
-    how = place.how(
-        device=device,
-        jobs=jobs,
-        seconds=cell_timeout,
-        memory=memory,
-        data=data_dir,
-        fresh=fresh,
-        form=form,
-        engine=options.engine_of(executor, slurm, block),
-        shard=shard,
-        leave=leave,
-        budget=budget,
-    )
-    consent = permission(trust)
+    here = (device, jobs, cell_timeout, memory, data_dir, fresh, form)
+    how = place.how(*here, options.engine_of(executor, slurm, block), shard, leave, budget)
+    ask = permission(trust)
     if status:
-        state = place.status(papers, tier, how=how, permission=consent)
-        present(state.data, state.lines, as_json)
-        return 0
+        return _present_whole(place.status(papers, tier, how=how, permission=ask), as_json)
     if seeds is None and not experiments and not settings:
-        run_tier = partial(
-            place.run, papers, tier, how=how, cheapest=everything, permission=consent
-        )
+        run_tier = partial(place.run, papers, tier, how=how, cheapest=everything, permission=ask)
         ran = _shown_run(run_tier, verbose, as_json)
         return exit_code(ran.scorecards, fail_on, ran.went_wrong)
     run_cells = partial(place.run_custom, papers, tier, seeds, experiments or (), settings or ())
-    custom = _shown_custom_run(partial(run_cells, how=how, permission=consent), verbose, as_json)
+    custom = _shown_custom_run(partial(run_cells, how=how, permission=ask), verbose, as_json)
     return exit_code((), None, custom.failed > 0)
+
+
+def _present_whole(answer: TierState | Prepared | CodeComparison, as_json: bool) -> int:
+    """Print what knows its own lines; the exit code is 0."""
+    present(answer.data, answer.lines, as_json)
+    return 0
 
 
 def _shown_run(run_tier: Callable[..., Ran], verbose: bool, as_json: bool) -> Ran:
@@ -215,8 +207,7 @@ def adopt(
             done = place.adopt(
                 paper, old=old, how=how, budget=budget, permission=consent, on_event=progress
             )
-    present(done.data, done.lines, as_json)
-    return 0
+    return _present_whole(done, as_json)
 
 
 @app.command()

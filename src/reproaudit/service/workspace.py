@@ -211,7 +211,6 @@ class Workspace:
 
     def how(
         self,
-        *,
         device: str = "auto",
         jobs: int | None = None,
         seconds: float | None = None,
