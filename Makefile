@@ -86,7 +86,7 @@ calibrate: $(READY)
 
 # How often answers are wrong on logs whose truth is known, and which.
 planted: $(READY)
-	$(BIN)/python -m benchmarks.planted
+	$(BIN)/python -m benchmarks.planted --pages
 
 mutants: $(READY)
 	$(BIN)/python -m benchmarks.mutants

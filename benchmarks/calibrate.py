@@ -24,6 +24,8 @@ from reproaudit.declarations import Axis, Declaration, MeasurementKind, Measurem
 from reproaudit.records import Measurements, Series
 from reproaudit.stats.binomial import Decision, decide_count
 
+from .sections import PLANTED_WORLDS, section_of
+
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], dict[str, Array | float]]
 Curve = Callable[[Array], Array]
@@ -826,4 +828,5 @@ def _planted_table(
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(1000, 200), encoding="utf-8")
+    kept = section_of(PAGE.read_text(encoding="utf-8"), PLANTED_WORLDS)
+    PAGE.write_text("\n".join([page(1000, 200), *kept, ""]), encoding="utf-8")

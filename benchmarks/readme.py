@@ -12,9 +12,11 @@ from reproaudit.report.screen import verdict
 from reproaudit.report.words import OUTCOMES
 from reproaudit.scorecard.files import read_scorecard
 
+from .sections import with_section
+
 ROOT = Path(__file__).parents[1]
 README, REPORTS = ROOT / "README.md", ROOT / "reports" / "paper"
-START, END = "<!-- table of papers -->", "<!-- end of table -->"
+SECTION = "table of papers"
 
 
 def rows() -> Iterator[str]:
@@ -36,9 +38,7 @@ def _row(card: Scorecard) -> str:
 
 def with_table(text: str) -> str:
     """Return README with today's table between its two marks."""
-    before, _, rest = text.partition(START)
-    _, _, after = rest.partition(END)
-    return "\n".join([f"{before}{START}", *rows(), f"{END}{after}"])
+    return with_section(text, SECTION, rows())
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
             shown["measured_with_squared_loss"] = shown["measurements"]["separable"]
         exec(block, shown)
     claimed = shown["card"].claim("direction")
-    assert (claimed.base.decision, claimed.outcome) == ("met", "not tested")  # no control
+    assert (claimed.base.decision, claimed.outcome) == ("met", "undecided")  # no control
     judged = ra.judge_measurements(
         "docs/tutorial/soudry2018.yaml", shown["runs"], tier="quick"
     ).claim("direction")

@@ -6,60 +6,20 @@ Run with ``make planted``; ``python -m benchmarks.planted --only NAME`` judges o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-from scipy.stats import binomtest
 
 import reproaudit
 
 from . import WORLDS, World
 from .judging import Judged, Row, judge_world, measured_runs, write_audit
+from .pages import write_pages
+from .rates import LEVELS, rate, table
 from .world import CANNOT_TELL
-
-LEVELS = ("high", "moderate", "low", "very low")
-
-
-def rate(count: int, of: int) -> str:
-    """Return a count, its share and the exact 95 % interval of Clopper and Pearson."""
-    if not of:
-        return "–"
-    interval = binomtest(count, of).proportion_ci(0.95, method="exact")
-    return f"{count}/{of} {count / of:.0%} ({interval.low:.0%} to {interval.high:.0%})"
-
-
-def _count(
-    judged: Sequence[Judged], of: Callable[[Judged], bool], which: Callable[[Judged], bool]
-) -> str:
-    among = [world for world in judged if of(world)]
-    return rate(sum(map(which, among)), len(among))
-
-
-def table(judged: Sequence[Judged]) -> Iterator[str]:
-    """Yield the lines of the table: each kind, all comparisons, and all worlds."""
-    kinds = sorted({each.world.kind for each in judged})
-    groups = {f"`{kind}`": [each for each in judged if each.world.kind == kind] for kind in kinds}
-    groups["comparisons"] = [each for each in judged if each.world.compares]
-    groups["all"] = list(judged)
-    yield "| kind | worlds | look-alikes supported | true, not supported | true, no answer |"
-    yield "|---|---:|---:|---:|---:|"
-    for name, group in groups.items():
-        cells = (
-            _count(group, lambda each: each.truth is False, lambda each: each.supported),
-            _count(group, lambda each: each.truth is True, lambda each: each.denied),
-            _count(
-                group,
-                lambda each: each.truth is True and each.world.decidable,
-                lambda each: each.unanswered,
-            ),
-        )
-        yield f"| {name} | {len(group)} | {' | '.join(cells)} |"
-    yield ""
-    invented = _count(judged, lambda each: each.truth == CANNOT_TELL, lambda each: each.invented)
-    yield f"A verdict where nobody can tell: {invented}."
 
 
 def levels(rows: Sequence[Row]) -> Iterator[str]:
@@ -105,12 +65,16 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def write_worlds(worlds: Sequence[World], folder: Path) -> None:
-    """Write the audit and the first draw of each world, as `reproaudit judge` reads them."""
+    """Write the audit and the first draw of each world, as `reproaudit judge` reads them.
+
+    Of a world whose measurements are refused there is the audit alone.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for world in worlds:
         audit = write_audit(world, folder)
         runs = measured_runs(world, world.draw(0))
-        reproaudit.write_measurements(folder / world.slug, audit, runs, replace=True)
+        with contextlib.suppress(reproaudit.SpecError):
+            reproaudit.write_measurements(folder / world.slug, audit, runs, replace=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -118,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.planted", description=__doc__)
     parser.add_argument("--draws", type=int, default=3, help="Draws of each world.")
     parser.add_argument("--only", choices=[world.name for world in WORLDS], metavar="NAME")
+    parser.add_argument("--pages", action="store_true", help="Write the rates to the pages.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write all rows here.")
     parser.add_argument("--write", type=Path, metavar="DIR", help="Write the first draws here.")
     options = parser.parse_args(arguments)
@@ -127,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         judged = [judge_world(world, options.draws, Path(folder)) for world in worlds]
     print("\n".join(report(judged)))
+    if options.pages and not options.only:
+        write_pages(judged)
     if options.json:
         rows = [row.as_data() for each in judged for row in each.rows]
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

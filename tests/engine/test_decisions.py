@@ -29,7 +29,7 @@ from reproaudit.checks import Limit, Void, plain
 from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
 from reproaudit.judge.decisions import all_of, moved
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.words import Context, words
+from reproaudit.report.words import Context, typical_words, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
 
@@ -106,13 +106,14 @@ def test_a_run_says_yes_or_no_or_is_void(
     assert (found.base.yes, found.base.n, found.base.void) == counts
     assert found.base.answer == answer
     named = (None, {}) if reason is None else reason
+    absent = named[0] == "not measured"
     assert (
         found.outcome
-        in {
-            "unfinished": (Outcome.NOT_TESTED,),
-            "open": (Outcome.UNDECIDED,),
-            "yes": (Outcome.SUPPORTED,),
-            "no": (Outcome.NOT_SUPPORTED,),
+        is {
+            "unfinished": Outcome.NOT_TESTED if absent else Outcome.UNDECIDED,
+            "open": Outcome.UNDECIDED,
+            "yes": Outcome.SUPPORTED,
+            "no": Outcome.NOT_SUPPORTED,
         }[answer]
     )
     if reason is not None:
@@ -311,7 +312,7 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
     ("headline", "rows", "reason"),
     [
         ([mean_of(**AROUND)], [1.5, -1.5] * 10, ("mean alone", {"place": 0})),
-        ([reaches(at_most=9), mean_of(at_most=1.25)], RISING, ("straddles", {"place": 1})),
+        ([reaches(at_most=9), mean_of(at_most=1.25)], RISING, ("mean open", {"place": 1})),
         ([mean_of(at_most=5)], RISING[:2], ("too few", {"runs": 1})),
         ([mean_of("ours", at_most=5)], RISING[:2], ("too few", {"runs": 3})),
         ([ours()], [YES] * 3, ("too few", {"runs": 2})),
@@ -321,6 +322,68 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
 def test_why_a_mean_or_a_count_decides_nothing(headline: Any, rows: Any, reason: Any) -> None:
     found = told(one_claim(headline=headline, **BARE), {"own": rows})
     assert stated(found.reasons) == [reason]
+
+
+def test_a_row_shows_the_bound_that_runs_miss_before_one_that_does_not_tell() -> None:
+    found = told(one_claim(headline=[RATIO, ours()], **BARE), {"own": [INFINITE] * 15})
+    assert [one.holds[0] for one in found.base.estimates] == [None, False]
+    assert found.leading == found.base.estimates[1]
+
+
+def test_a_row_counts_the_runs_that_have_no_number() -> None:
+    audit = one_claim(headline=[reaches(at_most=1.0)], **BARE)
+    (one,) = told(audit, {"own": [0.8, 0.9, 1.5]}).base.estimates
+    without = one.model_copy(update={"values": (None, *one.values[1:])})
+    number = without.number_of(audit.claims[0].headline[0])
+    assert typical_words(without, number, "distance").endswith("worst run 1.5, none in 1 of 3")
+    assert "none" not in typical_words(one, number, "distance")
+
+
+MARGIN = reaches(at_most=1.0)
+EQUALS = {"kind": "equals", "value": "distance", "to": 0.5, "within": 0.02, "from": "paper"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "runs", "why"),
+    [
+        ({"headline": [MARGIN]}, {"own": [0.9] * 4 + [1.1] * 4},
+         "runs lie on both sides of the bound (0.90 to 1.1 against 1)"),
+        # void runs have no part in it, and those without a number are counted
+        ({"headline": [MARGIN]}, {"own": [0.9] * 4 + [1.1] * 4 + [UNMEASURED, "diverged"]},
+         "runs lie on both sides of the bound (0.90 to 1.1 against 1, 1 diverged, 1 void)"),
+        # of a margin the two ends, and of a mean its interval
+        ({"headline": [EQUALS | {"standard": "typical"}]}, {"own": [0.5] * 4 + [0.6] * 4},
+         "runs lie within the margin and beyond it (0.50 to 0.60 against 0.48 to 0.52)"),
+        ({"headline": [EQUALS]}, {"own": [0.4] * 5 + [0.6] * 5},
+         "the mean may lie within the margin or beyond it (0.44 to 0.56 against 0.48 to 0.52)"),
+        ({"headline": [mean_of(log=True, at_most=5)]}, {"own": [0.0, *[1.0] * 5]},
+         "there is no geometric mean of numbers that are not all positive"),
+        ({"headline": [mean_of(**AROUND)]}, {"own": [1.5, -1.5] * 10},
+         "the mean lies inside the margin, but only 0 of 20 runs do"),
+        ({"headline": [MARGIN]}, {"own": [0.9] * 4 + ["diverged"] * 6},
+         "6 of 10 diverged"),
+        ({"headline": [MARGIN], "share": 0.9}, {"own": [0.9] * 10},
+         "too few runs to tell"),
+        ({"headline": [{**AGAINST_LOW, "paired": False}]},
+         {"own": [0.5, 1.5] * 5, "low": [None] * 15 + [0.4, 1.6] * 5},
+         "the order of 10 and 10 runs does not tell the groups apart"),
+        # what most void runs have in common, which need not be that of the first
+        ({"headline": [AGAINST_LOW]}, {"low": [None] * 2 + ["diverged"] * 4 + [NO] * 9},
+         "low diverged in 4 of 15"),
+        # as many void runs as others are the reason
+        ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 6 + [0.4] * 4},
+         "low diverged in 6 of 10"),
+        ({"nulls": [{"name": "flat", **control(0.7)}], "no_control": None}, {},
+         "the control (flat) has not run"),
+    ],
+)  # fmt: skip
+def test_a_reason_is_the_cause_with_the_numbers_that_decide(
+    changes: Any, runs: Any, why: str
+) -> None:
+    audit = one_claim(**BARE | changes)
+    found = told(audit, runs)
+    assert found.outcome is Outcome.UNDECIDED
+    assert words(found.reasons[0], Context(audit, audit.claims[0], found, "paper")) == why
 
 
 @given(st.lists(st.floats(1e-300, 1e307), min_size=2, max_size=9), st.booleans())
@@ -368,12 +431,9 @@ def test_a_run_without_a_partner_is_void_and_counts(low: Any, counts: Any, left_
 def test_seeds_apart_are_not_paired_in_silence() -> None:
     audit = one_claim(headline=[AGAINST_LOW], **BARE)
     found = told(audit, {"low": APART + RISE})
-    assert (found.outcome, found.base.void) == (Outcome.NOT_TESTED, 15)
+    assert (found.outcome, found.base.void) == (Outcome.UNDECIDED, 15)
     said = words(found.reasons[0], Context(audit, audit.claims[0], found, "paper"))
-    assert said == (
-        "low has no run with the same seed in 15 of 15; 'paired: false' in the check compares "
-        "groups with seeds of their own"
-    )
+    assert said == "low has no run with the same seed in 15 of 15"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["open"], {}, UNDECIDED, "straddles"),
         (["ruled out"], {}, UNDECIDED, "few runs"),  # no other is stated: 8 of 15 say no
         (["blind"], {}, UNINFORMATIVE, "control passes"),
-        (["unfinished"], {}, NOT_TESTED, "too few"),
+        (["unfinished"], {}, UNDECIDED, "too few"),
         # a stated reading is yes and none is no
         (["open", "yes"], {}, SUPPORTED, "reading open"),
         (["near", "yes"], {}, SUPPORTED, "reading open"),
@@ -89,7 +89,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["blind", "blind"], {}, UNINFORMATIVE, "control passes"),
         (["blind", "ruled out"], {}, UNINFORMATIVE, "control passes"),
         (["blind", "unfinished"], {}, UNINFORMATIVE, "control passes"),
-        (["unfinished", "unfinished"], {}, NOT_TESTED, "too few"),
+        (["unfinished", "unfinished"], {}, UNDECIDED, "reading unfinished"),
         # a credible alternative
         (["yes"], {1: "no"}, DEPENDS, None),
         (["no"], {1: "yes"}, DEPENDS, None),
@@ -192,9 +192,9 @@ GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 
         # what the crashes leave as it is: near, blind, too few, voids in the way
         ({}, {"own": [ALMOST] * 14 + ["failed"]}, UNDECIDED),
         ({}, {"own": [YES] * 14 + ["failed"], "stays": PASSING}, UNINFORMATIVE),
-        ({}, {"own": [YES] * 2 + ["failed"]}, NOT_TESTED),
+        ({}, {"own": [YES] * 2 + ["failed"]}, UNDECIDED),
         ({"headline": [AGAINST_LOW]},
-         {"own": [YES] * 14 + ["failed"], "low": [NO] * 5 + ["diverged"] * 10}, NOT_TESTED),
+         {"own": [YES] * 14 + ["failed"], "low": [NO] * 5 + ["diverged"] * 10}, UNDECIDED),
         ({}, {"own": [YES] * 14 + ["failed"], "stays": [0.8]}, UNDECIDED),
         ({"headline": [ours(measurement="by_size")], "grade": GRADE},
          {"own": [(YES, NO)] * 3 + [(NO, YES)] * 3 + [(YES, YES)] * 14 + ["failed"]}, SUPPORTED),
@@ -566,6 +566,15 @@ def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None
     assert told(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
 
 
+def test_noise_at_the_end_is_no_training_that_had_not_ended() -> None:
+    def level(seed: int) -> Measurements:
+        values = 0.8 + 0.02 * np.random.default_rng(seed).normal(size=40)
+        return Measurements(series={"distance": Series(steps=tuple(range(40)), values=values)})
+
+    found = told(one_claim(), {"own": [YES] * 8 + [level(seed) for seed in range(7)]})
+    assert (found.outcome, found.reasons[0].kind) == (UNDECIDED, "straddles")
+
+
 @pytest.mark.parametrize(
     ("changes", "moves"),
     [
@@ -587,6 +596,24 @@ def test_training_goes_on_only_at_coordinates_that_are_read(changes: Any, moves:
     found = told(one_claim(**changes), {"own": [course(YES)] * 8 + [course(0.3)] * 7})
     assert found.outcome is UNDECIDED
     assert (found.reasons[0].kind == "not ended") is moves
+
+
+@pytest.mark.parametrize(
+    ("headline", "unstated", "told_of"),
+    [
+        ([AGAINST_LOW], frozenset({"descent"}), True),
+        ([AGAINST_LOW], frozenset({"another"}), False),
+        ([AGAINST_LOW], frozenset(), False),
+        ([ours()], frozenset({"descent"}), False),
+    ],
+)
+def test_arms_that_are_compared_with_settings_unstated_take_a_step(
+    headline: Any, unstated: frozenset[str], told_of: bool
+) -> None:
+    audit = one_claim(headline=headline, nulls=[], no_control="A toy.")
+    found = told(audit, {"low": [NO] * 15}, history=History(unstated=unstated))
+    assert found.outcome is SUPPORTED
+    assert ("unstated" in [one.kind for one in found.reasons]) is told_of
 
 
 # --- how sure, and why not surer ------------------------------------------------------------------

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 from benchmarks.planted import WORLDS, World
-from benchmarks.planted.__main__ import rate, report
+from benchmarks.planted.__main__ import report
 from benchmarks.planted.judging import REFUSED, Judged, Row, judge_world
+from benchmarks.planted.pages import calibration, readme
+from benchmarks.planted.rates import rate
 from benchmarks.planted.world import CANNOT_TELL
+from benchmarks.sections import section_of, with_section
 
 FIRST_OF_EACH_KIND = list({world.kind: world for world in reversed(WORLDS)}.values())
 
@@ -68,3 +71,24 @@ def test_the_report_names_each_wrong_world_with_the_experts_reason():
     assert f"{world.name}: the claim is false; supported (low) 1×." in said
     assert "low: 1/1 100%" in said
     assert world.expert in said
+
+
+def test_the_pages_have_both_rates_with_their_intervals():
+    wrong, denied = row(False, "supported"), row(True, "not supported")
+    judged = [Judged((wrong,)), Judged((denied,)), Judged((row(True, "supported"),))]
+    untrue, true = readme(judged)
+    assert "1/1 100% (3% to 100%)" in untrue
+    assert "1/2 50% (1% to 99%)" in true
+    said = "\n".join(calibration(judged))
+    assert "no sample of papers" in said
+    assert "| all | 3 | 1/1 100% (3% to 100%) | 1/2 50% (1% to 99%) |" in said
+
+
+def test_a_section_is_written_between_its_marks_and_kept():
+    text = "before\n<!-- part -->\nold\n<!-- end of part -->\nafter"
+    new = with_section(text, "part", ["new"])
+    assert new == "before\n<!-- part -->\nnew\n<!-- end of part -->\nafter"
+    assert section_of(new, "part") == ["<!-- part -->", "new", "<!-- end of part -->"]
+    assert section_of("before", "part") == []
+    with pytest.raises(ValueError, match="found no section"):
+        with_section("before", "part", [])

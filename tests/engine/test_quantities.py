@@ -377,7 +377,7 @@ def test_a_page_says_what_is_a_limit() -> None:
     said = "step at which 0.5 is passed by distance 2.0, worst run at least 40; 100 allowed"
     assert text.effect == said
     why = [text.why(reason) for reason in text.answer.reasons]
-    assert why == ["training ended before distance passed its level in 2 of 5"]
+    assert why == ["the log ends before distance passed its level in 2 of 5"]
 
 
 def test_a_page_says_that_a_run_does_not_tell() -> None:
@@ -387,9 +387,9 @@ def test_a_page_says_that_a_run_does_not_tell() -> None:
     records = make_records(audit, "quick", lambda cell: make_record(cell, measured))
     card = card_of(audit, records, "quick")
     (text,) = texts_of(card)
-    assert {run.void for run in text.answer.base.runs} == {Void.HIDDEN}
+    assert {run.void for run in text.answer.base.runs} == {Void.FEW_OBSERVED}
     why = [text.why(reason) for reason in text.answer.reasons]
-    assert why == ["noise or few observations hide what distance does in 5 of 5"]
+    assert why == ["too few observations of distance in 5 of 5"]
 
 
 def test_a_run_that_is_too_late_for_certain_says_no() -> None:

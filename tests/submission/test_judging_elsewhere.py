@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import factories
+from bundles import AGAINST_LOW, one_claim
 from measured import everything
 from miniatures import write_paper
 from reproaudit.cli import run_command
@@ -104,7 +105,7 @@ def test_what_was_not_stated_and_not_submitted_is_named(tmp_path: Path) -> None:
     page = " ".join(markdown(card).split())
     assert "descent.steps" in page
     assert "guessed" in page
-    assert outcomes(card)["vacuous"] == "not tested"
+    assert outcomes(card)["vacuous"] == "undecided"
 
 
 def test_a_setting_that_contradicts_the_audit_is_told_everywhere_and_costs_certainty(
@@ -124,8 +125,20 @@ def test_a_setting_that_contradicts_the_audit_is_told_everywhere_and_costs_certa
     assert card.claims[0].proxy == said  # and no word of the level, which arms have on purpose
 
 
-def test_a_claim_without_its_null_is_not_tested(tmp_path: Path) -> None:
-    assert outcomes(judged(write(tmp_path, run(), run("built"))))["supported"] == "not tested"
+def test_compared_arms_whose_settings_nobody_states_cost_certainty(tmp_path: Path) -> None:
+    audit = one_claim(headline=[AGAINST_LOW], nulls=[], no_control="A toy.", constructed=None)
+    runs = (run(), run("low"))
+    for name, changes, unstated in (
+        ("stated", {"settings": everything(audit)}, False),
+        ("not", {"settings": {}}, True),
+    ):
+        folder = write(tmp_path / name, *runs, **changes)
+        (answer,) = scorecard_of_submission(read_submission(audit, folder)).claims
+        assert ("unstated" in [reason.kind for reason in answer.reasons]) is unstated
+
+
+def test_a_claim_without_its_null_is_undecided(tmp_path: Path) -> None:
+    assert outcomes(judged(write(tmp_path, run(), run("built"))))["supported"] == "undecided"
 
 
 def test_a_single_claim_can_be_judged(tmp_path: Path) -> None:

@@ -23,7 +23,16 @@ from reproaudit.checks.converges import Converges
 from reproaudit.checks.equals import Equals
 from reproaudit.checks.follows import Follows
 from reproaudit.checks.grows_like import GrowsLike
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
+from reproaudit.checks.kind import (
+    Bound,
+    Condition,
+    FewObservedError,
+    Kind,
+    Limit,
+    Provenance,
+    Side,
+    Void,
+)
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.run import Begins, Censored, PassedAt, Run
 from reproaudit.checks.scales_like import ScalesLike
@@ -42,6 +51,7 @@ __all__ = [
     "Check",
     "Condition",
     "Drawing",
+    "FewObservedError",
     "Form",
     "Kind",
     "Limit",

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Provenance, Side, Void
+from reproaudit.checks.kind import (
+    Bound,
+    Condition,
+    FewObservedError,
+    Kind,
+    Limit,
+    Provenance,
+    Side,
+    Void,
+)
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
-from reproaudit.declarations import MeasurementMissingError, Name, Quantity
+from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
@@ -173,6 +182,8 @@ class Converges(Kind):
         found = self._of_courses(
             number, limit, [_OF_COURSE[number](steps, one, limit) for one in losses]
         )
+        if found.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
+            found = replace(found, void=Void.FEW_OBSERVED)
         open_end = number is _FLATTENS and not found.met
         if open_end and self._may_be_cut(steps, losses, limit):
             return replace(found, value=None, void=Void.CUT)
@@ -183,7 +194,7 @@ class Converges(Kind):
         told = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
         if self.flattens is not None and not told:
             name = self.loss.measurement
-            raise MeasurementMissingError(
+            raise FewObservedError(
                 f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
                 f"fifth, and fewer than {FEWEST_LATE} in the last {1 - NEARLY_ALL:.0%}",
                 name,

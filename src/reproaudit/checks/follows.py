@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import BOUND, ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, Limit, OneBound, Provenance, Side
+from reproaudit.checks.kind import (
+    Bound,
+    Condition,
+    FewObservedError,
+    Limit,
+    OneBound,
+    Provenance,
+    Side,
+)
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
-from reproaudit.declarations import MeasurementMissingError, Quantity
+from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 
 if TYPE_CHECKING:
@@ -158,12 +166,12 @@ class Follows(OneBound):
         known = at[(at >= since) & (at <= grid[-1])]
         fewest = common.sum() if self.reference is None else min(common.sum(), len(known))
         if fewest < FEWEST_POINTS:
-            raise MeasurementMissingError(
+            raise FewObservedError(
                 f"fewer than {FEWEST_POINTS} observations of '{name}' lie where the curve is known",
                 name,
             )
         if np.ptp(grid[common]) < COMPARED * (grid[-1] - since):
-            raise MeasurementMissingError(
+            raise FewObservedError(
                 f"the curve that '{name}' should follow is known for less than half of training",
                 name,
             )

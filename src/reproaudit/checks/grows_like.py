@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
+from reproaudit.checks.kind import (
+    Bound,
+    Condition,
+    FewObservedError,
+    Kind,
+    Limit,
+    Positive,
+    Side,
+    Sourced,
+    Void,
+)
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
-from reproaudit.declarations import MeasurementMissingError, Quantity
+from reproaudit.declarations import Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.growth import (
     CERTAIN,
@@ -142,7 +152,7 @@ class GrowsLike(Kind, Sourced):
         growth = self._condition([whole], self.growth.limit(), self.series, number)
         late = [s for s in steps if s > 0 and s >= steps[0] + self.late * (steps[-1] - steps[0])]
         if len(late) < FEWEST_LATE:
-            raise MeasurementMissingError(
+            raise FewObservedError(
                 f"'{self.series.measurement}' has {len(late)} observations in the last "
                 f"{1 - self.late:.0%} of training; a law of growth needs {FEWEST_LATE}",
                 self.series.measurement,

@@ -14,7 +14,14 @@ from pydantic_core import PydanticCustomError
 from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
 from reproaudit.checks.run import Censored, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
-from reproaudit.declarations import ROUNDING, Coordinate, Name, Quantity, StrictModel
+from reproaudit.declarations import (
+    ROUNDING,
+    Coordinate,
+    MeasurementMissingError,
+    Name,
+    Quantity,
+    StrictModel,
+)
 from reproaudit.lazy import np
 
 if TYPE_CHECKING:
@@ -56,13 +63,22 @@ class Void(StrEnum):
     EXCHANGED = "exchanged"
     NOT_ENDED = "not ended"
     HIDDEN = "hidden"
+    FEW_OBSERVED = "few observed"
     END_APART = "end apart"
     START_APART = "start apart"
     NOT_AS_FAR = "not as far"
     NOT_AS_FINELY = "not as finely"
     NOT_AS_MANY = "not as many"
+    NOT_AS_OFTEN = "not as often"
+    STATISTIC = "another statistic"
+    FROM_THE_START = "from the start"
+    STARTS_ELSEWHERE = "starts elsewhere"
     UNPROMPTED = "unprompted"
     CUT = "cut"
+
+
+class FewObservedError(MeasurementMissingError):
+    """A run has too few observations of a measurement for what a check reads of it."""
 
 
 @dataclass(frozen=True)
@@ -435,6 +451,11 @@ class Kind(StrictModel):
         return tuple(one for one in read if self.whole_course or one.step in ends)
 
     @property
+    def timed(self) -> tuple[Quantity, ...]:
+        """The quantities of which it is read when they pass a level, or change."""
+        return tuple(one for one in self.quantities() if one.passes is not None)
+
+    @property
     def from_the_start(self) -> tuple[Quantity, ...]:
         """The quantities whose first observation is a number that it compares with later ones."""
         return tuple(one for one in self.quantities() if one.step == "first")
@@ -453,11 +474,6 @@ class Kind(StrictModel):
     def group(self) -> str | None:
         """The arm whose runs are compared as a group; None where runs of one seed are."""
         return None
-
-    @property
-    def may_group(self) -> bool:
-        """Whether it compares runs of one seed, and could compare groups."""
-        return False
 
     @property
     def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:

@@ -11,6 +11,7 @@ from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Pa
 from reproaudit.checks.kind import (
     Bound,
     Condition,
+    FewObservedError,
     Kind,
     Limit,
     NumberOrBound,
@@ -23,12 +24,13 @@ from reproaudit.checks.kind import (
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
-from reproaudit.declarations import MeasurementMissingError, Name, Quantity
+from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import np
 from reproaudit.stats.powers import (
     PowerFit,
     offset_power_fit,
     power_fit,
+    slopes_beside_a_step,
     slopes_without_an_end,
     surely_bends,
     surely_departs,
@@ -47,6 +49,7 @@ _EXPONENT = Number(
     "exponent",
     noun="exponent",
     never="{noun} is no power of the size",
+    refuted="a single size makes it",
 )
 _BEND = Number("bend", "bends by {typical}{worst}", Form.PERCENT)
 
@@ -69,8 +72,9 @@ class ScalesLike(Kind):
 
     A trend, an exponent with a bound, is no single size: a run says no unless the bound is met
     without the first and without the last size, too; of three sizes, what is left may miss the
-    bound, but has the same sign. With `offset`, the form is a claim of its own, and is fitted to
-    all sizes.
+    bound, but has the same sign. Nor is it a single step: where one between neighbours makes four
+    fifths of the change, of six sizes or more, each part of three or more meets the bound, too.
+    With `offset`, the form is a claim of its own, and is fitted to all sizes.
 
     Noise is what the best rival leaves over, or the power above a constant. A run whose bend is not
     surely one is void, and so is one that decides alone, not by the mean, and misses a bound that
@@ -135,7 +139,7 @@ class ScalesLike(Kind):
         sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
         _, fewest = self.sizes
         if len(set(sizes)) < fewest or min(sizes) <= 0:
-            raise MeasurementMissingError(
+            raise FewObservedError(
                 f"a power law along '{self.axis}' needs at least {fewest} positive sizes",
                 self.value.measurement,
             )
@@ -195,15 +199,17 @@ class ScalesLike(Kind):
     def _as_trend(
         self, sizes: NDArray[np.float64], values: NDArray[np.float64], found: Condition
     ) -> Condition:
-        """The condition on an exponent with a bound, a no where a single size makes it.
+        """The condition on an exponent with a bound, a no where a single size or step makes it.
 
-        Its number is then that without the size; where a mean decides, it stays that of all sizes.
+        Its number is then that without the size, or beside the step; where a mean decides, it stays
+        that of all sizes.
         """
         if found.value is None or not isinstance(self.exponent, Bound) or self.offset:
             return found
         parts = slopes_without_an_end(sizes, values)
         if len(sizes) == FEWEST_SIZES:
             parts = [one for one in parts if one * found.value <= 0]
+        parts += slopes_beside_a_step(sizes, values)
         missed = [one for one in parts if not found.limit.met_by(one)]
         if not missed:
             return found

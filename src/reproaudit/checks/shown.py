@@ -54,6 +54,7 @@ class Number:
         bound: what is asked, of a number that says nothing alone.
         inverse: the clause of the inverses, where all of them exceed 1.
         beyond: what lies at 1, of a number that should not exceed it.
+        refuted: why a run says no although its number meets the bound.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Number:
     bound: str | None = None
     inverse: str | None = None
     beyond: str | None = None
+    refuted: str = ""
 
 
 class Names(NamedTuple):

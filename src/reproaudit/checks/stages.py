@@ -13,7 +13,15 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import np
-from reproaudit.stats.onsets import Passage, crossing, excursions, final_value, has_ended, noise
+from reproaudit.stats.onsets import (
+    BEYOND_NOISE,
+    Passage,
+    crossing,
+    excursions,
+    final_value,
+    has_ended,
+    noise,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,6 +122,11 @@ class Stages(Kind):
         return self.earlier.series, self.later.series
 
     @property
+    def timed(self) -> tuple[Quantity, Quantity]:
+        """Both series."""
+        return self.sides
+
+    @property
     def drawing(self) -> Drawing:
         """The share of its change that each series has made."""
         return replace(
@@ -152,7 +165,9 @@ class Stages(Kind):
             return replace(found, says=None, void=Void.NOT_ENDED, about=name)
         least, typical, most = ends(early, late)
         if limit.met_by(least) != limit.met_by(most):
-            return replace(found, says=None, void=Void.HIDDEN)
+            least, _, most = ends(early, replace(late, noise=0.0))
+            few = limit.met_by(least) != limit.met_by(most)
+            return replace(found, says=None, void=Void.FEW_OBSERVED if few else Void.HIDDEN)
         return self._condition([typical], limit, self.later.series, number, says=limit.met_by(most))
 
 
@@ -185,9 +200,6 @@ LAG = 0.5
 
 LEAST_SHARE = 1e-4
 """A share of a change below this counts as this: observations lie no denser."""
-
-BEYOND_NOISE = 4.0
-"""So many standard deviations of the noise are no move: noise makes more in less than 5 %."""
 
 
 def _change(run: Run, onset: Onset) -> _Change | Void | None:

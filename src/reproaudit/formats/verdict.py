@@ -291,6 +291,11 @@ class ArmAnswer(StrictModel):
         return tuple(dict.fromkeys(lacking)) if is_every else ()
 
     @property
+    def is_measured(self) -> bool:
+        """Whether runs were handed in that have what is asked for."""
+        return bool(self.runs) and not self.lacks
+
+    @property
     def effect(self) -> float | None:
         """The typical factor of the first contrast that has one."""
         contrasts = [one.median for one in self.estimates if one.contrast]
@@ -363,6 +368,8 @@ class ReasonKind(StrEnum):
     NOT_ENDED = "not ended"
     CONTROL_OPEN = "control open"
     MEAN_ALONE = "mean alone"
+    MEAN_OPEN = "mean open"
+    GROUPS_OPEN = "groups open"
     LEVELS = "levels"
     STRADDLES = "straddles"
     FEW_RUNS = "few runs"
@@ -379,6 +386,7 @@ class ReasonKind(StrEnum):
     RUNS = "runs"
     NO_CONTROL = "no control"
     NOT_ALIKE = "not measured alike"
+    UNSTATED = "unstated"
     OUR_BOUND = "our bound"
     RULE = "rule"
 
@@ -499,6 +507,7 @@ class ClaimAnswer(StrictModel):
         """The condition that a row shows: what own runs miss, or a reading's, or a control's."""
         estimates = self.base.estimates
         missed = [own for own in estimates if not own.met]
+        missed.sort(key=lambda own: False not in own.holds)  # what says no before what says nothing
         turned = [reading.estimates for reading in self.readings if reading.answer is Answer.NO]
         read = [
             own

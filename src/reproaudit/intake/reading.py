@@ -74,6 +74,7 @@ class Submission:
         remarks: what a reader is to know of the measurements, in sentences.
         found: the records by experiment and the settings of the plan, then by seed.
         left_out: by the same, the measurements that are kept out, each with the reasons.
+        unstated: the experiments of which a setting is not stated, and taken to be the audit's.
     """
 
     audit: Audit
@@ -82,6 +83,7 @@ class Submission:
     remarks: tuple[str, ...]
     found: Records
     left_out: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]
+    unstated: frozenset[str] = frozenset()
 
 
 def read_submission(audit: Audit, folder: Path) -> Submission:
@@ -109,11 +111,12 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         raise_all([*_other_units(audit, manifest.tier, found)])
     every = tuple(record for records in found.values() for record in records.values())
     remarks = [*reader.other_settings(found.keys()), *kept_out, *manifest.noted]
+    unstated = frozenset(name.partition(".")[0] for name in reader.unstated(found.keys()))
     remarks += [*reader.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
             remarks += _ends(audit, batch, found[_key(audit, batch)])
-    return Submission(audit, manifest.tier, every, tuple(remarks), found, left_out)
+    return Submission(audit, manifest.tier, every, tuple(remarks), found, left_out, unstated)
 
 
 def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:
@@ -311,14 +314,17 @@ class _Reader:
         for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
             if _key(audit, batch) not in found:
                 yield f"No runs of {role} {role_words(batch)}."
-        unstated = [
+        if unstated := self.unstated(found):
+            yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
+
+    def unstated(self, found: Collection[tuple[str, str]]) -> list[str]:
+        """Return the settings of what was measured that the manifest does not state."""
+        return [
             f"{experiment}.{name}"
             for experiment in sorted({one for one, _ in found})
-            for name in audit.settings_of(experiment)
+            for name in self.audit.settings_of(experiment)
             if name not in self.manifest.settings_of(experiment)
         ]
-        if unstated:
-            yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
 
     def other_settings(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield a sentence on the settings of each experiment that are not the audit's."""

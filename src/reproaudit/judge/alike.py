@@ -3,7 +3,8 @@
 It is asked measurement by measurement, for checks that read an end, a passage or a whole course.
 Runs of ours have a known schedule: of those it is said how far apart they end, and nothing else. Of
 runs from elsewhere what decides is void (`not_as_far`), and what is let pass is said (`let_pass`).
-How finely a passage is known, and whether an end is settled, `judge.runs` asks of each check.
+How finely a passage is known, and whether an end is settled, `judge.runs` asks of each check; what
+must hold however it was logged, `judge.views`.
 """
 
 from __future__ import annotations

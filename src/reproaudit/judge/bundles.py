@@ -22,7 +22,7 @@ from reproaudit.declarations import (
 from reproaudit.lazy import np
 from reproaudit.records import Measurements, Record, Series
 from reproaudit.stats.courses import WHOLE_COURSE
-from reproaudit.stats.onsets import STILL
+from reproaudit.stats.onsets import BEYOND_NOISE, STILL, noise
 
 
 class SeedRecords(dict[int, Record]):
@@ -152,8 +152,8 @@ class Bundles:
     def still_moves(self, arm: PlannedArm, seed: int, at: Mapping[str, Coordinate]) -> bool:
         """Tell whether a series that the headline reads in a run still moves at the end.
 
-        It does where the last fifth of training makes more than a tenth of its whole change. `at`
-        is a graded coordinate, by axis.
+        It does where the last fifth of training makes more than a tenth of its whole change, and
+        more than noise does. `at` is a graded coordinate, by axis.
         """
         run = self.run(arm, self.recorded(arm)[seed]).placed(at)
         read = ((run.placed(one.at), q) for one in self.claim.headline for q in one.quantities())
@@ -171,7 +171,8 @@ def _still_moves(run: Run, quantity: Quantity) -> bool:
     late = steps[0] + 0.8 * (steps[-1] - steps[0])
     before = values[[step <= late for step in steps]][-1]
     whole = abs(values[-1] - values[0])
-    return bool((abs(values[-1] - before) > STILL * whole).any())
+    by_noise = BEYOND_NOISE * np.array([noise(steps, course) for course in values.T])
+    return bool((abs(values[-1] - before) > np.maximum(STILL * whole, by_noise)).any())
 
 
 def _at_all_coordinates(

@@ -29,15 +29,17 @@ _UNCLEAR = (Answer.UNFINISHED, Answer.OPEN, Answer.NEAR)
 
 @dataclass(frozen=True)
 class History:
-    """What happened before, as far as it bears on certainty.
+    """What the records do not say, as far as it bears on certainty.
 
     Whether the audit was committed when the first run began, the ids of claims of which a bound of
-    ours was changed after results, and how many earlier results there are.
+    ours was changed after results, how many earlier results there are, and the experiments of which
+    measurements from elsewhere leave a setting unstated.
     """
 
     committed: bool = True
     changed: frozenset[str] = frozenset()
     earlier: int = 0
+    unstated: frozenset[str] = frozenset()
 
 
 def certainty(
@@ -54,6 +56,7 @@ def certainty(
         *_runs(claim, found),
         *_controls(claim, found),
         *_not_alike(found),
+        *_unstated(claim, history),
         *_our_bounds(panel, found),
         *_history(claim, history),
     )
@@ -146,6 +149,14 @@ def _not_alike(found: ClaimAnswer) -> Iterator[Reason]:
     kinds = {one.how: one for one in reversed(found.not_alike) if one.lowers}
     for one in reversed(kinds.values()):
         yield Reason(kind=ReasonKind.NOT_ALIKE, alike=one)
+
+
+def _unstated(claim: Claim, history: History) -> Iterator[Reason]:
+    """Arms that are compared, of which nobody states that their other settings are the same."""
+    read = (one for check in claim.headline for one in check.quantities())
+    compares = any(one.arm is not None for one in read)
+    if compares and claim.experiment in history.unstated:
+        yield Reason(kind=ReasonKind.UNSTATED)
 
 
 def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:

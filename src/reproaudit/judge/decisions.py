@@ -62,12 +62,11 @@ def ask(
     judged = arm.role in (Role.OWN, Role.READING)
     if judged and (left_over := bundles.left_over(arm, checks)):
         found = found.model_copy(update={"left_over": left_over})
-    return _decided(found, claim)
+    return _decided(_ranked(found), claim)
 
 
 def _decided(found: ArmAnswer, claim: Claim) -> ArmAnswer:
     """The answer with what its runs decide, as the bounds are and relaxed."""
-    found = _ranked(found)
     exact = claim.exact or found.stands_alone
     decision = decide(found, claim.share, exact)
     relaxed = decide(moved(found, Limit.relaxed), claim.share, exact)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reproaudit.audit.arms import Role, left_out_readings
@@ -114,8 +115,11 @@ def judge_claim(
 def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies.
 
-    That every stated reading is ruled out leaves it undecided where each of them only `diverges`.
+    Nothing is tested where no stated reading ran and was measured. That every stated reading is
+    ruled out leaves it undecided where each of them only `diverges`.
     """
+    if all(one.answer is Answer.UNFINISHED and not one.is_measured for one in found.stated):
+        return Outcome.NOT_TESTED
     credible = {one.answer for one in found.alternatives if one.counts and one.credible}
     stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
     outcome = outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
@@ -129,7 +133,7 @@ def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcom
 def outcome_of(
     stated: Sequence[Answer], own: Answer, credible: Collection[Answer], *, lacks_support: bool
 ) -> Outcome:
-    """Return the outcome of what stated readings and credible alternatives answer.
+    """Return the outcome of what stated readings and credible alternatives answer, where one ran.
 
     Args:
         stated: the answers of the readings that a source states, in any order.
@@ -140,8 +144,6 @@ def outcome_of(
     """
     finished = {one for one in stated if one is not Answer.UNFINISHED}
     silent = {Answer.BLIND, Answer.RULED_OUT}
-    if not finished:
-        return Outcome.NOT_TESTED
     if finished <= silent and Answer.BLIND in finished:
         return Outcome.UNINFORMATIVE
     both = {Answer.YES, Answer.NO}
@@ -221,27 +223,37 @@ def _not_tested(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     base = found.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
-    missing = missing_runs(base, panel.bundles.claim)
-    if missing:
+    yield Reason(kind=ReasonKind.TOO_FEW, runs=missing_runs(base, panel.bundles.claim))
+
+
+def _unfinished(panel: Panel, found: ClaimAnswer, reading: ReadingAnswer) -> Iterator[Reason]:
+    """Why a stated reading is not finished: void runs alone, too few, a control that has not run.
+
+    The claim's own runs are not named where no other reading is stated.
+    """
+    if reading.n and reading.void == reading.n:
+        yield from _voids(reading)
+    missing = missing_runs(reading, panel.bundles.claim)
+    if missing and not found.readings:
         yield Reason(kind=ReasonKind.TOO_FEW, runs=missing)
-    if base.by:
-        yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=base.by)
-    yield from _voids(base)
+    if missing:
+        yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=reading.name, runs=missing)
+    if reading.by:
+        yield from _control_open(panel, found, reading.by)
+    yield from _voids(reading)
 
 
 def _voids(found: ArmAnswer) -> Iterator[Reason]:
-    """What the void runs of an arm have in common."""
+    """What most of the void runs of an arm have in common."""
     voids = [one for one in found.runs if one.void is not None]
-    for one in voids[:1]:
-        alike = [other for other in voids if (other.void, other.about) == (one.void, one.about)]
+    kinds = Counter((one.void, one.about) for one in voids)
+    for (void, about), count in kinds.most_common(1):
+        numbers = (one.found for one in voids if (one.void, one.about) == (void, about))
+        first = next(numbers)
         reason = Reason(
-            kind=ReasonKind.VOID_RUNS,
-            arm=found.name,
-            void=one.void,
-            what=one.about,
-            runs=len(alike),
+            kind=ReasonKind.VOID_RUNS, arm=found.name, void=void, what=about, runs=count
         )
-        yield reason if one.found is None else reason.model_copy(update={"found": one.found})
+        yield reason if first is None else reason.model_copy(update={"found": first})
 
 
 def _blind(panel: Panel, by: str) -> Iterator[Reason]:
@@ -270,11 +282,12 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
             )
     for one in found.stated:
         if one.answer is Answer.UNFINISHED:
-            missing = missing_runs(one, panel.bundles.claim)
-            yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=one.name, runs=missing)
+            yield from _unfinished(panel, found, one)
     for varied in found.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
-    if base.answer in (Answer.OPEN, Answer.UNFINISHED) and base.by:
+    if base.answer is Answer.OPEN and 2 * base.void >= base.n:
+        yield from _voids(base)
+    if base.answer is Answer.OPEN and base.by:
         yield from _control_open(panel, found, base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)
@@ -292,8 +305,6 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     for other in found.alternatives:
         if other.counts and other.credible and other.answer in doubt:
             yield Reason(kind=ReasonKind.ALTERNATIVE_OPEN, arm=other.name)
-    if base.void == len(base.runs):
-        yield from _voids(base)
     yield Reason(kind=ReasonKind.FEW_RUNS)
 
 
@@ -309,14 +320,21 @@ def _control_open(panel: Panel, found: ClaimAnswer, name: str) -> Iterator[Reaso
 
 
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
-    """The conditions that leave an answer open: a mean that no run bears out, a straddled bound."""
+    """The conditions that leave an answer open, by their own decision or else by the runs."""
     for place, one in enumerate(base.estimates):
-        inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
-        if inside and one.decision is Decision.OPEN:
-            yield Reason(kind=ReasonKind.MEAN_ALONE, place=place)
+        if one.decision is Decision.OPEN:
+            yield Reason(kind=_why_open(one), place=place)
     for place, one in enumerate(base.estimates):
-        if {True, False} <= set(one.holds):
+        if one.decision is None and {True, False} <= set(one.holds):
             yield Reason(kind=ReasonKind.STRADDLES, place=place)
+
+
+def _why_open(one: Estimate) -> ReasonKind:
+    """Why a condition is open: groups alike, a mean that no run bears out, one near its bound."""
+    if one.groups is not None:
+        return ReasonKind.GROUPS_OPEN
+    inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
+    return ReasonKind.MEAN_ALONE if inside else ReasonKind.MEAN_OPEN
 
 
 def _near(found: ReadingAnswer) -> Reason:

@@ -6,11 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reproaudit.audit.arms import PlannedArm
-from reproaudit.checks import Begins, Condition, Kind, Limit, PassedAt, Run, Side, Void
+from reproaudit.checks import (
+    Begins,
+    Condition,
+    FewObservedError,
+    Kind,
+    Limit,
+    PassedAt,
+    Run,
+    Side,
+    Void,
+)
 from reproaudit.declarations import Coordinate, MeasurementMissingError
 from reproaudit.formats.verdict import RunAnswer, Status
 from reproaudit.judge.alike import keeps_up, not_as_far
 from reproaudit.judge.bundles import Bundles, is_series, paired_with
+from reproaudit.judge.views import (
+    before_the_end,
+    never_learned,
+    not_comparable,
+    still_moves,
+    views,
+)
 from reproaudit.records import CellStatus, Record
 from reproaudit.stats.onsets import Start
 
@@ -37,7 +54,7 @@ def ask_runs(
     """
     compared = paired_with(checks)
     groups = {one.group: _group(bundles, one, arm) for one in checks if one.group is not None}
-    found = []
+    found: list[Said | Run] = []
     for seed, record in bundles.recorded(arm).runs.items():
         fixed = _without_numbers(bundles, arm, record, compared)
         apart = None if fixed is not None else not_as_far(bundles, checks, arm, record)
@@ -48,10 +65,14 @@ def ask_runs(
         if fixed is None and empty is not None:
             fixed = void_run(seed, Void.NO_REFERENCE, empty)
         if fixed is None:
-            found.append(_said(checks, arm, bundles.run(arm, record).placed(at or {}), groups))
+            found.append(bundles.run(arm, record).placed(at or {}))
         else:
             found.append(Said(seed, answer=fixed))
-    return found
+    asked = [one for one in found if isinstance(one, Run)]
+    unlike = [never_learned(one, [_view(one, run, groups) for run in asked]) for one in checks]
+    return [
+        _said(checks, arm, one, groups, unlike) if isinstance(one, Run) else one for one in found
+    ]
 
 
 def _group(bundles: Bundles, check: Kind, arm: PlannedArm) -> tuple[Run | None, ...]:
@@ -100,7 +121,9 @@ def _said(
     arm: PlannedArm,
     run: Run,
     groups: Mapping[str, tuple[Run | None, ...]],
+    unlike: Sequence[bool],
 ) -> Said:
+    """What a run says, of checks of which some compare what was never alike."""
     try:
         for bound in arm.holds_at_start:
             first = bound.value.model_copy(update={"step": "first"})
@@ -112,10 +135,21 @@ def _said(
             for place, check in enumerate(checks)
             for one in _conditions(check, _view(check, run, groups))
         ]
+        conditions = [
+            _void(checks[one.check], one, Void.FROM_THE_START) if unlike[one.check] else one
+            for one in conditions
+        ]
     except MeasurementMissingError as error:
-        why = Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
+        why = _why_missing(error)
         return Said(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
     return Said(run.seed, tuple(conditions))
+
+
+def _why_missing(error: MeasurementMissingError) -> Void:
+    """Why a run lacks what a check reads."""
+    if isinstance(error, FewObservedError):
+        return Void.FEW_OBSERVED
+    return Void.NOT_MEASURED if error.found is None else Void.OUT_OF_RANGE
 
 
 def _conditions(check: Kind, run: Run) -> list[Condition]:
@@ -131,6 +165,7 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     ends = any(one.step in ("last", "late") and is_series(one, run) for one in read)
     if ends and not check.whole_course:
         found = _settled(check, found, check.conditions(replace(run, settled=True)))
+        found = _ended(check, found, run)
     if any(one.passes is not None for one in read):
         least, most = (
             check.conditions(replace(run, passes=one)) for one in (PassedAt.LEAST, PassedAt.MOST)
@@ -139,7 +174,9 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):
         alike = check.conditions(replace(run, begins=Begins.ALIKE))
         found = _agreeing(check, found, alike, Void.START_APART)
-    return found
+    for void, view in views(check, run):
+        found = _agreeing(check, found, check.conditions(view), void)
+    return not_comparable(check, run, found)
 
 
 def _settled(
@@ -149,6 +186,27 @@ def _settled(
     if not check.by_mean:
         return _agreeing(check, found, settled, Void.END_APART)
     return [replace(one, settled=other.value) for one, other in zip(found, settled, strict=True)]
+
+
+def _ended(check: Kind, found: Sequence[Condition], run: Run) -> list[Condition]:
+    """The conditions, void where a number still moves, or a reference's last tenth makes the yes.
+
+    The reference is then read before that tenth.
+    """
+    moves = still_moves(check, run, found)
+    found = [
+        replace(_void(check, one, Void.NOT_ENDED), says=None, settled=None) if moving else one
+        for one, moving in zip(found, moves, strict=True)
+    ]
+    if not any(one.met for one in found):
+        return found
+    for earlier in before_the_end(check, run):
+        others = check.conditions(earlier)
+        found = [
+            _void(check, one, Void.END_APART) if one.met and other.met is False else one
+            for one, other in zip(found, others, strict=True)
+        ]
+    return found
 
 
 def _agreeing(

@@ -97,7 +97,7 @@ OUTCOMES: Mapping[Outcome, Shown] = {
         "a control passes too, or what has to succeed fails: the check cannot tell",
     ),
     Outcome.NOT_TESTED: Shown(
-        "–", "dim", "none absent", "skipped", "runs or a measurement are missing"
+        "–", "dim", "none absent", "skipped", "nothing ran, or it was not measured"
     ),
     Outcome.ERROR: Shown(
         "!", "magenta", "fault", "error", "runs crashed, and the answer hangs on them"
@@ -234,7 +234,7 @@ def typical_words(
         numbers = (1 / one.median, 1 / one.worst)
     typical, worst = (_written(one, what, value) for value in numbers)
     aside = f", worst run {worst}" if with_worst and typical != worst else ""
-    aside = f"{_beyond(one, what)}{aside}"
+    aside = f"{_beyond(one, what)}{aside}{_without_number(one) if with_worst else ''}"
     return template.format(noun=called, typical=typical, worst=aside, reference=reference)
 
 
@@ -248,6 +248,13 @@ def _beyond(one: Estimate, what: Number) -> str:
     if what.beyond is None or not beyond:
         return ""
     return f", beyond {what.beyond} in {of(beyond, len(one.numbers))}"
+
+
+def _without_number(one: Estimate) -> str:
+    """How many runs that say yes or no have no number, and so no part in what is typical."""
+    pairs = zip(one.values, one.holds, strict=True)
+    without = sum(value is None and holds is not None for value, holds in pairs)
+    return f", none in {of(without, len(one.values))}" if without else ""
 
 
 def figure_of(one: Estimate, what: Number) -> str:
@@ -387,15 +394,63 @@ def _no_control(_reason: Reason, context: Context) -> str:
 
 def _few_runs(_reason: Reason, context: Context) -> str:
     base = context.answer.base
-    diverged = f", {base.diverged} diverged" if base.diverged else ""
-    return f"{of(base.yes, base.n)} decide neither way{diverged}"
+    return f"{of(base.diverged, base.n)} diverged" if base.diverged else "too few runs to tell"
+
+
+def _apart_words(base: ArmAnswer) -> str:
+    """The runs that have no number against a bound, as what follows a comma; '' without any."""
+    counts = ((base.diverged, "diverged"), (base.void, "void"), (base.crashed, "crashed"))
+    return "".join(f", {count} {how}" for count, how in counts if count)
+
+
+def _bound_words(one: Estimate) -> str:
+    what = "margin" if one.limit.side is Side.WITHIN else "bound"
+    return f"{'our' if one.limit.origin is Provenance.OURS else 'the'} {what}"
+
+
+def _sides_words(one: Estimate, joins: str) -> str:
+    """Both sides of a bound, joined by and or or."""
+    if one.limit.side is Side.WITHIN:
+        return f"within {_bound_words(one)} {joins} beyond it"
+    return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(one)}"
 
 
 def _straddles(reason: Reason, context: Context) -> str:
+    """The range of the numbers that runs say yes and no by, and the runs that have none."""
     one = context.estimate_of(reason)
-    bound = "our bound" if one.limit.origin is Provenance.OURS else "the bound"
-    ends = [apart(end, one.limit.at) for end in (min(one.numbers), max(one.numbers))]
-    return f"runs lie on both sides of {bound} ({' to '.join(ends)} against {stated(one.limit.at)})"
+    pairs = zip(one.values, one.holds, strict=True)
+    decide = [value for value, holds in pairs if holds is not None]
+    numbers = [value for value in decide if value is not None]
+    none = len(decide) - len(numbers)
+    aside = f", {none} without a number" if none else ""
+    aside = f"{aside}{_apart_words(context.answer.base)}"
+    if not numbers:
+        return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
+    ends = (min(numbers), max(numbers))
+    return f"runs lie {_sides_words(one, 'and')} ({_range_words(one, ends)}{aside})"
+
+
+def _range_words(one: Estimate, ends: tuple[float, float]) -> str:
+    """A range against a bound: 0.86 to 1.1 against 1; of a margin against its two ends."""
+    limit = one.limit
+    low, high = (apart(end, limit.level) for end in ends)
+    bounds = limit.accepted if limit.side is Side.WITHIN else (limit.at,)
+    return f"{low} to {high} against {' to '.join(stated(bound) for bound in bounds)}"
+
+
+def _mean_open(reason: Reason, context: Context) -> str:
+    """The interval of the mean, and the bound that lies in it."""
+    one = context.estimate_of(reason)
+    if one.mean is None:
+        return "there is no geometric mean of numbers that are not all positive"
+    said = _range_words(one, one.mean[1:])
+    return f"the mean may lie {_sides_words(one, 'or')} ({said})"
+
+
+def _groups_open(reason: Reason, context: Context) -> str:
+    """How many runs of two groups have numbers that overlap."""
+    own, others = context.estimate_of(reason).groups or ((), ())
+    return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
 
 
 def _out_of_reach(reason: Reason, context: Context) -> str:
@@ -425,7 +480,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.NO_REFERENCE: "{what} has no run with the same seed in {runs}",
     Void.NOT_MEASURED: "{what} was not measured in {runs}",
     Void.NO_NUMBER: "{what} has no number in {runs}",
-    Void.CENSORED: "training ended before {what} passed its level in {runs}",
+    Void.CENSORED: "the log ends before {what} passed its level in {runs}",
     Void.START: "training did not start as it should in {runs}",
     Void.BEGINS_LATE: "the log of {what} begins at step {found} in {runs}, after training began",
     Void.THERE_AT_START: "{what} met the bound before training in {runs}",
@@ -435,13 +490,21 @@ _VOIDS: Mapping[Void, str] = {
     Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
     Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
     Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
-    Void.HIDDEN: "noise or few observations hide what {what} does in {runs}",
+    Void.HIDDEN: "noise hides what {what} does in {runs}",
+    Void.FEW_OBSERVED: "too few observations of {what} in {runs}",
     Void.START_APART: "the answer hangs on the first {what}, apart from all that follow, in {runs}",
     Void.NOT_AS_FAR: "not measured alike: of two logs of {what} one ends at {share} of the other's "
     "length in {runs}",
-    Void.NOT_AS_FINELY: "not measured alike: {what} was observed too rarely to tell when it passed "
-    "its level in {runs}",
+    Void.NOT_AS_FINELY: "too few observations of {what} to tell when it passed its level in {runs}",
     Void.NOT_AS_MANY: "not measured alike: {what} has one run for several seeds",
+    Void.NOT_AS_OFTEN: "not measured alike: the answer in {runs} hangs on how often {what} was "
+    "observed",
+    Void.STATISTIC: "not measured alike: the answer in {runs} hangs on {what} being an average or "
+    "the best so far",
+    Void.FROM_THE_START: "not measured alike: {what} differs by one factor or amount from before "
+    "training to the end in {runs}",
+    Void.STARTS_ELSEWHERE: "not measured alike: the log of {what} begins at step {found}, far "
+    "from where the other begins, in {runs}",
 }
 
 
@@ -458,10 +521,9 @@ def _voids(reason: Reason, context: Context) -> str:
     words = {"what": what, "runs": runs, "found": found, "per_cent": per_cent, "share": share}
     said = _VOIDS[reason.void].format(**words)
     if reason.arm in {one.name for one in context.answer.controls}:
-        said = f"the control ({context.namer.arm(reason.arm)}): {said}"
-    could = any(one.may_group and one.group is None for one in context.claim.headline)
-    if reason.void is Void.NO_REFERENCE and could:
-        return f"{said}; 'paired: false' in the check compares groups with seeds of their own"
+        return f"the control ({context.namer.arm(reason.arm)}): {said}"
+    if reason.arm in {one.name for one in context.answer.readings}:
+        return f"with {context.arm(context.arm_of(reason))}: {said}"
     return said
 
 
@@ -502,14 +564,18 @@ def _unfinished(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
-    missing = f"lacks {counted(reason.runs, 'run')}" if reason.runs else "has runs without a number"
-    return f"{context.arm(arm)} {missing}"
+    return f"{context.arm(arm)} lacks {counted(reason.runs, 'run')}"
 
 
 def _mean_alone(reason: Reason, context: Context) -> str:
     one = context.estimate_of(reason)
-    inside = sum(map(bool, one.holds))
-    return f"the mean lies inside the margin, but only {of(inside, len(one.holds))} runs"
+    inside = of(sum(map(bool, one.holds)), len(one.holds))
+    no = [value for value, holds in zip(one.values, one.holds, strict=True) if holds is False]
+    refuted = sum(value is not None and one.limit.met_by(value) for value in no)
+    if refuted:
+        why = context.number_of(one).refuted
+        return f"the mean meets {_bound_words(one)}, but in {of(refuted, len(one.holds))} {why}"
+    return f"the mean lies inside the margin, but only {inside} runs do"
 
 
 _AT_LEVELS: Mapping[Answer, str] = {
@@ -556,8 +622,10 @@ def _open_with(reason: Reason, context: Context) -> str:
 
 def _in_the_way(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
-    said = of(arm.yes, arm.n) if arm.n else "it has not run"
-    return f"the control ({context.arm(arm)}) does not clearly fail: {said}"
+    control = f"the control ({context.arm(arm)})"
+    if not arm.n:
+        return f"{control} has not run"
+    return f"{control} does not clearly fail: {of(arm.yes, arm.n)}{_apart_words(arm)}"
 
 
 def _left_out(reason: Reason, context: Context) -> str:
@@ -583,6 +651,8 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.NOT_ENDED: "training had not ended: what is judged still moves",
     ReasonKind.CONTROL_OPEN: _in_the_way,
     ReasonKind.MEAN_ALONE: _mean_alone,
+    ReasonKind.MEAN_OPEN: _mean_open,
+    ReasonKind.GROUPS_OPEN: _groups_open,
     ReasonKind.LEVELS: _levels,
     ReasonKind.STRADDLES: _straddles,
     ReasonKind.FEW_RUNS: _few_runs,
@@ -599,6 +669,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.RUNS: _agree,
     ReasonKind.NO_CONTROL: _no_control,
     ReasonKind.NOT_ALIKE: _let_pass,
+    ReasonKind.UNSTATED: "arms are compared whose other settings nobody states",
     ReasonKind.OUR_BOUND: "our bound at {bound} instead of {stated} changes the answer",
     ReasonKind.RULE: lambda r, _: (
         "a bound was changed after results" if r.changed else "audit not committed before runs"

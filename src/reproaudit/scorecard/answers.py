@@ -120,7 +120,7 @@ def scorecard_of_submission(
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
     found = submission.found
-    judged = judge(audit, submission.tier, found)
+    judged = judge(audit, submission.tier, found, History(unstated=submission.unstated))
     answers = tuple(_with_left_out(submission, audit, one) for one in judged)
     made = Made(remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)

@@ -1,7 +1,8 @@
-"""What a course shows of how it was made: a best so far, or a log that was cut at its best."""
+"""What a course shows of how it was made: a best so far, an average, a log cut at its best."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from reproaudit.lazy import np
@@ -47,3 +48,146 @@ def ends_at_best(values: NDArray[np.float64]) -> bool:
         return False
     best = values.min() if values[-1] < values[0] else values.max()
     return bool(values[-1] == best)
+
+
+# --- averages -----------------------------------------------------------------------------------
+
+FEWEST_OF_AVERAGE = 40
+"""The fewest points of a course that tell an average."""
+
+SHARED = 1.5
+"""How many times as much points that are four apart differ as neighbours, at least, if these share
+their noise: twice as much if it is an average over more than four; of white noise as much."""
+
+LONGEST = 4
+"""One over the part of a course that an average may lag behind, at most."""
+
+LAG_OF_RISE = 1 / 1.6
+"""The longest lag of an average by how long its change takes, from a tenth to nine: half of w
+points, of an average over w, where a jump takes 0.8 w; less where older points count less."""
+
+QUIET = 0.25
+"""How much neighbours differ in an average, at most, by how much they do in what is none."""
+
+
+def unevenness(values: NDArray[np.float64], reach: int = 1) -> float:
+    """Compute how far the points of a course lie from the middle of those at a distance.
+
+    Values have shape (step,); the distance, `reach`, is in points. It is a median in standard
+    deviations of a normal law for white noise; 0 of too short a course.
+    """
+    if len(values) <= 2 * reach:
+        return 0.0
+    apart = values[reach:-reach] - (values[: -2 * reach] + values[2 * reach :]) / 2
+    return float(np.median(np.abs(apart))) / (math.sqrt(1.5) * 0.6745)
+
+
+def lag_of(values: NDArray[np.float64], other: NDArray[np.float64]) -> int:
+    """Return by how many points a course may lag if it is an average and the other one is not.
+
+    Both have shape (step,) and one scale. It is an average if its noise is far below the other's,
+    and neighbours share it. Its lag is no more than a change of it shows, since an average makes
+    none faster; nor than its noise shows: points farther apart than it averages over differ no
+    more; nor than a fourth of the course. 0 of what is no average.
+    """
+    own = unevenness(values)
+    if len(values) < FEWEST_OF_AVERAGE or own >= QUIET * unevenness(other):
+        return 0
+    if own > 0 and unevenness(values, 4) < SHARED * own:
+        return 0
+    most = len(values) // LONGEST
+    by_rise = min(most, math.ceil(LAG_OF_RISE * _rise(values)))
+    if own == 0:
+        return by_rise
+    shown = max(unevenness(values, 2**power) for power in range(most.bit_length())) / own
+    return min(math.ceil(shown**2 / 1.5), by_rise)
+
+
+def _rise(values: NDArray[np.float64]) -> int:
+    """How many points the change of a course takes, from a tenth of it to nine tenths."""
+    made = (values - values[0]) / ((float(values[-1]) - float(values[0])) or 1.0)
+    return int((made >= 0.9).argmax() - (made >= 0.1).argmax())
+
+
+def without_lag(values: NDArray[np.float64], lag: int) -> NDArray[np.float64]:
+    """Return a course, of shape (step,), so many points earlier, from its own start on.
+
+    Its end goes on as straight as its last tenth went.
+    """
+    late = max(1, len(values) // 10)
+    pace = (values[-1] - values[-1 - late]) / late
+    moved = np.concatenate([values[lag:], values[-1] + pace * np.arange(1, lag + 1)])
+    moved[0] = values[0]
+    return np.asarray(moved)
+
+
+# --- best of many -------------------------------------------------------------------------------
+
+
+def best_until(values: NDArray[np.float64], *, upwards: bool) -> NDArray[np.float64]:
+    """Return the best so far of a course, of shape (step, …)."""
+    best = np.maximum if upwards else np.minimum
+    return np.asarray(best.accumulate(values))
+
+
+def made_by_records(values: NDArray[np.float64]) -> float:
+    """Return how far the end of a best so far, of shape (step,), may lie from what it is best of.
+
+    Of n draws of a normal law the best lies by 2 log n times the mean size of its late records from
+    the middle (extreme values; records of a level that still moves are no rarer late). 0 if records
+    do not grow rarer.
+    """
+    sizes = np.abs(np.diff(values))
+    (at,) = sizes.nonzero()
+    late = int((at >= len(sizes) / 2).sum())
+    if len(at) < PLATEAUS or 2 * late >= len(at) - late:
+        return 0.0
+    return float(2 * math.log(len(values)) * sizes[at[-PLATEAUS:]].mean())
+
+
+def best_of_fewer(values: NDArray[np.float64], every: int, *, upwards: bool) -> NDArray[np.float64]:
+    """Return the worst of the bests of a course, of shape (step, …), that keep each so many points.
+
+    Every such course begins with another one of the first points. The shape is (…).
+    """
+    inner = range(every)
+    bests = [
+        values[k::every].max(axis=0) if upwards else values[k::every].min(axis=0) for k in inner
+    ]
+    return np.asarray(np.min(bests, axis=0) if upwards else np.max(bests, axis=0))
+
+
+# --- one contrast throughout --------------------------------------------------------------------
+
+CONTRAST_MOVES = 2.0
+"""How many times their contrast both courses move, at least, if it is not what was learned."""
+
+ALIKE_THROUGHOUT = 0.25
+"""By which share of its median a contrast that is the same throughout varies, at most, but for
+noise."""
+
+TENTHS = 10
+
+
+def same_throughout(lower: NDArray[np.float64], upper: NDArray[np.float64], beyond: float) -> bool:
+    """Tell whether pairs of courses differ by one amount from their first points to the end.
+
+    Both have shape (run, step), with the same steps, and three runs or more. In each tenth of the
+    steps, and at the first, the mean difference is that of all but for noise and a quarter of it;
+    at the first it surely is one. All courses move by much more. `beyond` is how many standard
+    errors over the runs are no noise.
+    """
+    if len(lower) < 3 or lower.shape[1] < 2 * TENTHS:
+        return False
+    apart = upper - lower
+    parts = [
+        apart[:, 0],
+        *(np.median(one, axis=1) for one in np.array_split(apart, TENTHS, axis=1)),
+    ]
+    middle = float(np.median(apart))
+    errors = [beyond * float(one.std(ddof=1)) / math.sqrt(len(one)) for one in parts]
+    moves = min(np.ptp(lower, axis=1).min(), np.ptp(upper, axis=1).min())
+    if moves < CONTRAST_MOVES * abs(middle) or abs(parts[0].mean()) <= 2 * errors[0]:
+        return False
+    most = ALIKE_THROUGHOUT * abs(middle)
+    return all(abs(a.mean() - middle) <= most + b for a, b in zip(parts, errors, strict=True))

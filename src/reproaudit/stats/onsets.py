@@ -21,6 +21,9 @@ STILL = 0.1
 """The share of its change that a quantity which saturates makes over the last fifth of training at
 most: half of what a straight line makes."""
 
+BEYOND_NOISE = 4.0
+"""So many standard deviations of the noise are no move: noise makes more in less than 5 %."""
+
 
 FEWEST_BEYOND = 5
 """The fewest observations for which a series stays beyond a level that it has passed."""

@@ -76,6 +76,32 @@ def slopes_without_an_end(sizes: NDArray[np.float64], values: NDArray[np.float64
     return [0.0 if np.ptp(y) <= TOLD_APART else float(np.polyfit(x, y, 1)[0]) for x, y in parts]
 
 
+FEWEST_OF_STEP = 6
+"""The fewest sizes of which a step between neighbours may be told from a trend."""
+
+STEP_ALONE = 0.8
+"""The share of the whole change that a step between neighbours makes, at least, if it is a step."""
+
+
+def slopes_beside_a_step(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
+    """Return the exponents of both parts, where a step between neighbours makes the whole change.
+
+    Both have shape (size,), in any order, and are positive. Empty without such a step; a part of
+    fewer than three sizes has none.
+    """
+    if len(sizes) < FEWEST_OF_STEP:
+        return []
+    order = np.argsort(sizes)
+    x = np.log(sizes[order])
+    y = np.log(values[order])
+    moves = np.diff(y)
+    at = int(np.abs(moves).argmax())
+    if moves[at] / ((y[-1] - y[0]) or math.inf) < STEP_ALONE:
+        return []
+    parts = [(x[: at + 1], y[: at + 1]), (x[at + 1 :], y[at + 1 :])]
+    return [float(np.polyfit(*one, 1)[0]) for one in parts if len(one[0]) >= _PARAMETERS]
+
+
 def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> bool:
     """Tell whether logarithms bend beyond noise: a parabola's second term, by Student's t, 1 %.
 

@@ -1,0 +1,204 @@
+"""Other ways to read what was logged: a look-alike and its fair twin for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from test_alike import (
+    BELOW,
+    PAPER,
+    SOONER,
+    Course,
+    answered,
+    audit_of,
+    best,
+    falls,
+    rises,
+    runs,
+    swings,
+    voids,
+)
+
+from miniatures import control
+from reproaudit.audit.model import Audit
+from reproaudit.checks import Void
+from reproaudit.formats.verdict import ClaimAnswer, Outcome
+from reproaudit.records import Series
+
+Runs = Mapping[int, Series]
+
+NO_CONTROL = {"no_control": "It is a number."}
+
+
+def changed(series: Runs, how: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Runs:
+    """Runs whose courses are otherwise made."""
+    return {
+        seed: Series(steps=one.steps, values=how(np.asarray(one.values)))
+        for seed, one in series.items()
+    }
+
+
+def averaged(series: Runs, over: int) -> Runs:
+    """The average of so many observations until each."""
+
+    def average(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        padded = np.concatenate([np.full(over - 1, values[0]), values])
+        return np.convolve(padded, np.ones(over) / over, mode="valid")
+
+    return changed(series, average)
+
+
+def holds(found: ClaimAnswer, why: Void) -> bool:
+    """Whether a claim is supported; if not, runs are void for the reason."""
+    if found.outcome is Outcome.SUPPORTED:
+        return True
+    assert (found.level, why in voids(found)) == (None, True)
+    return False
+
+
+# --- a contrast from the start ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "fair"),
+    [
+        (lambda x: x / np.log(2), False),  # in bits
+        (lambda x: x + 0.1, False),  # with a further term
+        (lambda x: x * np.linspace(1, 1.4, len(x)), True),  # a lead that grows
+        (lambda x: x * np.linspace(1.8, 1.2, len(x)), True),  # a head start that shrinks
+    ],
+)
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_contrast_that_was_there_before_training_was_not_learned(
+    how: Callable[[NDArray[np.float64]], NDArray[np.float64]], fair: bool, paired: bool
+) -> None:
+    arms = {"own": runs(falls(0.2)), "other": changed(runs(falls(0.2), every=400), how)}
+    audit = audit_of(BELOW if paired else {**BELOW, "paired": False})
+    assert holds(answered(audit, arms), Void.FROM_THE_START) is fair
+
+
+def test_seeds_that_begin_apart_make_no_contrast_from_the_start() -> None:
+    arms = {"own": runs(falls(0.2)), "other": runs(falls(0.215), every=400)}
+    assert Void.FROM_THE_START not in voids(answered(audit_of(BELOW), arms))
+
+
+# --- another statistic --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("over", [5, 11, 25])
+@pytest.mark.parametrize("fair", [False, True])
+def test_a_passage_that_an_average_delays_is_no_later(over: int, fair: bool) -> None:
+    own = runs(rises(5_000, noise=0.02))
+    other = averaged(runs(rises(12_000 if fair else 5_000, noise=0.02), every=201), over)
+    assert holds(answered(audit_of(SOONER), {"own": own, "other": other}), Void.STATISTIC) is fair
+
+
+def test_two_averages_are_one_statistic() -> None:
+    own = averaged(runs(rises(5_000, noise=0.02)), 11)
+    other = averaged(runs(rises(6_500, noise=0.02)), 11)
+    assert holds(answered(audit_of(SOONER), {"own": own, "other": other}), Void.STATISTIC)
+
+
+@pytest.mark.parametrize("fair", [False, True])
+def test_an_average_of_a_loss_that_still_falls_ends_too_high(fair: bool) -> None:
+    own = runs(falls(0.05, pace=9_000, noise=0.01))
+    rest = falls(0.6, noise=0.01) if fair else falls(0.05, pace=9_000, noise=0.01)
+    found = answered(audit_of(BELOW), {"own": own, "other": averaged(runs(rest, every=201), 25)})
+    assert holds(found, Void.STATISTIC) is fair
+
+
+@pytest.mark.parametrize(("to", "fair"), [(0.2, False), (0.5, True)])
+def test_a_best_so_far_is_held_against_the_best_of_the_other(to: float, fair: bool) -> None:
+    own = best(runs(falls(0.2, noise=0.05)))
+    found = answered(audit_of(BELOW), {"own": own, "other": runs(falls(to, noise=0.05), every=201)})
+    assert holds(found, Void.STATISTIC) is fair
+
+
+@pytest.mark.parametrize(("to", "fair"), [(0.22, False), (0.12, True)])
+def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(
+    to: float, fair: bool
+) -> None:
+    check = {"kind": "reaches", "value": "x", "at_most": 0.2, **PAPER}
+    own = best(runs(falls(to, pace=1_500, noise=0.06)))
+    found = answered(audit_of(check, **NO_CONTROL), {"own": own})
+    assert holds(found, Void.STATISTIC) is fair
+
+
+# --- begins late --------------------------------------------------------------------------------
+
+
+def since(step: int, series: Runs) -> Runs:
+    """Runs of which the log begins at a step."""
+    first = {seed: sum(at < step for at in one.steps) for seed, one in series.items()}
+    return {
+        seed: Series(steps=one.steps[first[seed] :], values=one.values[first[seed] :])
+        for seed, one in series.items()
+    }
+
+
+@pytest.mark.parametrize(("step", "fair"), [(9_000, False), (2_000, True), (0, True)])
+def test_a_passage_of_a_log_that_begins_late_elsewhere_is_not_compared(
+    step: int, fair: bool
+) -> None:
+    arms = {"own": runs(rises(5_000)), "other": since(step, runs(rises(9_000)))}
+    assert holds(answered(audit_of(SOONER), arms), Void.STARTS_ELSEWHERE) is fair
+
+
+# --- an end that still moves --------------------------------------------------------------------
+
+
+def drifts(by: float) -> Course:
+    """A number that goes one way all the time, and passes 0.5 as training ends."""
+
+    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+        return np.asarray(0.5 + by * (1 - at / at[-1]) + 0.002 * random.normal(size=len(at)))
+
+    return course
+
+
+@pytest.mark.parametrize(("course", "fair"), [(drifts(0.2), False), (swings(0.0), True)])
+def test_a_number_that_goes_through_its_margin_has_no_end(course: Course, fair: bool) -> None:
+    check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
+    found = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
+    assert holds(found, Void.NOT_ENDED) is fair
+
+
+# --- as often -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("to", "every", "fair"), [(0.2, 50, False), (0.2, 400, True), (0.1, 50, True)]
+)
+def test_the_best_of_more_observations_is_no_better(to: float, every: int, fair: bool) -> None:
+    least = {"measurement": "x", "step": "least"}
+    audit = audit_of({**BELOW, "lower": least, "upper": {**least, "arm": "other"}})
+    own = runs(falls(to, pace=1_000, noise=0.1), every=every)
+    other = runs(falls(0.2 if not fair or to < 0.2 else 0.5, pace=1_000, noise=0.1), every=500)
+    assert holds(answered(audit, {"own": own, "other": other}), Void.NOT_AS_OFTEN) is fair
+
+
+# --- the end of a reference ---------------------------------------------------------------------
+
+
+def between(level: float, late: float) -> tuple[Audit, dict[str, Runs]]:
+    """A claim on a place between two arms, of which the null is 2.4 times as high late."""
+    arms = {"ceiling": control(0.5)}
+    ends = [{"measurement": "x", "arm": one} for one in ("other", "ceiling")]
+    check = {"kind": "reaches", "value": "x", "between": ends, "at_least": 0.8, **PAPER}
+
+    def blown(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        at = np.linspace(0, 1, len(values))
+        return np.where(at > late, 2.4 * values, values)
+
+    null = changed(runs(falls(1.0)), blown)
+    measured = {"own": runs(falls(level)), "other": null, "ceiling": runs(falls(0.1, pace=3_000))}
+    return audit_of(check, arms, **NO_CONTROL), measured
+
+
+@pytest.mark.parametrize("late", [0.75, 0.93, 0.97])
+def test_a_null_that_blew_up_late_is_no_scale(late: float) -> None:
+    assert not holds(answered(*between(0.5, late)), Void.END_APART)
+    assert holds(answered(*between(0.15, late)), Void.END_APART)
