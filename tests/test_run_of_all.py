@@ -11,12 +11,13 @@ from cells import cell, locate
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
-from reproaudit.cli import measuring, run_command
+from reproaudit.cli import run_command
 from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellFinished, Event, PaperFinished, PlanReady
 from reproaudit.service import run as running
 from reproaudit.service.run import How, Papers, cheapest_first, run_and_judge
+from reproaudit.service.workspace import Workspace
 from reproaudit.store.records import Store
 
 pytestmark = pytest.mark.usefixtures("measured_here")
@@ -52,10 +53,10 @@ def test_each_paper_is_judged_while_the_next_is_still_to_be_run(
         records = len(list(store.records("second", "smoke")))
         seen.append((card.paper.slug, card.records.completed, records))
 
-    cards, failed = run_and_judge(papers, "smoke", How(store, jobs=1), on_card=look)
+    ran = run_and_judge(papers, "smoke", How(store, jobs=1), on_card=look)
     assert seen == [("first", 7, 0), ("second", 7, 7)]
-    assert [card.paper.slug for card in cards] == ["first", "second"]
-    assert failed == 0
+    assert [card.paper.slug for card in ran.scorecards] == ["first", "second"]
+    assert ran.failed == 0
 
 
 def test_a_paper_that_cannot_be_judged_stops_no_other(
@@ -120,7 +121,7 @@ def test_all_papers_are_printed_as_they_end_and_kept_in_the_order_of_their_names
 ) -> None:
     entries = tuple(entry for entry, _ in papers)
     costs = {"first": 2.0, "second": 1.0}
-    monkeypatch.setattr(measuring, "papers_named", lambda *_: entries)
+    monkeypatch.setattr(Workspace, "select", lambda *_: entries)
     monkeypatch.setattr(running, "seconds_of_a_shipped_run", lambda entry, _: costs[entry.slug])
     where = ["--audits", str(tmp_path / "audits"), "--store", str(tmp_path / "runs")]
     assert run_command(["run", "--all", *where]) == 0

@@ -13,12 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.faults import Fault
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.consent import ConsentError, require_consent
+from reproaudit.consent import ConsentError, ask_terminal
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -27,18 +26,17 @@ from reproaudit.errors import (
     TechnicalError,
     UsageError,
 )
-from reproaudit.files import new_folder, report_folder
+from reproaudit.files import new_folder
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.intake.manifest import MANIFEST
 from reproaudit.intake.memory import BySeed, MeasuredRuns, manifest_head, read_runs
-from reproaudit.intake.reading import read_submission
 from reproaudit.intake.writing import write_submission
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.scorecard.answers import scorecard_of_paper, scorecard_of_submission
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.service.notebook import DEFAULT_FAIL_ON, PaperScorecard
-from reproaudit.store.records import Store
+from reproaudit.service.permission import Permission
+from reproaudit.service.workspace import Workspace
 
 __all__ = [
     "DEFAULT_FAIL_ON",
@@ -87,7 +85,7 @@ def paper_slugs(audits: Folder | None = None) -> tuple[str, ...]:
     Raises:
         UsageError: if the folder does not exist.
     """
-    return tuple(Catalog(_path(audits)).entries)
+    return tuple(_workspace(audits).catalog.entries)
 
 
 def open_audit(paper: PaperRef, audits: Folder | None = None) -> Audit:
@@ -101,7 +99,7 @@ def open_audit(paper: PaperRef, audits: Folder | None = None) -> Audit:
         SpecError: listing every fault of the file.
         UsageError: if there is no such paper.
     """
-    return paper if isinstance(paper, Audit) else _entry(paper, audits).audit()
+    return _workspace(audits).audit(_named(paper))
 
 
 def find_faults(paper: Path | str, audits: Folder | None = None) -> list[Fault]:
@@ -114,22 +112,22 @@ def find_faults(paper: Path | str, audits: Folder | None = None) -> list[Fault]:
     Raises:
         UsageError: if there is no such paper.
     """
-    return read_audit(_entry(paper, audits).audit_file)[1]
+    return read_audit(_workspace(audits).entry(_named(paper)).audit_file)[1]
 
 
-def _path(folder: Folder | None) -> Path | None:
-    return None if folder is None else Path(folder)
+def _workspace(
+    audits: Folder | None, store: Folder = "runs", reports: Folder | None = None
+) -> Workspace:
+    audits_folder, pages = (None if one is None else Path(one) for one in (audits, reports))
+    return Workspace(audits_folder, Path(store), pages)
 
 
-def _entry(paper: PaperRef, audits: Folder | None) -> Entry:
+def _named(paper: PaperRef) -> Audit | Path | str:
+    """Return what names a paper, the path of a file as a path."""
     if isinstance(paper, Audit):
-        return Catalog(_path(audits))[paper.paper.slug]
+        return paper
     file = Path(paper)
-    if isinstance(paper, Path) or file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
-        if not file.is_file():
-            raise UsageError(f"{file}: no such file. Name the audit's YAML file, or a slug.")
-        return entry_of(file)
-    return Catalog(_path(audits))[paper]
+    return file if file.suffix in (".yaml", ".yml") or len(file.parts) > 1 else paper
 
 
 # --- measurements ---------------------------------------------------------------------------------
@@ -168,18 +166,18 @@ def judge_measurements(
         SpecError: listing everything that does not fit the audit.
         UsageError: if there is no such paper or claim, no manifest, or something is no number.
     """
-    audit = open_audit(paper, audits)
+    workspace = _workspace(audits)
     if isinstance(measurements, Path | str):
         if (origin, tier, settings, proxy, one_unit) != (None, "paper", None, None, None):
             raise UsageError(
                 f"{measurements}: origin, tier, settings, proxy and one_unit of a folder stand in "
                 "its manifest. Leave them out here."
             )
-        submission = read_submission(audit, Path(measurements))
-    else:
-        head = manifest_head(origin, known_tier(tier), settings or {}, proxy, one_unit=one_unit)
-        submission = read_runs(audit, _as_runs(measurements), head)
-    return PaperScorecard.of(scorecard_of_submission(submission, claims))
+        judged = workspace.judge(_named(paper), Path(measurements), claims)
+        return PaperScorecard.of(judged.scorecard)
+    head = manifest_head(origin, known_tier(tier), settings or {}, proxy, one_unit=one_unit)
+    submission = read_runs(workspace.audit(_named(paper)), _as_runs(measurements), head)
+    return PaperScorecard.of(workspace.judge(_named(paper), submission, claims).scorecard)
 
 
 def write_measurements(
@@ -257,15 +255,8 @@ def open_scorecard(
     if not isinstance(paper, Audit) and (Path(paper).is_dir() or Path(paper).suffix == ".json"):
         return PaperScorecard.of(read_scorecard(Path(paper)))
     chosen = None if tier is None else known_tier(tier)
-    entry = _entry(paper, audits)
-    folder = report_folder(_path(reports), Path(store))
-    card = scorecard_of_paper(entry, entry.audit(), Store(Path(store)), chosen, folder)
-    if card is None:
-        raise UsageError(
-            f"{store}: no records of {entry.slug}, and no report of it in {folder}. Make them "
-            f"with: reproaudit run {entry.slug}"
-        )
-    return PaperScorecard.of(card)
+    workspace = _workspace(audits, store, reports)
+    return PaperScorecard.of(workspace.scorecard(_named(paper), chosen))
 
 
 def run_paper(
@@ -303,16 +294,24 @@ def run_paper(
         ConsentError: if the module is not shipped, and nobody has allowed it to run.
         UsageError: if there is no such paper, claim or tier, or torch is not installed.
     """
-    entry = _entry(paper, audits)
+    workspace = _workspace(audits, store)
+    entry = workspace.entry(_named(paper))
     chosen = known_tier(tier)
     if find_spec("torch") is None and not entry.module.is_run_file:
         raise UsageError(
             "torch is not installed, and running experiments needs it. Install it, "
             "in a clone of reproaudit, with: pip install '.[run]'"
         )
-    require_consent([entry.module], trust=trust, ask=ask, remedy=remedy)
-    from reproaudit.service.run import How, run_and_judge
+    from reproaudit.cli.progress import WorkProgress
 
-    how = How(Store(Path(store)), device, jobs, fresh=fresh)
-    (card,), _ = run_and_judge([(entry, entry.audit())], chosen, how, claims or ())
-    return PaperScorecard.of(card)
+    with WorkProgress() as progress:
+        ran = workspace.run(
+            [entry],
+            chosen,
+            claims=claims or (),
+            how=workspace.how(device=device, jobs=jobs, fresh=fresh),
+            writes=False,
+            permission=Permission(trust, ask or ask_terminal, remedy),
+            on_event=progress,
+        )
+    return PaperScorecard.of(*ran.scorecards)

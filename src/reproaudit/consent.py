@@ -107,7 +107,7 @@ def require_consent(
     for code in filter(None, map(foreign_code, modules)):
         if _is_trusted(code):
             continue
-        if not (ask or _ask)(f"Run {code.about}, which does not come with reproaudit?"):
+        if not (ask or ask_terminal)(f"Run {code.about}, which does not come with reproaudit?"):
             raise _refusal(code, remedy)
         _remember(code)
 
@@ -170,7 +170,8 @@ def _remember(code: ForeignCode) -> None:
         raise StoreError(f"{_trust_file()}: cannot be written ({error.strerror}).") from error
 
 
-def _ask(question: str) -> bool:
+def ask_terminal(question: str) -> bool:
+    """Put a question to whoever sits at the terminal; False if nobody does."""
     if sys.stdin is None or not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
     sys.stderr.write(f"{question} [y/N] ")

@@ -99,14 +99,10 @@ class ClaimTests:
                 ask=lambda _question: False,  # pytest has taken the terminal
                 remedy="pass --reproaudit-trust",
             )
-        from reproaudit.audit.model import TIERS
-        from reproaudit.store.choosing import has_records
-        from reproaudit.store.records import Store
+        from reproaudit.service.workspace import Workspace
 
-        store = Store(self.store)
-        tiers = [self.tier] if self.tier else list(reversed(TIERS))
-        tier = next((one for one in tiers if has_records(store, file.stem, one)), None)
-        return None if tier is None else api.open_scorecard(file, tier=tier, store=store.root)
+        tier = Workspace(store=self.store).measured_tier(file.stem, self.tier)
+        return None if tier is None else api.open_scorecard(file, tier=tier, store=self.store)
 
     def folder_around(self, place: Path) -> Path | None:
         """The folder of audits that a file or folder lies in, or is; None if in none."""

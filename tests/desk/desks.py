@@ -15,8 +15,9 @@ from urllib.parse import urlencode, urlsplit
 
 from reproaudit.audit.review import Reviews
 from reproaudit.desk.server import desk_server, listening
-from reproaudit.desk.session import DeskSession, save
+from reproaudit.desk.session import DeskSession
 from reproaudit.formats.scorecard import Scorecard
+from reproaudit.service.review_files import save
 
 ROOT = Path(__file__).parents[2]
 

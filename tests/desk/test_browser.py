@@ -14,7 +14,7 @@ from desks import copied, running
 
 from browsing import fits, serious, watched
 from reproaudit.audit.model import VariableName
-from reproaudit.desk.session import read_version
+from reproaudit.service.review_files import read_version
 
 HOSTILE = '"No": #1 <script>alert(1)</script>\n- !!tag {a: b} ${x} {{ y }} \U0001f9ea'
 

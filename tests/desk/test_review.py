@@ -27,12 +27,12 @@ from reproaudit.audit.model import Audit, VariableName
 from reproaudit.audit.review import Note, Reviews
 from reproaudit.audit.rules import of_reviews
 from reproaudit.cli import run_command
-from reproaudit.desk import edits
-from reproaudit.desk.session import read_version, review_audit, save, written
 from reproaudit.errors import UsageError
 from reproaudit.files import LOCK_NAME
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
+from reproaudit.service import edits
+from reproaudit.service.review_files import read_version, review_audit, save, written
 
 DAY = date(2026, 11, 26)
 TOY = Path(__file__).parents[1] / "audits" / "toy.yaml"

@@ -10,9 +10,13 @@ from typing import Annotated
 from typer import Argument, Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, ask_to_run, known_slugs, papers_named
+from reproaudit.cli.options import app, known_slugs, permission, workspace
 from reproaudit.cli.output import present, say
 from reproaudit.errors import SpecError, UsageError
+from reproaudit.files import read_regular
+
+LARGEST_NOTE = 2**14
+"""Bytes of a note's file; 80 words have a thirtieth of it."""
 
 
 @app.command()
@@ -40,28 +44,22 @@ def check(
     With --run, modules are imported, and the settings, types and alternatives of
     their experiments are held against the audits. Nothing is trained.
     """
-    from reproaudit.audit.catalog import Catalog, entry_of
-    from reproaudit.service.check import audit_files, fault_data, faults_in
-
     if as_sarif and as_json:
         raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
-    files = audit_files(audits_named or (), Catalog(audits))
-    if run:
-        ask_to_run([one for one in map(entry_of, files) if one.code is not None], trust)
-    faults = [fault for file in files for fault in faults_in(file, run)]
-    errors = sum(fault.severity == "error" for fault in faults)
+    checked = workspace(audits).check(audits_named or (), run=run, permission=permission(trust))
     if as_sarif:
         from reproaudit.report.sarif import sarif_log
 
-        present(sarif_log(faults), (), True)
+        present(sarif_log(checked.faults), (), True)
     elif as_json:
-        present([fault_data(fault) for fault in faults], (), True)
+        present(checked.data, (), True)
     else:
-        for fault in faults:
+        for fault in checked.faults:
             say(str(fault), style="red" if fault.severity == "error" else "yellow")
-        counts = (_count(errors, "error"), _count(len(faults) - errors, "warning"))
-        say(f"{_count(len(files), 'audit')}: {', '.join(counts)}")
-    return SpecError.exit_code if errors else 0
+        warnings = len(checked.faults) - checked.errors
+        counts = (_count(checked.errors, "error"), _count(warnings, "warning"))
+        say(f"{_count(len(checked.files), 'audit')}: {', '.join(counts)}")
+    return SpecError.exit_code if checked.errors else 0
 
 
 def _count(number: int, noun: str) -> str:
@@ -83,16 +81,13 @@ def new(
 
     What is left open is marked TODO.
     """
-    from reproaudit.service.new import draft
-
-    files, remarks, todo = draft(slug, out, card, checklist, force=force)
-    data = {"slug": slug, "files": [str(file) for file in files], "todo": todo, "remarks": remarks}
+    drafted = workspace(out).new(slug, card=card, checklist=checklist, force=force)
     if not as_json:
-        for remark in remarks:
+        for remark in drafted.remarks:
             say(remark, style="yellow")
-    lines = [f"wrote {file}" for file in files]
-    lines.append(f"{todo} TODOs. List them with: reproaudit check {files[0]}")
-    present(data, lines, as_json)
+    lines = [f"wrote {file}" for file in drafted.files]
+    lines.append(f"{drafted.todo} TODOs. List them with: reproaudit check {drafted.files[0]}")
+    present(drafted.data, lines, as_json)
     return 0
 
 
@@ -123,18 +118,14 @@ def review(
     working directory; for want of one, the installed audit is copied to ./audits. A note is kept
     with the answers that report shows with the same --tier, --store and --out.
     """
-    from reproaudit.desk.session import files_to_review, review_audit
-    from reproaudit.service.review import answered, command_to_show, note_for
+    from reproaudit.service.review import named_reviewer
 
-    (entry,) = papers_named((slug,), False, audits)
-    if not reviewer.strip() or not reviewer.isprintable():
-        raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
-    audit_file, file, copies = files_to_review(entry)
+    place = workspace(audits, store, out)
+    (paper,) = place.select([slug])
+    who = named_reviewer(reviewer)
+    audit_file, file, copies = place.files_to_review(paper)
     for copy in copies:
         say(f"copied from the installed package: {copy}", stderr=as_json)
-    given_store = None if store == Path("runs") else store
-    show = command_to_show(slug, tier=tier, store=given_store, out=out, audits=audits)
-    scorecard = partial(answered, entry, store, out, tier)
     if not orders and note is None and not sign:
         try:
             from reproaudit.desk.server import serve
@@ -144,19 +135,34 @@ def review(
                 "the page of 'reproaudit review' needs the extra 'review': in a clone of "
                 "reproaudit, pip install '.[review]'. --set, --note and --sign-off do without."
             ) from error
-        say(f"edits {file}; to show it: {show}", stderr=as_json)
-        desk = DeskSession(audit_file, file, reviewer.strip(), blind, scorecard)
-        serve(desk, port=port, tell=print)
+        say(f"edits {file}; to show it: {place.command_to_show(slug, tier)}", stderr=as_json)
+        read = partial(place.answered, paper, tier)
+        serve(DeskSession(audit_file, file, who, blind, read), port=port, tell=print)
         return 0
-    written = None if note is None else note_for(note, entry, scorecard())
-    changes = review_audit(audit_file, file, reviewer.strip(), orders or (), sign, written)
+    text = None if note is None else note_in(note)
+    reviewed = place.review(paper, who, orders or (), note=text, sign=sign, tier=tier)
     colours = {"+": "green", "-": "red", "@": "cyan"}
-    for line in changes.splitlines() if not as_json else ():
+    for line in reviewed.diff.splitlines() if not as_json else ():
         say(line, style=colours.get(line[:1], ""))
-    done = f"saved {file}" if changes else f"{file}: nothing to change"
-    data = {"file": str(file), "changed": bool(changes), "diff": changes, "show": show}
-    present(data, [done, f"to show it: {show}"], as_json)
+    done = f"saved {reviewed.file}" if reviewed.changed else f"{reviewed.file}: nothing to change"
+    present(reviewed.data, [done, f"to show it: {reviewed.show}"], as_json)
     return 0
+
+
+def note_in(file: Path) -> str:
+    """Return the text of a note's file, of ``-`` standard input's; a UsageError if it is none."""
+    try:
+        if str(file) == "-":
+            content = sys.stdin.buffer.read(LARGEST_NOTE + 1)
+        else:
+            content = read_regular(file, LARGEST_NOTE)
+        if len(content) > LARGEST_NOTE:
+            raise UsageError(f"--note {file}: found more than {LARGEST_NOTE:,} bytes.")
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"--note {file}: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--note {file}: found no UTF-8; expected a text file.") from error
 
 
 @app.command()

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import asdict
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, ask_to_run, exit_code, papers_named
+from reproaudit.cli.options import app, exit_code, permission, workspace
 from reproaudit.cli.output import present
-from reproaudit.files import report_folder
 
-if TYPE_CHECKING:  # help starts without them
-    from reproaudit.audit.model import TierName
-    from reproaudit.service.report import ShownRun
-    from reproaudit.service.run import How, Papers
+if TYPE_CHECKING:
+    from reproaudit.service.adopt import CodeComparison, Prepared
+    from reproaudit.service.run import CustomRun, Ran
+    from reproaudit.service.status import TierState
 
 
 @app.command()
@@ -65,58 +63,52 @@ def run(
     records, which feed no answer. Records of the plain form, which computes straight from the
     paper's equations, are never mixed with others.
     """
-    from reproaudit.service.report import ShownRun
-    from reproaudit.service.run import How
-    from reproaudit.store.records import Store
-
-    named = papers_named(slugs, everything, audits, salt, tier, shipped)
-    entries = [entry for entry in named if entry.code is not None or not everything]
-    papers = [(entry, entry.audit()) for entry in entries]
-    here = (Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, form)
-    until = math.inf if budget is None else time.monotonic() + budget
-    how = How(*here, options.engine_of(executor, slurm, block), shard, leave, until)
-    ask_to_run(entries, trust)
+    place = workspace(audits, store, out)
+    named = place.select(slugs or (), everything, shipped, salt, tier)
+    papers = [paper for paper in named if paper.code is not None or not everything]
+    here = (device, jobs, cell_timeout, memory, data_dir, fresh, form)
+    how = place.how(*here, options.engine_of(executor, slurm, block), shard, leave, budget)
+    ask = permission(trust)
     if status:
-        return _show_state(papers, tier, how, as_json)
-    if seeds is not None or experiments or settings:
-        return _run_custom(papers, tier, how, (seeds, experiments or (), settings or ()), as_json)
-    shown = ShownRun(report_folder(out, store), as_json, verbose)
-    return _run_tier(papers, tier, how, shown, fail_on, everything)
+        return _present_whole(place.status(papers, tier, how=how, permission=ask), as_json)
+    if seeds is None and not experiments and not settings:
+        run_tier = partial(place.run, papers, tier, how=how, cheapest=everything, permission=ask)
+        ran = _shown_run(run_tier, verbose, as_json)
+        return exit_code(ran.scorecards, fail_on, ran.went_wrong)
+    run_cells = partial(place.run_custom, papers, tier, seeds, experiments or (), settings or ())
+    custom = _shown_custom_run(partial(run_cells, how=how, permission=ask), verbose, as_json)
+    return exit_code((), None, custom.failed > 0)
 
 
-def _show_state(papers: Papers, tier: TierName, how: How, as_json: bool) -> int:
-    from reproaudit.service.status import state_of, status_lines
-
-    states = state_of(papers, tier, how)
-    present([asdict(state) for state in states], status_lines(states), as_json)
+def _present_whole(answer: TierState | Prepared | CodeComparison, as_json: bool) -> int:
+    """Print what knows its own lines; the exit code is 0."""
+    present(answer.data, answer.lines, as_json)
     return 0
 
 
-def _run_custom(papers: Papers, tier: TierName, how: How, departs: Any, as_json: bool) -> int:
+def _shown_run(run_tier: Callable[..., Ran], verbose: bool, as_json: bool) -> Ran:
+    """Run a tier under the progress, and print each paper when it is judged."""
+    from reproaudit.cli.progress import WorkProgress
+    from reproaudit.cli.scorecards import RunPrinter
+
+    with WorkProgress(verbose) as progress:
+        printer = RunPrinter(as_json, verbose, progress.paused)
+        ran = run_tier(on_event=progress, on_card=printer.add)
+    printer.close(ran)
+    return ran
+
+
+def _shown_custom_run(
+    run_custom: Callable[..., CustomRun], verbose: bool, as_json: bool
+) -> CustomRun:
+    """Run cells under the progress, and print what they measured."""
+    from reproaudit.cli.progress import WorkProgress
     from reproaudit.report.terminal import measurement_lines
-    from reproaudit.service.run import run_custom
 
-    records, failed = run_custom(papers, tier, how, *departs)
-    data = [record.model_dump(mode="json") for record in records]
-    present(data, measurement_lines(records), as_json)
-    return exit_code((), None, failed > 0)
-
-
-def _run_tier(
-    papers: Papers,
-    tier: TierName,
-    how: How,
-    shown: ShownRun,
-    fail_on: frozenset[str] | None,
-    everything: bool,
-) -> int:
-    """Run a tier and show each answer when it is there; of all papers, the cheapest first."""
-    from reproaudit.service.run import cheapest_first, run_and_judge, went_wrong
-
-    order = cheapest_first(papers, tier) if everything else papers
-    cards, failed = run_and_judge(order, tier, how, on_card=shown.add)
-    shown.close(sorted(cards, key=lambda card: card.paper.slug) if everything else cards)
-    return exit_code(cards, fail_on, failed > 0 or any(map(went_wrong, cards)))
+    with WorkProgress(verbose) as progress:
+        custom = run_custom(on_event=progress)
+    present(custom.data, measurement_lines(custom.records), as_json)
+    return custom
 
 
 @app.command()
@@ -144,21 +136,33 @@ def multiverse(
 
     Runs those settings with other values, one alternative at a time.
     """
-    from reproaudit.service import report as reporting
-    from reproaudit.service.run import How, run_multiverse
-    from reproaudit.store.records import Store
+    from reproaudit.cli.progress import WorkProgress
+    from reproaudit.cli.scorecards import RunPrinter
 
-    engine = options.engine_of(executor, slurm, block)
-    how = How(
-        Store(store), device, jobs, cell_timeout, memory, data_dir, verbose, fresh, engine=engine
+    place = workspace(audits, store, out)
+    (paper,) = place.select([slug])
+    how = place.how(
+        device=device,
+        jobs=jobs,
+        seconds=cell_timeout,
+        memory=memory,
+        data=data_dir,
+        fresh=fresh,
+        engine=options.engine_of(executor, slurm, block),
     )
-    (entry,) = papers_named((slug,), False, audits)
-    ask_to_run([entry], trust)
-    card, failed = run_multiverse(entry, entry.audit(), tier, how, budget)
-    shown = reporting.ShownRun(report_folder(out, store), as_json, verbose)
-    shown.add(card)
-    shown.close([card])
-    return exit_code((), None, failed > 0)
+    with WorkProgress(verbose) as progress:
+        ran = place.multiverse(
+            paper,
+            tier,
+            how=how,
+            budget=budget,
+            permission=permission(trust),
+            on_event=progress,
+        )
+    printer = RunPrinter(as_json, verbose)
+    printer.add(*ran.scorecards)
+    printer.close(ran)
+    return exit_code((), None, ran.failed > 0)
 
 
 @app.command()
@@ -187,21 +191,23 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
-    from reproaudit.service import adopt as adopting
-    from reproaudit.service.run import How
-    from reproaudit.store.records import Store
+    from reproaudit.cli.progress import WorkProgress
 
-    how = How(Store(store), device, jobs, data=data_dir, verbose=verbose)
-    (entry,) = papers_named((slug,), False, audits)
-    ask_to_run([entry], trust)
-    reports = report_folder(out, store)
-    if prepare:
-        data, said = adopting.prepare(entry, entry.audit(), how, reports, budget)
-        present(data, [said], as_json)
-        return 0
-    found = adopting.adopt_code(entry, entry.audit(), how, reports, budget, old)
-    present(found.data, found.lines, as_json)
-    return 0
+    place = workspace(audits, store, out)
+    (paper,) = place.select([slug])
+    how = place.how(device=device, jobs=jobs, data=data_dir)
+    consent = permission(trust)
+    with WorkProgress(verbose) as progress:
+        done: Prepared | CodeComparison
+        if prepare:
+            done = place.prepare(
+                paper, how=how, budget=budget, permission=consent, on_event=progress
+            )
+        else:
+            done = place.adopt(
+                paper, old=old, how=how, budget=budget, permission=consent, on_event=progress
+            )
+    return _present_whole(done, as_json)
 
 
 @app.command()
@@ -221,33 +227,22 @@ def verify(
     Reads all of it: digests, identities, the list of records that were ever written. With
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
-    from reproaudit.audit.catalog import Catalog
-    from reproaudit.service.verify import faults_of_adoptions, measure_again, papers_in
-    from reproaudit.store.inspect import experiment_folders, inspect_store
-    from reproaudit.store.records import Store
+    from reproaudit.cli.progress import WorkProgress
 
-    catalog = Catalog(audits)
-    kept = Store(store or Path("runs"))
-    papers = papers_in(kept, slugs or ())
-    faults = list(inspect_store(kept, papers, repair=repair))
-    if not faults:  # a damaged list of records is named already, and nothing else can be read
-        faults += faults_of_adoptions(catalog, papers, kept)
-    again = []
-    if recompute:
-        ask_to_run([catalog[one] for one in papers if one in catalog.entries], trust)
-        again = list(measure_again(catalog, papers, kept, recompute))
-        faults += [fault for _, fault in again if fault is not None]
-    data = {
-        "records": sum(1 for one in experiment_folders(kept, papers) for _ in one.glob("*.json")),
-        "root": kept.manifest.root() if not faults or repair else None,
-        "faults": [{**asdict(fault), "path": str(fault.path)} for fault in faults],
-        "recomputed": [str(path) for path, _ in again],
-    }
-    lines = [f"{one.path}: {one.what}{one.mended and f' ({one.mended})'}" for one in faults]
-    measured = f", {len(again)} measured again" if recompute else ""
-    lines.append(f"{data['records']} records read{measured}: {len(faults) or 'no'} faults")
-    present(data, lines, as_json)
-    return exit_code((), None, any(not fault.mended for fault in faults))
+    with WorkProgress() as progress:
+        verified = workspace(audits, store).verify(
+            slugs or (),
+            recompute=recompute,
+            repair=repair,
+            permission=permission(trust),
+            on_event=progress,
+        )
+    faults = verified.faults
+    lines = [f"{each.path}: {each.what}{each.mended and f' ({each.mended})'}" for each in faults]
+    measured = f", {len(verified.recomputed)} measured again" if recompute else ""
+    lines.append(f"{verified.records} records read{measured}: {len(faults) or 'no'} faults")
+    present(verified.data, lines, as_json)
+    return exit_code((), None, not verified.is_sound)
 
 
 @app.command()
@@ -264,10 +259,7 @@ def merge(
     Each record is verified: its digest, its identity, its place and the list of its store. What
     cannot be used, or holds other numbers than a record that is there already, is named and left.
     """
-    from reproaudit.service.merge import merge_stores
-    from reproaudit.store.records import Store
-
-    merged = merge_stores([Store(folder) for folder in folders], Store(store))
+    merged = workspace(store=store).merge(folders)
     present(merged.data, merged.lines, as_json)
     return exit_code((), None, bool(merged.faults))
 
@@ -287,17 +279,10 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    from reproaudit.service.verify import papers_in
-    from reproaudit.store.inspect import leftovers, remove, size_of
-    from reproaudit.store.records import Store
-
-    kept = Store(store or Path("runs"))
-    found = dict(leftovers(kept, papers_in(kept, slugs or ()), unfinished=unfinished))
-    sizes = {path: size_of(path) for path in found}
-    for path in () if dry_run else found:
-        remove(path)
-    data = [{"path": str(one), "what": what, "size": sizes[one]} for one, what in found.items()]
-    done = "would be removed" if dry_run else "removed"
-    counts = f"{len(found)} left-overs, {sum(sizes.values()):,} bytes, {done}"
-    present(data, [*(f"{path}: {what}" for path, what in found.items()), counts], as_json)
+    pruned = workspace(store=store).prune(slugs or (), unfinished=unfinished, dry_run=dry_run)
+    done = "removed" if pruned.is_removed else "would be removed"
+    size = sum(leftover.size for leftover in pruned.leftovers)
+    lines = [f"{leftover.path}: {leftover.what}" for leftover in pruned.leftovers]
+    lines.append(f"{len(pruned.leftovers)} left-overs, {size:,} bytes, {done}")
+    present(pruned.data, lines, as_json)
     return 0

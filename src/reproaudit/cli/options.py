@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,8 +21,9 @@ from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
-    from reproaudit.audit.catalog import Entry
     from reproaudit.formats.scorecard import Scorecard
+    from reproaudit.service.permission import Permission
+    from reproaudit.service.workspace import Workspace
 
 _model = deferred("reproaudit.audit.model")
 _engines = deferred("reproaudit.run.executors.engines")
@@ -258,25 +259,26 @@ DataDir = Annotated[
 ]
 
 
-def papers_named(
-    slugs: Iterable[str] | None,
-    everything: bool,
-    audits: Path | None,
-    salt: str | None = None,
-    tier: str | None = None,
-    shipped: bool = True,
-) -> tuple[Entry, ...]:
-    """Return the papers that a command line names; with a salt their seeds follow from it, too."""
-    from reproaudit.audit.catalog import Catalog
+def workspace(
+    audits: Path | None = None, store: Path | None = None, reports: Path | None = None
+) -> Workspace:
+    """Return the folders that a command line names, to work in."""
+    from reproaudit.service.workspace import Workspace
 
-    entries = Catalog(audits).select(slugs or (), everything)
-    if not shipped:
-        entries = tuple(entry for entry in entries if entry.audit_file.parent == audits)
-    if salt is None:
-        return entries
-    if tier != "paper":
-        raise UsageError("--salt draws other seeds for the paper tier: give --tier paper, too.")
-    return tuple(replace(entry, salt=salt) for entry in entries)
+    return Workspace(audits, store or Path("runs"), reports)
+
+
+def permission(trust: bool) -> Permission:
+    """Return how code that does not come with reproaudit is named, and consent asked for."""
+    from reproaudit.service.permission import Permission
+
+    return Permission(trust, _asked, "pass --trust", partial(say, stderr=True))
+
+
+def _asked(question: str) -> bool:
+    from reproaudit.consent import ask_terminal
+
+    return ask_terminal(question)
 
 
 def exit_code(
@@ -285,18 +287,5 @@ def exit_code(
     """Return 3 if something failed, 1 if a claim has an outcome to fail on, else 0."""
     if failed:
         return TechnicalError.exit_code
-    return int(any(one.outcome in (fail_on or ()) for card in scorecards for one in card.of_paper))
-
-
-def ask_to_run(entries: Iterable[Entry], trust: bool) -> None:
-    """Name the code that does not come with reproaudit, before it runs, and ask for consent."""
-    from reproaudit.consent import require_consent
-    from reproaudit.repositories.run_file import described
-
-    modules = {entry.slug: entry.module for entry in entries}
-    for slug, module in modules.items():
-        if module.is_run_file:
-            say(f"{slug}: what {module.file} says ({described(module.file)}) will run", stderr=True)
-        elif not module.importable:
-            say(f"{slug}: the code of {module.file.resolve()} will run", stderr=True)
-    require_consent(modules.values(), trust=trust)
+    outcomes = {claim.outcome for card in scorecards for claim in card.of_paper}
+    return int(bool(outcomes & (fail_on or frozenset())))

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
@@ -20,6 +20,7 @@ from reproaudit.cli.output import terminal
 from reproaudit.records import CellStatus
 from reproaudit.report.printable import clean, printable
 from reproaudit.run import events
+from reproaudit.service.events import WorkStarted
 
 LEAST_WIDTH = 20
 """The least width of the two lines."""
@@ -38,6 +39,36 @@ LINE_CELLS = 200
 
 CellId = tuple[str | int, ...]
 """A cell within a run."""
+
+
+class WorkProgress:
+    """Shows what the service does: a view for each work that it starts, until the ``with`` ends."""
+
+    def __init__(self, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._shown = ExitStack()
+        self._watch: Watch | None = None
+
+    def __call__(self, event: events.Event | WorkStarted) -> None:
+        """Follow an event."""
+        if isinstance(event, WorkStarted):
+            self._shown.close()
+            view = live_progress(event.audits, self._verbose, event.until)
+            self._watch = self._shown.enter_context(view)
+        elif self._watch is not None:
+            self._watch(event)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the view off the terminal while something else is printed there."""
+        with nullcontext() if self._watch is None else self._watch.paused():
+            yield
+
+    def __enter__(self) -> WorkProgress:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._shown.close()
 
 
 @contextmanager

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, exit_code, papers_named
+from reproaudit.cli.options import app, exit_code, workspace
 from reproaudit.cli.output import present, say, settings_table, terminal
-from reproaudit.errors import AuditError, UsageError
-from reproaudit.files import new_folder, report_folder
-
-if TYPE_CHECKING:
-    from reproaudit.formats.scorecard import Scorecard
+from reproaudit.errors import UsageError
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 
@@ -31,18 +26,13 @@ def list_papers(
 
     A paper that cannot be read is named and stops no other.
     """
-    from reproaudit.service.listing import list_entry, list_lines
+    from reproaudit.service.listing import list_lines
 
-    papers = []
-    code = 0
-    for entry in papers_named((), True, audits):
-        try:
-            papers.append(list_entry(entry, store, report_folder(out, store)))
-        except AuditError as error:
-            say(f"{entry.slug}: {error}", stderr=True, style="red")
-            code = code or error.exit_code
-    present(papers, list_lines(papers, terminal().width), as_json)
-    return code
+    listed = workspace(audits, store, out).list()
+    for slug, error in listed.errors.items():
+        say(f"{slug}: {error}", stderr=True, style="red")
+    present(listed.data, list_lines(listed.papers, terminal().width), as_json)
+    return next((error.exit_code for error in listed.errors.values()), 0)
 
 
 @app.command()
@@ -68,20 +58,18 @@ def report(
     that came with the installation. With --all, each claim is printed on one line; of papers that
     are named, every detail.
     """
-    from reproaudit.service.report import report_papers
+    from reproaudit.cli.scorecards import show_reports
+    from reproaudit.report.files import TERMINAL
 
-    cards, code = report_papers(
-        papers_named(slugs, everything, audits, salt, tier),
-        store,
-        report_folder(out, store),
-        tier=tier,
-        formats=formats,
-        group=group,
-        one_screen=everything,
-        verbose=verbose,
-        as_json=as_json,
+    place = workspace(audits, store, out)
+    papers = place.select(slugs or (), everything, salt=salt, tier=tier)
+    reported = place.report(
+        papers, tier=tier, formats=formats, group=group, needs_all=not everything
     )
-    return code or exit_code(cards, fail_on)
+    prints = formats is None or TERMINAL in formats
+    show_reports(reported, prints=prints, one_screen=everything, verbose=verbose, as_json=as_json)
+    code = next((error.exit_code for error in reported.errors.values()), 0)
+    return code or exit_code(reported.scorecards, fail_on)
 
 
 @app.command()
@@ -94,11 +82,8 @@ def diff(
 
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
-    from reproaudit.report.diff import compare
-    from reproaudit.scorecard.files import read_scorecard
-
-    found = compare(read_scorecard(before), read_scorecard(after))
-    present(found.model_dump(mode="json"), found.lines, as_json)
+    comparison = workspace().diff(before, after)
+    present(comparison.model_dump(mode="json"), comparison.lines, as_json)
     return 0
 
 
@@ -123,44 +108,25 @@ def judge_measurements(
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
-    (entry,) = papers_named((slug,), False, audits)
+    place = workspace(audits)
+    (paper,) = place.select([slug])
     if template is not None and measurements is None:
-        from reproaudit.intake.writing import template_files
-
-        texts = template_files(entry.audit(), tier or "paper", claims or ())
-        _show_template(slug, template, texts, as_json)
+        files = place.template(paper, template, tier or "paper", claims or ())
+        lines = (
+            f"wrote {files.data[0]} and {len(files.data) - 1} tables, to be filled in",
+            f"then: reproaudit judge {slug} --measurements {template}",
+        )
+        present(files.data, lines, as_json)
         return 0
     if measurements is None or template is not None:
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    from reproaudit.intake.reading import read_submission
-
-    submission = read_submission(entry.audit(), measurements)
-    from reproaudit.report.files import json_data
     from reproaudit.report.terminal import judged_lines
-    from reproaudit.scorecard.answers import scorecard_of_submission
-    from reproaudit.service.pages import refresh_register, write_report
 
-    card = scorecard_of_submission(submission, claims, entry.reviews())
-    written: list[Path] = []
-    if out is not None:
-        written += [*write_report(card, out), *refresh_register(out, card.tier)]
-    present(json_data(card), judged_lines(card), as_json, written=written)
-    return exit_code([card], fail_on)
-
-
-def _show_template(slug: str, folder: Path, texts: Mapping[str, str], as_json: bool) -> None:
-    with new_folder(folder, "Name another with --template, or remove it.") as new:
-        for name, text in texts.items():
-            (new / name).parent.mkdir(exist_ok=True)
-            (new / name).write_text(text, encoding="utf-8")
-    files = [str(folder / name) for name in texts]
-    lines = (
-        f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
-        f"then: reproaudit judge {slug} --measurements {folder}",
-    )
-    present(files, lines, as_json)
+    judged = place.judge(paper, measurements, claims, out=out)
+    present(judged.data, judged_lines(judged.scorecard), as_json, written=judged.written)
+    return exit_code([judged.scorecard], fail_on)
 
 
 @app.command("import")
@@ -184,11 +150,10 @@ def import_runs(
     Face's trainer_state.json and loose tables. Configurations beside them are set against the
     audit's settings. See docs/import.md.
     """
-    from reproaudit.intake.importing import import_logs
-
-    (entry,) = papers_named((slug,), False, audits)
-    data = import_logs(
-        entry.audit(),
+    place = workspace(audits)
+    (paper,) = place.select([slug])
+    imported = place.import_(
+        paper,
         logs,
         out,
         mapping,
@@ -197,12 +162,12 @@ def import_runs(
         who=who,
         source=source,
     )
-    present(data, data["lines"], as_json)
+    present(imported.data, imported.lines, as_json)
     if not as_json:
-        terminal().print(settings_table(data["settings"]))
+        terminal().print(settings_table(imported.settings))
         say(f"wrote {out}")
         found_in = "" if audits is None else f" --audits {audits}"
-        only = "".join(f" --claim {one}" for one in claims or ())
+        only = "".join(f" --claim {claim}" for claim in claims or ())
         say(f"next: reproaudit judge {slug}{found_in} --measurements {out}{only}")
     return 0
 
@@ -239,30 +204,20 @@ def export(
 
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
-    from reproaudit.api import open_scorecard
-    from reproaudit.report.export.registry import ExportRequest, export_files
-    from reproaudit.report.outline import as_written_words
-    from reproaudit.store.records import Store
-    from reproaudit.store.shipped import packed_for_report
+    from reproaudit.service.export import Signature
 
-    (entry,) = papers_named((slug,), False, audits)
-
-    def card() -> Scorecard:
-        audit = entry.audit()
-        found = open_scorecard(audit, tier=tier, store=store, reports=reports, audits=audits)
-        if said := as_written_words(found):
-            say(f"{slug}: {said}", stderr=True, style="yellow")
-        return found
-
-    def records(tier: str) -> Mapping[str, bytes]:
-        return packed_for_report(Store(store), entry.slug, tier)
-
-    people = (tuple(codecheckers or ()), tuple(orcids or ()))
-    signed = (*people, certificate, report_url, license_url, tuple(author_orcids or ()))
-    request = ExportRequest(card, entry.audit_file, records, *signed)
-    written, data = export_files(form, request, slug, out)
-    if missing := data.get("missing"):
-        needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."
-        say(needs, stderr=True, style="yellow")
-    present(data, (), as_json, written=() if as_json else written)
+    place = workspace(audits, store, reports)
+    (paper,) = place.select([slug])
+    signature = Signature(
+        tuple(codecheckers or ()),
+        tuple(orcids or ()),
+        certificate,
+        report_url,
+        license_url,
+        tuple(author_orcids or ()),
+    )
+    exports = place.export(paper, form, tier=tier, out=out, signature=signature)
+    for remark in exports.remarks:
+        say(remark, stderr=True, style="yellow")
+    present(exports.data, (), as_json, written=() if as_json else exports.written)
     return 0

@@ -26,13 +26,14 @@ from reproaudit.audit.review import (
 )
 from reproaudit.checks import Kind, Names, read_noun
 from reproaudit.declarations import Quantity
-from reproaudit.desk import edits
-from reproaudit.desk.session import DeskSession, StaleError, read_version
+from reproaudit.desk.session import DeskSession, StaleError
 from reproaudit.errors import AuditError
 from reproaudit.report.numbers import at_words, listed, setting_value, stated
 from reproaudit.report.pages import STYLE, environment
 from reproaudit.report.printable import printable
 from reproaudit.report.words import Namer
+from reproaudit.service import edits
+from reproaudit.service.review_files import read_version
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'

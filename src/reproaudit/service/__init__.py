@@ -1,1 +1,4 @@
-"""The work behind each command, apart from reading its arguments."""
+"""What every shell is written over: `Workspace` has a method for each command.
+
+It prints nothing and asks nobody itself: a shell hands in callbacks, and gets models back.
+"""

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.devices import processor
 from reproaudit.run.events import PhaseStarted
+from reproaudit.service.callbacks import ignored
+from reproaudit.service.events import OnWork, WorkStarted
 from reproaudit.service.run import How
 from reproaudit.store.adoptions import (
     Adoption,
@@ -46,7 +49,7 @@ class Drawn:
     reference: Record
 
 
-@dataclass
+@dataclass(frozen=True)
 class CodeComparison:
     """What an adoption found.
 
@@ -54,7 +57,7 @@ class CodeComparison:
         old: the digest of the code that made the records; None if all count as today's.
         records: how many records belong to the pairs.
         same: the cells that both codes measured alike.
-        differs: of each pair that differs its drawn cell, and what differs.
+        differs: the drawn cell of each pair that differs, and what differs.
         left: how many pairs are not measured yet.
     """
 
@@ -63,16 +66,16 @@ class CodeComparison:
     new: str
     records: int = 0
     pairs: int = 0
-    same: list[ComparedCell] = field(default_factory=list)
-    differs: list[tuple[Cell, str]] = field(default_factory=list)
+    same: tuple[ComparedCell, ...] = ()
+    differs: tuple[tuple[Cell, str], ...] = ()
     left: int = 0
 
     @property
     def data(self) -> dict[str, object]:
         """What ``--json`` prints."""
         differs = [
-            {"tier": one.tier, "experiment": one.experiment, "seed": one.seed, "what": what}
-            for one, what in self.differs
+            {"tier": cell.tier, "experiment": cell.experiment, "seed": cell.seed, "what": what}
+            for cell, what in self.differs
         ]
         return {**vars(self), "same": len(self.same), "differs": differs}
 
@@ -98,27 +101,51 @@ class CodeComparison:
             yield f"The others keep their code: 'reproaudit run {self.paper}' measures them anew."
 
 
+class Prepared(StrictModel):
+    """What stands ready for an adoption of later code."""
+
+    paper: str
+    code: str
+    """The digest of today's code."""
+    measured: int
+    """The pairs of which a cell is measured with it on this processor."""
+    pairs: int
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What ``--json`` prints."""
+        return self.model_dump(mode="json")
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What a user reads."""
+        yield (
+            f"{self.paper}: of {self.measured} of {self.pairs} pairs of experiment and settings a "
+            f"cell is measured with {self.code[:8]} on this processor."
+        )
+
+
 def prepare(
-    entry: Entry, audit: Audit, how: How, reports: Path, budget: float | None = None
-) -> tuple[dict[str, object], str]:
+    entry: Entry,
+    audit: Audit,
+    how: How,
+    reports: Path,
+    budget: float | None = None,
+    on_event: OnWork = ignored,
+) -> Prepared:
     """Measure a drawn cell of every pair with today's code, for an adoption of later code.
 
-    Arguments as of `adopt_code`. Returns what ``--json`` prints, and what a user reads.
+    Its arguments are those of `adopt_code`.
     """
     store = how.store
     code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports)
+    every = _every_record(entry, audit, how, reports, on_event)
     adoptions = read_adoptions(entry, store.root).held_against(every)
     today = adoptions.name(code.digest)
-    records = [one for one in _finished(every) if adoptions.counting_as(one) == today]
+    records = [record for record in _finished(every) if adoptions.counting_as(record) == today]
     drawn = list(_drawn(records, [], code.digest, code.digest))
-    measured = _measured(entry, audit, how, drawn, budget)
-    counts = {"measured": len(measured), "pairs": len(drawn)}
-    said = (
-        f"{entry.slug}: of {len(measured)} of {len(drawn)} pairs of experiment and settings a "
-        f"cell is measured with {code.digest[:8]} on this processor."
-    )
-    return {"paper": entry.slug, "code": code.digest, **counts}, said
+    measured = _measured(entry, audit, how, drawn, budget, on_event)
+    return Prepared(paper=entry.slug, code=code.digest, measured=len(measured), pairs=len(drawn))
 
 
 def adopt_code(
@@ -128,6 +155,7 @@ def adopt_code(
     reports: Path,
     budget: float | None = None,
     wanted: str | None = None,
+    on_event: OnWork = ignored,
 ) -> CodeComparison:
     """Compare today's code with the code of a paper's records, and note where they agree.
 
@@ -142,7 +170,7 @@ def adopt_code(
     """
     store = how.store
     code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports)
+    every = _every_record(entry, audit, how, reports, on_event)
     adoptions = read_adoptions(entry, store.root).held_against(every)
     records = list(_finished(every))
     if not records:
@@ -151,37 +179,42 @@ def adopt_code(
             "with --store."
         )
     today = adoptions.name(code.digest)
-    others = [one for one in records if adoptions.counting_as(one) != today]
-    old = _old_code([one.code for one in records], [one.code for one in others], wanted)
+    others = [record for record in records if adoptions.counting_as(record) != today]
+    known = [record.code for record in records]
+    old = _old_code(known, [record.code for record in others], wanted)
     if old is None or adoptions.name(old) == today:
-        _note_forms(entry, store, adoptions, {one.code for one in records})
+        _note_forms(entry, store, adoptions, set(known))
         return CodeComparison(entry.slug, None, code.digest)
-    mine = [one for one in others if old in _alike(adoptions, one)]
+    mine = [record for record in others if old in _alike(adoptions, record)]
     here = versions(how.device_for(entry), code.packages)
-    fitting = [one for one in mine if versions_of(one.environment) == here]
+    fitting = [record for record in mine if versions_of(record.environment) == here]
     if not fitting:
         raise UsageError(_other_versions(entry, mine, here))
     references = [
-        one
-        for one in every
-        if old in _alike(adoptions, one)
-        and one.environment.processor == processor()
-        and versions_of(one.environment) == here
+        record
+        for record in every
+        if old in _alike(adoptions, record)
+        and record.environment.processor == processor()
+        and versions_of(record.environment) == here
     ]
     drawn = list(_drawn(fitting, references, old, code.digest))
-    found = CodeComparison(entry.slug, old, code.digest, len(fitting), len(drawn))
-    measured = _measured(entry, audit, how, drawn, budget)
-    for one in drawn:
-        _compare(one, measured.get(one.pair), found)
-    if found.same and not found.left:
-        _note(entry, store, found, here)
-    return found
+    measured = _measured(entry, audit, how, drawn, budget, on_event)
+    same, differs = _compared(drawn, measured)
+    left = len(drawn) - len(same) - len(differs)
+    comparison = CodeComparison(
+        entry.slug, old, code.digest, len(fitting), len(drawn), same, differs, left
+    )
+    if comparison.same and not comparison.left:
+        _note(entry, store, comparison, here)
+    return comparison
 
 
-def _every_record(entry: Entry, audit: Audit, how: How, reports: Path) -> list[Record]:
-    with how.watched([(entry, audit)]) as on_event:
-        on_event(PhaseStarted("reading records", entry.slug))
-        return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
+def _every_record(
+    entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnWork
+) -> list[Record]:
+    on_event(WorkStarted((audit,)))
+    on_event(PhaseStarted("reading records", entry.slug))
+    return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
 
 
 def _shipped_records(entry: Entry, reports: Path) -> Iterator[Record]:
@@ -194,10 +227,11 @@ def _shipped_records(entry: Entry, reports: Path) -> Iterator[Record]:
 
 def _finished(records: Iterable[Record]) -> Iterator[Record]:
     """The records that answer something: those of drawn cells were measured for adoptions."""
-    for one in records:
-        is_finished = one.status is not CellStatus.FAILED and one.environment.form == "fast"
-        if is_finished and compared_pair_of(one).tier == one.tier:
-            yield one
+    for record in records:
+        is_fast = record.environment.form == "fast"
+        is_finished = record.status is not CellStatus.FAILED and is_fast
+        if is_finished and compared_pair_of(record).tier == record.tier:
+            yield record
 
 
 def _alike(adoptions: Adoptions, record: Record) -> list[str]:
@@ -211,12 +245,12 @@ def _old_code(known: Sequence[str], others: Sequence[str], wanted: str | None) -
     """The digest of the code whose records are to count; None if there is none."""
     if wanted is None:
         return next((code for code, _ in Counter(others).most_common(1)), None)
-    found = {one for one in known if one.startswith(wanted)}
-    if len(found) != 1:
-        remedy = did_you_mean(wanted, {one[:8] for one in known})
-        count = len(found) or "no"
+    codes = {code for code in known if code.startswith(wanted)}
+    if len(codes) != 1:
+        remedy = did_you_mean(wanted, {code[:8] for code in known})
+        count = len(codes) or "no"
         raise UsageError(f"--from {wanted}: {count} codes of records begin so. {remedy}")
-    return found.pop()
+    return codes.pop()
 
 
 def _other_versions(entry: Entry, records: Sequence[Record], here: dict[str, str]) -> str:
@@ -237,14 +271,14 @@ def _drawn(
 ) -> Iterator[Drawn]:
     """A cell of every pair: the least hash of both codes and its seed, of those measured here."""
     known: dict[tuple[Pair, int], Record] = {
-        (compared_pair_of(one), one.seed): one for one in references
+        (compared_pair_of(record), record.seed): record for record in references
     }
     pairs: dict[Pair, dict[int, Record]] = {}
-    for one in records:
-        pairs.setdefault(pair_of(one), {})[one.seed] = one
+    for record in records:
+        pairs.setdefault(pair_of(record), {})[record.seed] = record
     for pair, by_seed in sorted(pairs.items()):
         here = [seed for seed in by_seed if (pair, seed) in known]
-        seed = min(here or by_seed, key=lambda one: sha256(f"{old} {new} {pair} {one}".encode()))
+        seed = min(here or by_seed, key=lambda at: sha256(f"{old} {new} {pair} {at}".encode()))
         record = by_seed[seed]
         tier = adoption_tier(record.tier)
         cell = Cell(record.paper, tier, record.experiment, record.settings, seed)
@@ -252,13 +286,18 @@ def _drawn(
 
 
 def _measured(
-    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], budget: float | None
+    entry: Entry,
+    audit: Audit,
+    how: How,
+    drawn: Sequence[Drawn],
+    budget: float | None,
+    on_event: OnWork,
 ) -> dict[Pair, Record]:
     until = math.inf if budget is None else time.monotonic() + budget
-    cells = [one.cell for one in drawn]
+    cells = [pair.cell for pair in drawn]
     papers = [(entry, audit)]
-    with how.watched(papers, until) as on_event:
-        summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
+    on_event(WorkStarted((audit,), until))
+    summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
     planned = frozenset(summary.planned.get(entry.slug, {}).values())
     return {
         compared_pair_of(record): record
@@ -267,28 +306,38 @@ def _measured(
     }
 
 
-def _compare(drawn: Drawn, record: Record | None, found: CodeComparison) -> None:
-    if record is None:
-        found.left += 1
-        return
+def _difference(drawn: Drawn, record: Record) -> str:
+    """What today's code gives otherwise than the old code did; empty if all bits are the same."""
     reference = drawn.reference
-    pair = drawn.pair
     if record.status is CellStatus.FAILED:
-        found.differs.append((drawn.cell, f"it fails under today's code: {record.error}"))
-    elif record.data != reference.data:
-        found.differs.append((drawn.cell, "its data differ from those that its record read"))
-    elif lines := differing(reference, record):
-        of_another = reference.environment.processor != record.environment.processor
-        said = "; ".join(lines)
-        if of_another:
-            said += (
-                ". Its record is of another processor: with the old code, 'reproaudit adopt "
-                f"{record.paper} --prepare' measures here what to compare with"
-            )
-        found.differs.append((drawn.cell, said))
-    else:
-        measured = measured_by(record)
-        found.same.append(ComparedCell(**pair._asdict(), seed=record.seed, measured=measured))
+        return f"it fails under today's code: {record.error}"
+    if record.data != reference.data:
+        return "its data differ from those that its record read"
+    what = "; ".join(differing(reference, record))
+    if what and reference.environment.processor != record.environment.processor:
+        return (
+            f"{what}. Its record is of another processor: with the old code, 'reproaudit adopt "
+            f"{record.paper} --prepare' measures here what to compare with"
+        )
+    return what
+
+
+def _compared(
+    drawn: Sequence[Drawn], measured: Mapping[Pair, Record]
+) -> tuple[tuple[ComparedCell, ...], tuple[tuple[Cell, str], ...]]:
+    """The cells that both codes measured alike, and those that differ with what differs."""
+    same: list[ComparedCell] = []
+    differs: list[tuple[Cell, str]] = []
+    for each in drawn:
+        if each.pair not in measured:
+            continue
+        record = measured[each.pair]
+        if what := _difference(each, record):
+            differs.append((each.cell, what))
+        else:
+            numbers = measured_by(record)
+            same.append(ComparedCell(**each.pair._asdict(), seed=record.seed, measured=numbers))
+    return tuple(same), tuple(differs)
 
 
 def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str]) -> None:
@@ -307,16 +356,16 @@ def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str
         add_line(file, line.model_dump_json(exclude_none=True).encode())
 
 
-def _note(entry: Entry, store: Store, found: CodeComparison, here: dict[str, str]) -> None:
-    assert found.old is not None, "compared"
+def _note(entry: Entry, store: Store, comparison: CodeComparison, here: dict[str, str]) -> None:
+    assert comparison.old is not None, "compared"
     line = Adoption(
         date=datetime.now(UTC).replace(microsecond=0),
         revision=git(entry.audit_file, "rev-parse", "HEAD"),
-        old=found.old,
-        new=found.new,
+        old=comparison.old,
+        new=comparison.new,
         versions=here,
         processor=processor(),
-        cells=tuple(found.same),
+        cells=comparison.same,
     )
     with Journal(entry, "adoptions", store.root).writing() as file:
         add_line(file, line.model_dump_json(exclude_none=True).encode())

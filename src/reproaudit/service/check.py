@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,46 @@ from reproaudit.audit.plan import plan
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError
 from reproaudit.scorecard.history import read_lines
+from reproaudit.service.permission import Permission
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The audits that were looked at, and every fault in them."""
+
+    files: tuple[Path, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def errors(self) -> int:
+        """The number of faults that refuse an audit; the others are warnings."""
+        return sum(fault.severity == "error" for fault in self.faults)
+
+    @property
+    def data(self) -> list[dict[str, object]]:
+        """What ``--json`` prints."""
+        return [fault_data(fault) for fault in self.faults]
+
+
+def check_audits(
+    named: Sequence[str], catalog: Catalog, *, run: bool = False, permission: Permission
+) -> Checked:
+    """Find every fault of audits that are named by slug, file or folder; of all if none is.
+
+    Args:
+        run: whether the papers' modules are imported, and audits held against them.
+        permission: the consent to import them.
+
+    Raises:
+        UsageError: on an unknown slug or folder, or a folder without audits.
+        ConsentError: if a module may not be imported.
+        ModuleNotFoundError: if a library that a module needs is not installed.
+    """
+    files = audit_files(named, catalog)
+    if run:
+        permission.require(entry for entry in map(entry_of, files) if entry.code is not None)
+    faults = (fault for file in files for fault in faults_in(file, run))
+    return Checked(tuple(files), tuple(faults))
 
 
 def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
@@ -29,10 +70,10 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
     for name in named:
         path = Path(name)
         if path.is_dir():
-            found = audits_in(path)
-            if not found:
+            audits = audits_in(path)
+            if not audits:
                 raise UsageError(f"{path}: no audit is in this folder; expected SLUG.yaml files.")
-            files += found
+            files += audits
         elif not path.suffix and len(path.parts) == 1 and not path.exists():
             files.append(catalog[name].audit_file)
         else:
@@ -78,7 +119,7 @@ def fault_data(fault: Fault) -> dict[str, object]:
     """Return a fault as ``--json`` shows it."""
     line, column = fault.place
     return {"file": fault.file, "line": line, "column": column, "path": fault.path} | {
-        one: getattr(fault, one) for one in ("severity", "rule", "message", "remedy")
+        name: getattr(fault, name) for name in ("severity", "rule", "message", "remedy")
     }
 
 
@@ -107,13 +148,13 @@ def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
             message = f"found no experiment '{name}' in {entry.code.file}"
             yield Violation(MISFIT, ("experiments", name), message, "", name, experiments)
             continue
-        found: dict[Loc, dict[str, None]] = {}
+        misfits: dict[Loc, dict[str, None]] = {}
         for loc, settings in _tried(audit, name):
             try:
                 build_settings(experiments[name].settings, settings)
             except SpecError as error:
-                found.setdefault(loc, {})[str(error)] = None
-        for loc, errors in found.items():
+                misfits.setdefault(loc, {})[str(error)] = None
+        for loc, errors in misfits.items():
             yield Violation(MISFIT, loc, f"found {'; '.join(errors)}")
 
 

@@ -9,8 +9,26 @@ from reproaudit.audit.card import Card, read_card, with_checklist
 from reproaudit.audit.catalog import PACKAGE, SLUG, shipped_audits
 from reproaudit.audit.draft import draft_audit, draft_module
 from reproaudit.audit.loading import read_audit
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError
 from reproaudit.files import write_whole
+
+
+class Draft(StrictModel):
+    """The files of a new paper, and what is left open."""
+
+    slug: str
+    files: tuple[Path, ...]
+    """The audit, then the module."""
+    todo: int
+    """How many places are left open."""
+    remarks: tuple[str, ...]
+    """What of the card could not be read."""
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What ``--json`` prints."""
+        return self.model_dump(mode="json")
 
 
 def draft(
@@ -20,14 +38,11 @@ def draft(
     checklist_file: Path | None = None,
     *,
     force: bool = False,
-) -> tuple[list[Path], list[str], int]:
+) -> Draft:
     """Write ``SLUG.yaml`` and ``SLUG.py``.
 
     If OUT is the folder of the shipped audits, the module goes to the shipped modules. What
     neither a card nor a checklist says is left TODO.
-
-    Returns:
-        The files, what could not be read, and how many places are left open.
 
     Raises:
         UsageError: if the slug has another form, or a file exists already.
@@ -53,4 +68,5 @@ def draft(
         raise UsageError(f"{' and '.join(there)} {are} there already. --force writes over it.")
     for path, text in texts.items():
         write_whole(path, text)
-    return list(texts), list(card.remarks), len(read_audit(audit_file)[1])
+    todo = len(read_audit(audit_file)[1])
+    return Draft(slug=slug, files=tuple(texts), todo=todo, remarks=tuple(card.remarks))

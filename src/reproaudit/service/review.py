@@ -1,60 +1,79 @@
-"""`reproaudit review`: the text of a note, the answers it is for, and the command that shows it."""
+"""`reproaudit review`: what was decided, the answers that a note is for, and what shows them."""
 
 from __future__ import annotations
 
 import shlex
-import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError
-from reproaudit.files import read_regular, report_folder
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.scorecard.answers import scorecard_of_paper
+from reproaudit.service.review_files import files_to_review, review_audit
 from reproaudit.store.records import Store
 
-LARGEST_NOTE = 2**14
-"""Of a note's file; 80 words have a thirtieth of it."""
+
+class Reviewed(StrictModel):
+    """What a review changed."""
+
+    file: Path
+    changed: bool
+    diff: str
+    show: str
+    """The command that shows the paper's page."""
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What ``--json`` prints."""
+        return self.model_dump(mode="json")
 
 
-def note_in(file: Path) -> str:
-    """Return the text of a note's file, of ``-`` standard input's; a UsageError if it is none."""
-    try:
-        if str(file) == "-":
-            content = sys.stdin.buffer.read(LARGEST_NOTE + 1)
-        else:
-            content = read_regular(file, LARGEST_NOTE)
-        if len(content) > LARGEST_NOTE:
-            raise UsageError(f"--note {file}: found more than {LARGEST_NOTE:,} bytes.")
-        return content.decode("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"--note {file}: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"--note {file}: found no UTF-8; expected a text file.") from error
+def named_reviewer(reviewer: str) -> str:
+    """Return who reviews, without blanks around; a UsageError if nobody is named."""
+    if not reviewer.strip() or not reviewer.isprintable():
+        raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
+    return reviewer.strip()
 
 
-def answered(
-    entry: Entry, store: Path, out: Path | None, tier: TierName | None
-) -> Scorecard | None:
+def review_paper(
+    entry: Entry,
+    reviewer: str,
+    orders: Iterable[str],
+    note: tuple[str, str] | None,
+    sign: bool,
+    show: str,
+) -> Reviewed:
+    """Carry out a reviewer's orders; arguments and errors are those of `review_audit`.
+
+    Args:
+        show: the command that shows the paper's page.
+    """
+    audit_file, file, _ = files_to_review(entry)
+    changes = review_audit(audit_file, file, named_reviewer(reviewer), orders, sign, note)
+    return Reviewed(file=file, changed=bool(changes), diff=changes, show=show)
+
+
+def answered(entry: Entry, store: Path, reports: Path, tier: TierName | None) -> Scorecard | None:
     """Return the scorecard that a note is written for, without judging shipped records again.
 
     Raises:
         AuditError: if it cannot be read.
     """
-    reports = report_folder(out, store)
     audit = entry.audit()
     return scorecard_of_paper(entry, audit, Store(store), tier, reports, judge_shipped=False)
 
 
-def note_for(file: Path, entry: Entry, card: Scorecard | None) -> tuple[str, str]:
-    """Return a note's text and the digest of the answers that it is for, or raise a UsageError."""
+def note_for(text: str, entry: Entry, card: Scorecard | None) -> tuple[str, str]:
+    """Return a note with the digest of the answers that it is for; a UsageError without them."""
     if card is None:
         raise UsageError(
             f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "
             f"no report. Make them with: reproaudit run {entry.slug}"
         )
-    return note_in(file), card.answers_digest
+    return text, card.answers_digest
 
 
 def command_to_show(slug: str, **options: object) -> str:

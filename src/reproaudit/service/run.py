@@ -7,9 +7,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -18,9 +18,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier, scope_of, varied_tier
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import CUSTOM, Cell, RunForm, SettingValue, TierKey
-from reproaudit.cli.output import say
-from reproaudit.cli.progress import Watch, live_progress
-from reproaudit.errors import AuditError, UsageError, did_you_mean
+from reproaudit.errors import AuditError, StoreError, UsageError, did_you_mean
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome, Status
 from reproaudit.lab import DATA_VARIABLE
@@ -39,6 +37,9 @@ from reproaudit.run.executors.engines import Engine
 from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
+from reproaudit.service.callbacks import ignored
+from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.report import RunPages, scorecards_data
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.code import imports_torch
 from reproaudit.store.records import Store
@@ -66,7 +67,6 @@ class How:
     seconds: float | None = None
     memory: float | None = None
     data: Path | None = None
-    verbose: bool = False
     fresh: bool = False
     form: RunForm = "fast"
     engine: Engine | None = None
@@ -88,10 +88,6 @@ class How:
         if self.engine is not None:  # this machine says nothing about those that compute
             return "cuda" if self.device == "cuda" else "cpu"
         return pick_device(self.device, lambda: imports_torch(entry.module))
-
-    def watched(self, papers: Papers, until: float = math.inf) -> AbstractContextManager[Watch]:
-        """Show the progress of what is done for some papers; gives what takes the events."""
-        return live_progress([audit for _, audit in papers], self.verbose, until)
 
     def run(
         self,
@@ -157,7 +153,7 @@ class How:
         return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
 
 
-OnCard = Callable[[Scorecard], None]
+OnCard = Callable[[Scorecard], object]
 
 
 def cheapest_first(papers: Papers, tier: TierName) -> Papers:
@@ -171,25 +167,52 @@ def cheapest_first(papers: Papers, tier: TierName) -> Papers:
     return sorted(papers, key=seconds)
 
 
+@dataclass(frozen=True)
+class Ran:
+    """The answers of papers that were run.
+
+    Attributes:
+        failed: how many cells failed.
+        left: a sentence on each paper of which cells are left for other runs.
+        written: the pages and registers.
+        errors: why other pages could not be written.
+    """
+
+    scorecards: tuple[Scorecard, ...]
+    failed: int
+    left: tuple[str, ...] = ()
+    written: tuple[Path, ...] = ()
+    errors: tuple[StoreError, ...] = ()
+
+    @property
+    def went_wrong(self) -> bool:
+        """Whether a cell failed, or a claim could not be answered for want of a sound run."""
+        return self.failed > 0 or any(map(went_wrong, self.scorecards))
+
+    @property
+    def data(self) -> Any:
+        """What ``--json`` prints."""
+        return scorecards_data(self.scorecards)
+
+
 def run_and_judge(
     papers: Papers,
     tier: TierName,
     how: How,
     claims: Sequence[str] = (),
-    on_card: OnCard = lambda _card: None,
-) -> tuple[list[Scorecard], int]:
+    on_card: OnCard = ignored,
+    on_event: OnWork = ignored,
+) -> Ran:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
     A paper is judged as soon as its cells have records, while others still run. One of which cells
-    are left for other runs is not judged: a line says how many.
+    are left for other runs is not judged.
 
     Args:
         papers: what is run, in this order, with its consent given.
         claims: of one paper: the ids of the claims to run for; every claim if none.
-        on_card: takes each scorecard when it is there, and may print it.
-
-    Returns:
-        The scorecard of each paper, in their order, and how many cells failed.
+        on_card: takes each scorecard when it is there.
+        on_event: takes what happens meanwhile.
 
     Raises:
         UsageError: if there is no such claim.
@@ -202,18 +225,18 @@ def run_and_judge(
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
     if tier == "paper" and claims:  # the log knows answers on all records that there are
         judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
-    with how.watched(papers, how.until) as watch:
-        judging = _Judging(papers, tier, how.store, watch, on_card)
-        summary = how.run(cells, papers, judging, judged_too=judged_too)
-        without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
-        for slug in without_cells:
-            judging(PaperFinished(slug, {}))
+    on_event(WorkStarted(tuple(audit for _, audit in papers), how.until))
+    judging = _Judging(papers, tier, how.store, on_event, on_card)
+    summary = how.run(cells, papers, judging, judged_too=judged_too)
+    without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
+    for slug in without_cells:
+        judging(PaperFinished(slug, {}))
     if judging.errors:
         raise judging.errors[0]
-    for slug, left in summary.left.items():
-        say(_left(slug, left, len(summary.planned[slug])), stderr=True)
-    cards = [judging.cards[entry.slug] for entry, _ in papers if entry.slug in judging.cards]
-    return cards, summary.failed
+    left = [_left(slug, of, len(summary.planned[slug])) for slug, of in summary.left.items()]
+    slugs = [entry.slug for entry, _ in papers]
+    cards = [judging.cards[slug] for slug in slugs if slug in judging.cards]
+    return Ran(tuple(cards), summary.failed, tuple(left))
 
 
 @dataclass
@@ -223,16 +246,16 @@ class _Judging:
     papers: Papers
     tier: TierName
     store: Store
-    watch: Watch
+    on_event: OnWork
     on_card: OnCard
     cards: dict[str, Scorecard] = field(default_factory=dict)
     errors: list[AuditError] = field(default_factory=list)
 
     def __call__(self, event: Event) -> None:
         """Follow an event."""
-        self.watch(event)
+        self.on_event(event)
         if isinstance(event, PaperFinished):
-            self.watch(PhaseStarted("judging", event.paper))
+            self.on_event(PhaseStarted("judging", event.paper))
             entry, audit = next(paper for paper in self.papers if paper[0].slug == event.paper)
             try:
                 card = _judge(entry, audit, self.tier, self.store, event.planned)
@@ -240,8 +263,7 @@ class _Judging:
                 self.errors.append(error)
                 return
             self.cards[event.paper] = card
-            with self.watch.paused():
-                self.on_card(card)
+            self.on_card(card)
 
 
 def _begin(papers: Papers, tier: TierName, how: How) -> None:
@@ -278,16 +300,21 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
     notes the state of their data.
     """
     tiers: tuple[TierName, ...] = ("quick", "paper") if tier == "paper" else (tier,)
-    for one in tiers:
-        kept = stored_tier(audit, one)
-        if one != tier and any(store.files(audit.paper.slug, kept)):
-            yield from cells_of_tier(audit, one)
+    for judged in tiers:
+        kept = stored_tier(audit, judged)
+        if judged != tier and any(store.files(audit.paper.slug, kept)):
+            yield from cells_of_tier(audit, judged)
         if any(store.files(audit.paper.slug, varied_tier(kept))):
-            yield from cells_of_alternatives(audit, one)
+            yield from cells_of_alternatives(audit, judged)
 
 
 def run_multiverse(
-    entry: Entry, audit: Audit, tier: TierName, how: How, budget: float | None
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    how: How,
+    budget: float | None,
+    on_event: OnWork = ignored,
 ) -> tuple[Scorecard, int]:
     """Run what is missing of a tier and of its alternatives, judge it, and log it as `run` does.
 
@@ -299,13 +326,77 @@ def run_multiverse(
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
     until = math.inf if budget is None else time.monotonic() + budget
     judged_too = _judged_too(audit, tier, how.store)
-    with how.watched(papers, until) as on_event:
-        summary = how.run(
-            cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too
-        )
-        on_event(PhaseStarted("judging", entry.slug))
-        planned = summary.planned[entry.slug]
-        return _judge(entry, audit, tier, how.store, planned), summary.failed
+    on_event(WorkStarted((audit,), until))
+    summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too)
+    on_event(PhaseStarted("judging", entry.slug))
+    return _judge(entry, audit, tier, how.store, summary.planned[entry.slug]), summary.failed
+
+
+@dataclass(frozen=True)
+class CustomRun:
+    """The records of cells that depart from a tier's rule, and how many cells failed."""
+
+    records: tuple[Record, ...]
+    failed: int
+
+    @property
+    def data(self) -> list[dict[str, Any]]:
+        """What ``--json`` prints."""
+        return [record.model_dump(mode="json") for record in self.records]
+
+
+def run_papers(
+    papers: Papers,
+    tier: TierName,
+    how: How,
+    *,
+    claims: Sequence[str] = (),
+    cheapest: bool = False,
+    pages: Path | None = None,
+    on_event: OnWork = ignored,
+    on_card: OnCard = ignored,
+) -> Ran:
+    """Run what is missing of a tier, judge it, and write each paper's pages when it is judged.
+
+    Arguments and errors are those of `run_and_judge`.
+
+    Args:
+        cheapest: whether the cheapest paper is run first; the answers stay in the papers' order.
+        pages: the folder of reports; no page is written if None.
+    """
+    kept = None if pages is None else RunPages(pages)
+
+    def take(card: Scorecard) -> None:
+        if kept is not None:
+            kept.add(card)
+        on_card(card)
+
+    order = cheapest_first(papers, tier) if cheapest else papers
+    ran = run_and_judge(order, tier, how, claims, take, on_event)
+    slugs = [entry.slug for entry, _ in papers]
+    cards = sorted(ran.scorecards, key=lambda card: slugs.index(card.paper.slug))
+    if kept is None:
+        return replace(ran, scorecards=tuple(cards))
+    kept.close(cards)
+    written, errors = tuple(kept.written), tuple(kept.errors)
+    return replace(ran, scorecards=tuple(cards), written=written, errors=errors)
+
+
+def run_alternatives(
+    entry: Entry,
+    audit: Audit,
+    tier: TierName,
+    how: How,
+    budget: float | None,
+    pages: Path,
+    on_event: OnWork = ignored,
+) -> Ran:
+    """Do as `run_multiverse`, and write the pages to the folder of reports."""
+    card, failed = run_multiverse(entry, audit, tier, how, budget, on_event)
+    kept = RunPages(pages)
+    kept.add(card)
+    kept.close([card])
+    return Ran((card,), failed, written=tuple(kept.written), errors=tuple(kept.errors))
 
 
 def went_wrong(card: Scorecard) -> bool:
@@ -326,6 +417,7 @@ def run_custom(
     seeds: Sequence[int] | None,
     experiments: Sequence[str],
     settings: Iterable[str],
+    on_event: OnWork = ignored,
 ) -> tuple[list[Record], int]:
     """Run cells that depart from a tier's rule; nothing is judged.
 
@@ -345,13 +437,13 @@ def run_custom(
     cells = [
         cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)
     ]
-    with how.watched(papers) as on_event:
-        summary = how.run(cells, papers, on_event)
+    on_event(WorkStarted(tuple(audit for _, audit in papers)))
+    summary = how.run(cells, papers, on_event)
     records = []
     for paper, planned in summary.planned.items():
         names = list(planned.values())
-        found = how.store.records(paper, CUSTOM, only=frozenset(names))
-        records += sorted(found, key=lambda record: names.index(record.fingerprint))
+        made = how.store.records(paper, CUSTOM, only=frozenset(names))
+        records += sorted(made, key=lambda record: names.index(record.fingerprint))
     return records, summary.failed
 
 
@@ -368,11 +460,12 @@ def _custom(
             remedy = did_you_mean(name, audit.experiments)
             raise UsageError(f"{slug} has no experiment '{name}'. {remedy}")
     chosen = experiments or tuple(audit.experiments)
-    known = {one: audit.settings_of(one) for one in chosen}
+    known = {experiment: audit.settings_of(experiment) for experiment in chosen}
     for name in settings:
         of, _, setting = name.rpartition(".")
-        if not any(of in ("", one) and setting in known[one] for one in chosen):
-            remedy = did_you_mean(setting, {name for one in known.values() for name in one})
+        meant = [own for experiment, own in known.items() if of in ("", experiment)]
+        if not any(setting in own for own in meant):
+            remedy = did_you_mean(setting, {each for own in known.values() for each in own})
             raise UsageError(f"--set {name}: {slug} has no such setting. {remedy}")
     for experiment in chosen:
         values = audit.values_of(experiment, tier)

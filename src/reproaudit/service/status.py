@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
@@ -29,20 +29,32 @@ class PaperState:
     waiting: int
 
 
-def state_of(papers: Papers, tier: TierName, how: How) -> list[PaperState]:
+@dataclass(frozen=True)
+class TierState:
+    """The state of each paper."""
+
+    papers: tuple[PaperState, ...]
+
+    @property
+    def data(self) -> list[dict[str, object]]:
+        """What ``--json`` prints."""
+        return [asdict(state) for state in self.papers]
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The states in words: a line for each paper, for each cell that runs or failed."""
+        for state in self.papers:
+            yield (
+                f"{state.paper} {state.tier}: {state.done} of {state.cells} cells done, "
+                f"{len(state.running)} running, {len(state.failed)} failed, {state.waiting} waiting"
+            )
+            yield from (f"  running: {line}" for line in state.running)
+            yield from (f"  failed: {line}" for line in state.failed)
+
+
+def state_of(papers: Papers, tier: TierName, how: How) -> TierState:
     """Return the state of each paper's cells, whoever computes them; nothing is run or written."""
-    return [_state(entry_and_audit, tier, how) for entry_and_audit in papers]
-
-
-def status_lines(states: Sequence[PaperState]) -> Iterator[str]:
-    """Return the states in words: a line for each paper, for each cell that runs or failed."""
-    for state in states:
-        yield (
-            f"{state.paper} {state.tier}: {state.done} of {state.cells} cells done, "
-            f"{len(state.running)} running, {len(state.failed)} failed, {state.waiting} waiting"
-        )
-        yield from (f"  running: {line}" for line in state.running)
-        yield from (f"  failed: {line}" for line in state.failed)
+    return TierState(tuple(_state(entry_and_audit, tier, how) for entry_and_audit in papers))
 
 
 def _state(paper: tuple[Entry, Audit], tier: TierName, how: How) -> PaperState:

@@ -1,4 +1,4 @@
-"""`reproaudit verify`: which papers a store has, and a sample of its records measured again."""
+"""`reproaudit verify` and `prune`: what is wrong in a store, and what no run needs any more."""
 
 from __future__ import annotations
 
@@ -9,13 +9,132 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell, RunForm
+from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import listing, scratch_folder
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.events import PhaseStarted
+from reproaudit.service.callbacks import ignored
+from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.permission import NOT_GIVEN, Permission
 from reproaudit.store.adoptions import compared_pair_of, measured_by, read_adoptions
-from reproaudit.store.inspect import StoreFault
+from reproaudit.store.inspect import (
+    StoreFault,
+    experiment_folders,
+    inspect_store,
+    leftovers,
+    remove,
+    size_of,
+)
 from reproaudit.store.records import Store
+
+
+class Verified(StrictModel):
+    """What was read in a store, and everything that is wrong there."""
+
+    records: int
+    root: str | None
+    """What stands for the whole list of records; None if it cannot be relied on."""
+    faults: tuple[StoreFault, ...]
+    recomputed: tuple[Path, ...]
+    """The files of the records that were measured again."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong that was not mended."""
+        return all(fault.mended for fault in self.faults)
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What ``--json`` prints."""
+        return self.model_dump(mode="json")
+
+
+class Leftover(StrictModel):
+    """A file or folder that no run needs any more."""
+
+    path: Path
+    what: str
+    size: int
+    """Bytes."""
+
+
+class Pruned(StrictModel):
+    """What was removed from a store, or would be."""
+
+    leftovers: tuple[Leftover, ...]
+    is_removed: bool
+
+    @property
+    def data(self) -> list[dict[str, object]]:
+        """What ``--json`` prints."""
+        return [leftover.model_dump(mode="json") for leftover in self.leftovers]
+
+
+def verify_store(
+    catalog: Catalog,
+    store: Store,
+    slugs: Collection[str] = (),
+    *,
+    recompute: int = 0,
+    repair: bool = False,
+    permission: Permission = NOT_GIVEN,
+    on_event: OnWork = ignored,
+) -> Verified:
+    """Read a whole store, and measure a sample of its records again.
+
+    Args:
+        slugs: the papers to look at; every paper of the store if none.
+        recompute: so many records are measured again.
+        repair: whether damaged files are moved aside, and sound records listed.
+        permission: the consent to the code that measures again.
+        on_event: takes what happens meanwhile.
+
+    Raises:
+        UsageError: if a paper has no records.
+        ConsentError: if code may not run.
+    """
+    papers = papers_in(store, slugs)
+    faults = list(inspect_store(store, papers, repair=repair))
+    if not faults:  # a damaged list of records is named already, and nothing else can be read
+        faults += faults_of_adoptions(catalog, papers, store)
+    again: list[tuple[Path, StoreFault | None]] = []
+    if recompute:
+        known = [catalog[paper] for paper in papers if paper in catalog.entries]
+        permission.require(known)
+        again = list(measure_again(catalog, papers, store, recompute, on_event))
+        faults += [fault for _, fault in again if fault is not None]
+    folders = experiment_folders(store, papers)
+    return Verified(
+        records=sum(1 for folder in folders for _ in folder.glob("*.json")),
+        root=store.manifest.root() if not faults or repair else None,
+        faults=tuple(faults),
+        recomputed=tuple(path for path, _ in again),
+    )
+
+
+def prune_store(
+    store: Store,
+    slugs: Collection[str] = (),
+    *,
+    unfinished: bool = False,
+    dry_run: bool = False,
+) -> Pruned:
+    """Remove what no run needs any more; with `dry_run` only name it.
+
+    Args:
+        slugs: the papers to look at; every paper of the store if none.
+        unfinished: whether checkpoints of unfinished cells go, too.
+
+    Raises:
+        UsageError: if a paper has no records.
+        StoreError, TechnicalError: if something cannot be removed.
+    """
+    there = dict(leftovers(store, papers_in(store, slugs), unfinished=unfinished))
+    named = [Leftover(path=path, what=what, size=size_of(path)) for path, what in there.items()]
+    for path in () if dry_run else there:
+        remove(path)
+    return Pruned(leftovers=tuple(named), is_removed=not dry_run)
 
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
@@ -29,17 +148,21 @@ def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
 
 
 def measure_again(
-    catalog: Catalog, papers: Collection[str], store: Store, count: int
+    catalog: Catalog,
+    papers: Collection[str],
+    store: Store,
+    count: int,
+    on_event: OnWork = ignored,
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measure a sample of the records that today's code made again, and compare every bit.
 
-    The root of the store's manifest chooses so many. Yields the file of each record, and what is
-    wrong with it, if anything. The progress is shown.
+    The root of the store's manifest chooses them. Yields the file of each record, and what is
+    wrong with it, if anything.
     """
-    from reproaudit.cli.progress import live_progress
     from reproaudit.run.cells import run_cells
 
-    with scratch_folder() as folder, live_progress() as on_event:
+    on_event(WorkStarted())
+    with scratch_folder() as folder:
         again = Store(folder)
         on_event(PhaseStarted("reading records"))
         chosen = list(islice(_sample(catalog, papers, store, again), count))
@@ -68,7 +191,7 @@ def _sample(
     """Records that today's code made, as they are drawn, each with its cell and fingerprint."""
     from reproaudit.run.cells import fingerprints_of, plan_jobs, with_adopted
 
-    records = [one for paper in papers for one in store.records_of(paper)]
+    records = [record for paper in papers for record in store.records_of(paper)]
     known = {
         paper: read_adoptions(catalog[paper], store.root).held_against(records)
         for paper in papers
@@ -103,8 +226,8 @@ def faults_of_adoptions(
         wanted: dict[tuple[object, ...], str] = {
             (cell.pair, cell.seed, code, line.processor): cell.measured
             for line, cell in adoptions.compared
-            for one in (line.old, line.new)
-            for code in adoptions.digests_of(one)
+            for name in (line.old, line.new)
+            for code in adoptions.digests_of(name)
         }
         for record in store.records_of(slug) if wanted else ():
             made = record.code, record.environment.processor

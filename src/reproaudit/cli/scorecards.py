@@ -1,0 +1,114 @@
+"""Prints scorecards: the lines of each, what is of all papers, and the files that were written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from reproaudit.cli.output import present, say
+from reproaudit.report.outline import as_written_words
+from reproaudit.report.register import PAGE
+from reproaudit.report.screen import closing
+from reproaudit.report.terminal import detail_lines, report_lines, run_lines
+
+if TYPE_CHECKING:
+    from reproaudit.formats.scorecard import Scorecard
+    from reproaudit.service.report import ReportedPapers
+    from reproaudit.service.run import Ran
+
+
+def show_reports(
+    reported: ReportedPapers, *, prints: bool, one_screen: bool, verbose: bool, as_json: bool
+) -> None:
+    """Print the reports of papers, the files, and why others could not be shown.
+
+    Args:
+        prints: whether their lines are wanted.
+        one_screen: whether each claim is a line.
+        verbose: whether every arm is named, too.
+    """
+    cards = reported.scorecards
+    lines = _lines_of(cards, one_screen, verbose, reported.scales) if prints else ()
+    present(reported.data if as_json else None, lines, as_json)
+    _say_written(reported.written, as_json)
+    for card in cards if as_json or not prints else ():
+        if said := as_written_words(card):
+            say(f"{card.paper.slug}: {said}", stderr=True, style="yellow")
+    for slug, error in reported.errors.items():
+        say(f"{slug}: {error}", stderr=True, style="red")
+
+
+class RunPrinter:
+    """Prints each paper that was run when it is judged, unless all are printed as JSON.
+
+    Args:
+        paused: keeps the progress off the terminal meanwhile.
+    """
+
+    def __init__(
+        self,
+        as_json: bool,
+        verbose: bool,
+        paused: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._as_json = as_json
+        self._verbose = verbose
+        self._paused = paused
+        self._count = 0
+
+    def add(self, card: Scorecard) -> None:
+        """Print a paper's paragraph and a line for each claim."""
+        if not self._as_json:
+            between = [""] if self._count else []
+            with self._paused():
+                present(None, [*between, *_lines_of([card], True, self._verbose)], False)
+        self._count += 1
+
+    def close(self, ran: Ran) -> None:
+        """Print what is of all papers; a StoreError if pages could not be written."""
+        for sentence in ran.left:
+            say(sentence, stderr=True)
+        if self._as_json:
+            present(ran.data, (), True)
+        else:
+            present(None, _lines_of_all(ran.scorecards), False)
+        _say_written([path for path in ran.written if path.suffix == ".html"], self._as_json)
+        if ran.errors:
+            raise ran.errors[0]
+
+
+def _lines_of(
+    scorecards: Sequence[Scorecard],
+    one_screen: bool,
+    verbose: bool,
+    scales: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[str]:
+    for place, card in enumerate(scorecards):
+        if place:
+            yield ""
+        if by_scale := scales.get(card.paper.slug):
+            yield f"{card.paper.slug}, {by_scale}"
+        yield from run_lines(card) if one_screen else report_lines(card)
+        if verbose:
+            yield from detail_lines(card)
+    yield from _lines_of_all(scorecards)
+
+
+def _lines_of_all(scorecards: Sequence[Scorecard]) -> Iterator[str]:
+    if len(scorecards) > 1:
+        yield ""
+        yield closing([claim for card in scorecards for claim in card.of_paper])
+
+
+def _say_written(written: Sequence[Path], as_json: bool) -> None:
+    """Print the files that were written; those of several papers are counted."""
+    if len({path.parent for path in written if path.name != PAGE}) > 1:
+        folder = os.path.commonpath([path.parent for path in written])
+        say(f"wrote {len(written)} files below {folder}", stderr=as_json)
+        written = [path for path in written if path.name == PAGE]
+    for path in written:
+        say(f"wrote {path}", stderr=as_json)

@@ -1,0 +1,26 @@
+"""What a shell is told while the service works, beside the events of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reproaudit.audit.model import Audit
+from reproaudit.run.events import Event
+
+
+@dataclass(frozen=True)
+class WorkStarted:
+    """Work on some papers begins, or goes on with others.
+
+    Attributes:
+        audits: from which it is known what cells are to the judgement.
+        until: by `time.monotonic`, when the last cell may start.
+    """
+
+    audits: tuple[Audit, ...] = ()
+    until: float = math.inf
+
+
+OnWork = Callable[[Event | WorkStarted], None]

@@ -1,0 +1,151 @@
+"""How a review file is read and saved.
+
+A file is saved whole or not at all, and never over somebody else's change: what is written follows
+from what was read under the same lock.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+
+import yaml
+
+from reproaudit.audit.catalog import Entry, is_installed
+from reproaudit.audit.document import read_file, read_plain
+from reproaudit.audit.faults import Faults
+from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
+from reproaudit.audit.review import Reviews
+from reproaudit.errors import SpecError
+from reproaudit.files import LOCK_NAME, locked, write_whole
+from reproaudit.service.edits import carry_out, sign_off, with_note
+
+HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
+
+
+def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
+    """Return the audit, its review file, and the copies that were made of these.
+
+    An installed package is never edited: its audit, and what reviewers have said of it, are copied
+    to a folder ``audits`` in the working directory, where every command finds the reviews.
+
+    Raises:
+        StoreError, TechnicalError: if they cannot be copied.
+    """
+    installed = entry.reviewed_file, entry.review_file
+    copies: list[Path] = []
+    for file in installed if is_installed(entry.audit_file) else ():
+        copy = Path.cwd() / "audits" / file.name
+        if is_installed(file) and file.is_file() and not copy.exists():
+            copies.append(write_whole(copy, file.read_bytes()))
+    return entry.reviewed_file, entry.review_file, copies
+
+
+@dataclass(frozen=True)
+class Version:
+    """What a review file says."""
+
+    path: Path
+    text: str
+    reviews: Reviews
+
+
+def read_version(path: Path) -> Version:
+    """Read a review file, once; an empty version where there is none, a SpecError at faults."""
+    if not path.exists():
+        return Version(path, "", Reviews())
+    faults = Faults(str(path))
+    text = read_file(path, MAX_AUDIT_BYTES, faults)
+    if text is None:
+        raise SpecError("\n".join(map(str, faults.in_order())))
+    return Version(path, text, load_reviews(path, text=text))
+
+
+def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Version, Version]:
+    """Save what an edit makes of a review file; nobody else saves between reading and writing.
+
+    A symbolic link stays a link: the file behind it is replaced.
+
+    Returns:
+        What the file said, and what it says now; the same version if nothing changed.
+
+    Raises:
+        SpecError: if the file has faults.
+        StoreError, TechnicalError: if it cannot be written.
+    """
+    file = Path(os.path.realpath(path))
+    with locked(file.parent / LOCK_NAME):
+        before = read_version(file)
+        reviews = edit(before.reviews)
+        if reviews == before.reviews:
+            return before, before
+        after = Version(file, written(reviews), reviews)
+        write_whole(file, after.text, durable=True)
+    return before, after
+
+
+def written(reviews: Reviews) -> str:
+    """Return the YAML of a review file, in a fixed order."""
+    data = reviews.model_dump(exclude_none=True, exclude_defaults=True)
+    data = {"schema_version": reviews.schema_version, **{k: v for k, v in data.items() if v}}
+    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return HEAD + text
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+        return True
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Text in quotes where an audit's file would read something else, as it does of 0E0."""
+    style = None if read_plain(text) == (text, "") else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(tuple, lambda dumper, data: dumper.represent_list(data))
+_Dumper.add_multi_representer(StrEnum, lambda dumper, data: dumper.represent_str(data.value))
+
+
+def difference(before: Version, after: Version) -> str:
+    """Return the unified diff from one version to another; empty if they are the same."""
+    old, new = (one.text.splitlines(keepends=True) for one in (before, after))
+    name = before.path.name
+    return "".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=0))
+
+
+def review_audit(
+    audit_file: Path,
+    file: Path,
+    reviewer: str,
+    orders: Iterable[str],
+    sign: bool,
+    note: tuple[str, str] | None = None,
+) -> str:
+    """Carry out orders, write a note, sign off if asked, save; return what changed, as a diff.
+
+    Args:
+        orders: what `--set` said; see `reproaudit.service.edits.carry_out`.
+        note: the text of a note, and the digest of the answers that it is written for.
+
+    Raises:
+        UsageError: if an order cannot be carried out, or the note cannot be written.
+        SpecError: if the audit or the review file has faults.
+    """
+    audit = load_audit(audit_file)
+    today = date.today()
+
+    def carried_out(reviews: Reviews) -> Reviews:
+        for order in orders:
+            reviews = carry_out(reviews, audit, order, reviewer, today)
+        if note is not None:
+            reviews = with_note(reviews, note[0], reviewer, note[1], today)
+        return sign_off(reviews, audit, reviewer, today) if sign else reviews
+
+    return difference(*save(file, carried_out))
