@@ -313,11 +313,11 @@ def _for_children() -> Iterator[None]:
     """Sets up what a worker starts with: the threads of its libraries, and no signals at first.
 
     The server that forks the workers handles no signals, since it ends with this process. It finds
-    the libraries that this process finds, and nothing in other folders, where a ``sitecustomize.py``
-    may lie. A worker finds what this process finds. The tracker, which removes what killed workers
-    leave, prints no warnings. A worker does not import the program's own script, which Python would import
-    by default: a script that runs papers would run them again there. The order of sets of text is
-    the same in all of them, and in every run.
+    the libraries that this process finds, and nothing in other folders, where a file of a name that
+    Python imports by itself may lie. A worker finds what this process finds. The tracker, which
+    removes what killed workers leave, prints no warnings. A worker does not import the program's
+    own script, which Python would import by default: a script that runs papers would run them again
+    there. The order of sets of text is the same in all of them, and in every run.
     """
     apart = {"PYTHONSAFEPATH": "1"}  # or each would look in the working folder first
     with _environment({"PYTHONWARNINGS": "ignore", **apart}):
