@@ -38,7 +38,7 @@ PREFIX = "reproaudit_"
 """The beginning of the names of a claim's properties, which JUnit shows and the summary reads."""
 
 _BY_USER = "by the user"
-"""The value of ``--reproaudit-trust`` for the workers of pytest-xdist, which see no command line."""
+"""What workers of pytest-xdist get as ``--reproaudit-trust``, since they see no command line."""
 
 _AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")
 """The name of an audit's file; ``<slug>.run.yaml`` beside it is none."""

@@ -168,9 +168,10 @@ def _siblings(folder: Path) -> Iterator[None]:
     Helpers in two folders may have the same name, and Python keeps the first that it finds. The
     folder is on ``sys.path`` only for so long: nothing else imports from it.
     """
-    roots = [list(sys.modules[name].__path__) for name in [*sys.modules] if _is_root(name)]
-    below = tuple(f"{root}/" for (root,) in roots if root != str(folder))
-    for name, imported in list(sys.modules.items()):
+    packages = [name for name in sys.modules if name.startswith(_PACKAGE) and "." not in name]
+    roots = [root for name in packages for root in sys.modules[name].__path__]
+    below = tuple(f"{root}/" for root in roots if root != str(folder))
+    for name, imported in list(sys.modules.items()) if below else ():
         file = str(getattr(imported, "__file__", None))
         by_name = not name.startswith(_PACKAGE)  # relatively, each folder has its own names
         if by_name and file.startswith(below) and not file.startswith(f"{folder}/"):
@@ -186,11 +187,6 @@ def _siblings(folder: Path) -> Iterator[None]:
     finally:
         with suppress(ValueError):  # what was imported may have changed the list
             sys.path.remove(place)
-
-
-def _is_root(name: str) -> bool:
-    """Whether a module's name is that of a user's folder itself."""
-    return name.startswith(_PACKAGE) and "." not in name
 
 
 def _in_folder(module: Module) -> str:
