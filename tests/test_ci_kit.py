@@ -99,6 +99,31 @@ def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts() -> Non
     assert used == set(ACTION["inputs"])
 
 
+def test_a_strangers_checkout_runs_nothing(tmp_path: Path, light: dict[str, str]) -> None:
+    """The command of the manual, and of GitLab, which is run as it is but for what is installed."""
+    folder, note = tmp_path / "checkout", tmp_path / "ran"
+    audits = write_paper(folder / "audits")
+    names = ("evil", "conftest", "sitecustomize", "pytest", "pip", "__init__")
+    files = [place / f"{name}.py" for place in (folder, audits) for name in names]
+    for file in (*files, folder / "test_x.py"):
+        file.write_text(f"open({str(note)!r}, 'a').write(__file__)\n")
+    for place in (folder, audits):
+        (place / "pytest.ini").write_text("[pytest]\naddopts = -p evil\npythonpath = .\n")
+    light.pop("REPROAUDIT_TRUST")
+    (shown,) = blocks("ci.md", "bash")
+    command = shown.replace(' --measurements "$here/measurements"', "")
+    assert " ".join(shown.replace("\\\n", " ").split()[:16]) in " ".join(
+        yaml.safe_load((AUTHOR / ".gitlab-ci.yml").read_text("utf-8"))["claims"]["script"]
+    )
+    code, said = bash(command, folder, light)
+    assert code == 0, said
+    assert "skipped" in said
+    code, said, summary = run_action(folder, light)
+    assert code == 0, said
+    assert "skipped" in summary
+    assert not note.exists(), note.read_text()
+
+
 @pytest.mark.process
 def test_the_action_checks_judges_and_writes_the_summary(
     tmp_path: Path, light: dict[str, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import py_compile
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cells import InProcess
-from miniatures import SOURCES, finish, program, write_paper
+from miniatures import ENVIRONMENT, SOURCES, finish, program, write_paper
 from reproaudit.audit.catalog import Module
 from reproaudit.audit.sources import sources_in
 from reproaudit.cell import Cell
@@ -215,3 +216,34 @@ def test_workers_of_a_program_run_what_was_hashed(tmp_path: Path) -> None:
     code, said, errors = finish(program(*command, cwd=tmp_path / "here", env={"PYTHONPATH": paths}))
     assert code == 0, said + errors
     assert "namesake" not in said + errors
+
+
+def test_what_lies_beside_an_audit_runs_in_no_process_around_the_workers(tmp_path: Path) -> None:
+    """Python imports such names by itself, or a library does where they happen to be."""
+    audits = write_paper(tmp_path / "audits")
+    note = tmp_path / "ran"
+    for folder in (audits, tmp_path / "here"):
+        folder.mkdir(exist_ok=True)
+        for name in ("sitecustomize", "usercustomize", "cython", "multiprocessing"):
+            text = f"with open({str(note)!r}, 'a') as f: print(__file__, file=f)\n"
+            (folder / f"{name}.py").write_text(text)
+    (tmp_path / "program").write_text("from reproaudit.__main__ import start\nstart()\n")
+    words = ["run", "mini", "--tier", "smoke", "--audits", str(audits), "--jobs", "2"]
+    started = subprocess.Popen(
+        [sys.executable, str(tmp_path / "program"), *words],
+        cwd=tmp_path / "here",
+        env=ENVIRONMENT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    code, said, errors = finish(started)
+    assert code == 0, said + errors
+    assert not note.exists(), note.read_text()
+
+
+def test_a_folder_of_audits_is_searched_only_while_its_module_may_import(folder: Path) -> None:
+    (folder / "helper.py").write_text("FACTOR = 1.0\n")
+    before = [*sys.path]
+    assert measured(paper(folder), folder).measurements.scalars == {"x": 1.0}
+    assert sys.path == before

@@ -309,3 +309,14 @@ def test_what_ends_at_once_has_no_line() -> None:
 )
 def test_durations(seconds: float, says: str) -> None:
     assert duration(seconds) == says
+
+
+def test_a_cell_that_failed_has_no_record_in_the_end() -> None:
+    cells = [cell(seed=seed) for seed in range(3)]
+    run = Run(planned(*cells))
+    run.finish(cells[0])
+    run.finish(cells[1], status=CellStatus.DIVERGED)
+    assert run.watch.ending() == "2/3 cells have records now"
+    run.finish(cells[2], status=CellStatus.FAILED)
+    assert run.watch.ending() == "2/3 cells have records now, 1 failed"
+    assert run.head == "3/3 cells"

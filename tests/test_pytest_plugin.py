@@ -277,6 +277,35 @@ def test_no_configuration_beside_audits_is_obeyed_without_consent(
     found.stderr.fnmatch_lines([f"ERROR: reproaudit: *audits/{name}: nobody has allowed *"])
 
 
+@pytest.mark.parametrize(
+    "added", ["--reproaudit-trust", "-o addopts= --reproaudit-trust", "@words.txt"]
+)
+def test_no_configuration_allows_code(
+    author: pytest.Pytester, stranger: Path, monkeypatch: pytest.MonkeyPatch, added: str
+) -> None:
+    ran = marking(stranger / "conftest.py", author)
+    (stranger / "words.txt").write_text("--reproaudit-trust\n")
+    (stranger / "pytest.ini").write_text(f"[pytest]\naddopts = {added}\n")
+    monkeypatch.chdir(stranger)
+    found = author.runpytest_inprocess(*PLUGIN, "--reproaudit=.")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: reproaudit: *audits/pytest.ini: nobody has allowed *"])
+    assert not ran.exists()
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--reproaudit-trust")
+    author.runpytest_inprocess(*PLUGIN, "--reproaudit=.")
+    assert ran.exists()
+
+
+def test_the_authors_own_configuration_does_not_allow_what_is_beside_audits(
+    author: pytest.Pytester, stranger: Path
+) -> None:
+    ran = marking(stranger / "test_x.py", author)
+    author.makeini("[pytest]\naddopts = --reproaudit-trust\n")
+    found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}")
+    assert found.ret == pytest.ExitCode.INTERRUPTED
+    assert not ran.exists()
+
+
 def test_a_configuration_above_audits_is_not_found_through_them(
     author: pytest.Pytester, stranger: Path
 ) -> None:

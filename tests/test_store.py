@@ -160,6 +160,7 @@ def sealed(body: bytes) -> bytes:
 
 
 BODY = record().model_dump_json().encode()
+HUGE = b"0" * 400
 SECONDS = rb'("seconds":)[^,]*'
 BAD = {
     "empty": (b"", "not a whole record"),
@@ -180,6 +181,11 @@ BAD = {
     ),
     "timeless": (sealed(re.sub(rb'"seconds":[^,]*', b'"seconds":NaN', BODY)), "took nan seconds"),
     "ancient": (sealed(re.sub(rb'"started":"[0-9]*', b'"started":"0001', BODY)), "of the year 1;"),
+    "many": (sealed(BODY.replace(b'"steps":null', b'"steps":1' + HUGE)), "a step or seed"),
+    "far": (
+        sealed(BODY.replace(b'"series":{}', b'"series":{"x":{"steps":[1%s],"values":[0]}}' % HUGE)),
+        "a step or seed beyond",
+    ),
     "nan": (sealed(BODY.replace(b"0.30000000000000004", b"NaN")), "not a record"),
 }
 

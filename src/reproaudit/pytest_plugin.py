@@ -37,6 +37,9 @@ MARK = "reproaudit"
 PREFIX = "reproaudit_"
 """The beginning of the names of a claim's properties, which JUnit shows and the summary reads."""
 
+_BY_USER = "by the user"
+"""What workers of pytest-xdist get as ``--reproaudit-trust``, since they see no command line."""
+
 _AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")
 """The name of an audit's file; ``<slug>.run.yaml`` beside it is none."""
 
@@ -193,10 +196,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _is_trusted(config: pytest.Config, options: Namespace) -> bool:
-    """Whether the command line allows code; a configuration beside audits cannot allow itself."""
-    option = "--reproaudit-trust"
-    by_user = option in config.invocation_params.args or option not in config.getini("addopts")
-    return bool(options.reproaudit_trust and by_user)
+    """Whether the user allows code, on the command line or in the environment.
+
+    No configuration and no file of arguments does, since it may be a stranger's.
+    """
+    if options.reproaudit_trust == _BY_USER:
+        return True
+    words = [*config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()]
+    return "--reproaudit-trust" in words
 
 
 def _require_consent(file: Path, folder: Path, trust: bool) -> None:
@@ -288,6 +295,8 @@ def pytest_configure(config: pytest.Config) -> None:
         outcomes = known_outcomes(",".join(names)) or DEFAULT_FAIL_ON
     except UsageError as error:
         raise pytest.UsageError(f"{option}: {error}") from error
+    trust = _is_trusted(config, config.option)
+    config.option.reproaudit_trust = _BY_USER if trust else False
     summary = config.getoption("reproaudit_summary")
     config.stash[STATE] = ClaimTests(
         paths=tuple(path.resolve() for path in paths),
@@ -295,7 +304,7 @@ def pytest_configure(config: pytest.Config) -> None:
         store=here / (store or "runs"),
         tier=known,
         run=config.getoption("reproaudit_run"),
-        trust=config.getoption("reproaudit_trust"),
+        trust=trust,
         fail_on=outcomes,
         summary=here / summary if summary else None,
     )

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from samples import points, told_in_one_line
 
-from reproaudit.logs import tables
+from reproaudit.logs import rows, tables
 from reproaudit.logs.asked import Asked, Columns
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import NOWHERE, LogError, LoggedRun, LogSource
@@ -312,3 +312,20 @@ def test_more_logs_than_anybody_needs_are_refused_in_a_line(tmp_path: Path) -> N
         written(tmp_path, "step,loss\n0,1\n", f"{number}.csv")
     with pytest.raises(LogError, match="found more than 1,000 logs; expected fewer"):
         find_runs([tmp_path], Asked(), tmp_path)
+
+
+def test_what_no_table_holds_is_refused_before_it_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LogError, match=r"log\.csv: found a byte of zero at 6, "):
+        read(written(tmp_path, "step,a\0\n1,2\n"))
+    wide = written(tmp_path, "", "wide.csv")
+    wide.write_bytes("step,a\n1,2\n".encode("utf-16"))
+    assert points(read(wide)[0], "a") == [(1, 2.0)]
+    monkeypatch.setattr(rows, "MOST_IN_LINE", 20)
+    held = written(tmp_path, "step,a\n" + "".join(f"{n},2.0\n" for n in range(10)), "held.csv")
+    assert len(points(read(held)[0], "a")) == 10
+    for cells in ('"' * 22, "," * 22):
+        long = written(tmp_path, f"step,a\n1,2\n{cells}\n1,2\n", "long.csv")
+        with pytest.raises(LogError, match=r"long\.csv:3: found more than 20 characters in a line"):
+            read(long)

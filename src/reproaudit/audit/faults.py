@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA059 about what the models refuse, RA081 to RA089 and RA235 about run
 files; `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and
-are not given again: a new rule's id is RA237.
+are not given again: a new rule's id is RA238.
 """
 
 from __future__ import annotations
@@ -108,6 +108,7 @@ RA234 Correct the bound (0.9 for 90 per cent), or the range in the declaration.
 RA235 Name a copy on this machine under 'git' to have it checked at once.
 RA236 Remove one of the two: an arm is held against the claim's runs, and this value takes their
   place.
+RA237 Correct the settings of one of the two: the same runs cannot show a phenomenon and lack it.
 """
 
 REMEDIES: dict[str, str] = {

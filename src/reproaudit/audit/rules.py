@@ -339,6 +339,7 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         for j, bound in enumerate(arm.holds_at_start):
             place = (*places[arm.name], "holds_at_start", j, "value")
             read.append((place, None, bound.value, arm, (*place, "measurement")))
+    yield from _opposed(audit, arms_of(audit, claim), places, (*loc, "constructed"))
     yield from _undeclared(audit, read)
     for tier in JUDGED:
         reads = list(_reads(audit, claim, read, tier))
@@ -496,6 +497,24 @@ def _also_varied(
             place = (*loc, "settings", *([name] if name in settings else []))
             beside = _place_of_value(audit, arm.experiment, name, value)
             yield Violation("RA236", place, f"{message}that is none", beside=beside)
+
+
+def _opposed(
+    audit: Audit, arms: Sequence[PlannedArm], places: Mapping[str, Loc], loc: Loc
+) -> Iterator[Violation]:
+    """Yield a positive control whose runs are those of an arm that must not show the phenomenon.
+
+    The last place is where the claim has its positive control.
+    """
+    without = [one for one in arms if one.role in (Role.CONTROL, Role.ABLATION)]
+    built = [one for one in arms if one.role is Role.POSITIVE_CONTROL]
+    pairs = [(arm, other) for arm in built for other in without if arm.reads == other.reads]
+    for arm, other in pairs:
+        if any(arm.key(audit, tier) == other.key(audit, tier) for tier in JUDGED):
+            text = f"found the settings of the {other.role} '{other.name}'; expected others"
+            message = f"{text} for the positive control '{arm.name}'"
+            place = loc if arm.name == other.name else places[arm.name]
+            yield Violation("RA237", place, message, beside=places[other.name])
 
 
 def _only_alternative(

@@ -119,7 +119,9 @@ class Watch(Progress):
         self.present = 0
         """The number of cells that had a record before."""
         self.recorded = 0
-        """The number of cells that have a record."""
+        """The number of cells that have a record or failed."""
+        self.failed = 0
+        """The number of cells that failed."""
         super().__init__(
             _text("{task.description}"),
             BarColumn(bar_width=20),
@@ -158,9 +160,11 @@ class Watch(Progress):
                 self.update(self._running[_id_of(cell)], activity=activity)
             case events.Progress(cell, phase, done, total) if _id_of(cell) in self._running:
                 self._advance(cell, phase, done, total)
-            case events.CellFinished(cell):
+            case events.CellFinished(cell, record):
                 self._end(cell)
-                self.recorded += _id_of(cell) in self._steps
+                is_planned = _id_of(cell) in self._steps
+                self.recorded += is_planned
+                self.failed += is_planned and record.status is CellStatus.FAILED
 
     def _begin(self, cells: tuple[events.PlannedCell, ...]) -> None:
         for each in list(self._running.values()):
@@ -170,6 +174,7 @@ class Watch(Progress):
         self._names.plan(each.cell for each in cells)
         self._steps = {_id_of(each.cell): each.steps for each in cells}
         self.present = self.recorded = sum(each.seconds is not None for each in cells)
+        self.failed = 0
         self.reset(self._run, total=len(cells), completed=self.present)
 
     def _start(self, cell: Cell) -> None:
@@ -233,7 +238,7 @@ class Watch(Progress):
         return self._tasks[self._run].percentage / 100
 
     def head(self) -> str:
-        """Return how many cells have records, and the time left: ``5/20 cells, about 3 min left``.
+        """Return how many cells are done, and the time left: ``5/20 cells, about 3 min left``.
 
         It is empty before there is a plan.
         """
@@ -242,6 +247,11 @@ class Watch(Progress):
         counts = f"{self.recorded}/{self.total} cells"
         left = min(self._tasks[self._run].time_remaining or 0, self._until - self.get_time())
         return f"{counts}, about {duration(left)} left" if left > 0 else counts
+
+    def ending(self) -> str:
+        """Return how many cells have records, and how many failed: these have none."""
+        kept = f"{self.recorded - self.failed}/{self.total} cells have records now"
+        return f"{kept}, {self.failed} failed" if self.failed else kept
 
     def cells(self, width: int) -> str:
         """Return the cells that run now, as many as fit into a width; the others are counted."""
@@ -325,7 +335,7 @@ def _lines_of(watch: Watch) -> Iterator[None]:
         ended.set()
         thread.join()
         if watch.recorded > watch.present:
-            watch._say(f"{watch.recorded}/{watch.total} cells have records now")
+            watch._say(watch.ending())
 
 
 class DueLines:

@@ -19,7 +19,6 @@ from reproaudit.logs.logged import (
     MAX_STEP,
     MOST_LOGGED_NAMES,
     MOST_LOGGED_RUNS,
-    MOST_ROWS,
     Curve,
     LoggedCoordinates,
     LoggedRun,
@@ -28,7 +27,7 @@ from reproaudit.logs.logged import (
     number_of,
     refuse_beyond,
 )
-from reproaudit.logs.rows import Table, delimiter_of
+from reproaudit.logs.rows import Table, delimiter_of, refuse_large
 
 _ELSEWHERE = re.compile(r"(?i)tag|value|_step|wall time|.*__min")
 """Columns of tables that have more to them than numbers."""
@@ -45,7 +44,7 @@ def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | N
         text: what it holds.
         usual: what stands between cells, unless another fits better.
     """
-    refuse_beyond(MOST_ROWS + 1, text.count("\n"), "lines", source.name)
+    refuse_large(text, source.name)
     delimiter = delimiter_of(text, usual)
     head, _, body = text.partition("\n")
     columns = tuple(cell.strip() for cell in head.split(delimiter))

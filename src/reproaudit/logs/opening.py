@@ -48,8 +48,12 @@ def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
         raise LogError(place, f"{text} Copy it again.") from None
     if len(data) > most:
         raise LogError(place, f"found more than {most:,} bytes unpacked; expected fewer.")
+    is_wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    if not is_wide and (at := data.find(b"\0")) >= 0:
+        text = f"found a byte of zero at {at}, as no text has; expected text."
+        raise LogError(place, f"{text} If it is text, save it as UTF-8; else copy it again.")
     try:
-        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+        return data.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         text = f"found bytes that are no UTF-8 text at {error.start}; expected text."
         raise LogError(place, f"{text} If it is text, save it as UTF-8.") from None

@@ -28,6 +28,9 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 
+MOST_IN_LINE = 2**22
+"""Characters: of ten thousand columns, four hundred each."""
+
 WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
 RESERVOIR = 1000
@@ -102,13 +105,30 @@ def delimiter_of(text: str, usual: str) -> str:
     return usual
 
 
+def refuse_large(text: str, name: str) -> None:
+    """Refuse a table of too many lines, or with a line that is too long, before it is parsed.
+
+    Raises:
+        LogError: if it is one, with the line.
+    """
+    refuse_beyond(MOST_ROWS + 1, text.count("\n"), "lines", name)
+    start = 0
+    while len(text) - start > MOST_IN_LINE:
+        stop = start + MOST_IN_LINE + 1
+        end = max(text.rfind("\n", start, stop), text.rfind("\r", start, stop))
+        if end < 0:
+            place = f"{name}:{text.count(chr(10), 0, start) + 1}"
+            refuse_beyond(MOST_IN_LINE, len(text) - start, "characters in a line", place)
+        start = end + 1
+
+
 def csv_table(text: str, name: str, usual: str) -> Table:
     """Read a table with a header; `usual` stands between its cells unless another fits better.
 
     Raises:
         LogError: if it is no table, with the line.
     """
-    refuse_beyond(MOST_ROWS + 1, text.count("\n"), "lines", name)
+    refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     found = list(_csv_rows(reader, name))

@@ -14,7 +14,7 @@ import sys
 import traceback
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import (
@@ -26,7 +26,7 @@ from importlib.machinery import (
 )
 from pathlib import Path
 
-from reproaudit.audit.catalog import Module
+from reproaudit.audit.catalog import PACKAGE, Module
 from reproaudit.errors import OF_THE_EXTRA_RUN, AuditError, SpecError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.store.code import PaperFiles, files_of
@@ -34,8 +34,8 @@ from reproaudit.store.code import PaperFiles, files_of
 _PACKAGE = "_audits_"
 """Begins the names of packages that stand for users' folders."""
 
-_SIBLINGS = "/."
-"""Ends such a folder on ``sys.path``, so that workers, which inherit that, can tell it."""
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""Names of folders that hold installed libraries."""
 
 
 def load_experiments(module: Module) -> Mapping[str, Experiment]:
@@ -81,11 +81,11 @@ def own_neighbours(module: Module) -> Iterator[None]:
         yield
         return
     covered = files_of(module)
-    _find_siblings(module.folder)
     finder = _CoveredFinder(module.folder, covered)
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        with _siblings(module.folder):
+            yield
     finally:
         sys.meta_path.remove(finder)
     for name in sorted(covered.neighbours & sys.modules.keys()):
@@ -141,25 +141,52 @@ class _CoveredFinder(MetaPathFinder):
 
 def _installed() -> list[str]:
     """Where libraries are installed, which no neighbour hides."""
-    return [one for one in sys.path if {"site-packages", "dist-packages"} & {*Path(one).parts}]
+    return [one for one in sys.path if _INSTALLED & {*Path(one).parts}]
 
 
-def _find_siblings(folder: Path) -> None:
+def places_of_libraries() -> list[str]:
+    """Return the places on ``sys.path`` that hold Python, reproaudit and what is installed.
+
+    They come first to last, with those that the user's ``PYTHONPATH`` names, and none of a folder
+    of audits, nor of the program's own or the working folder.
+    """
+    standard = Path(os.__file__).parent
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    stated = {str(PACKAGE.parent), *map(os.path.abspath, given)}
+    installed = set(_installed())
+    return [
+        place
+        for place in sys.path
+        if place in stated | installed or Path(place).is_relative_to(standard)
+    ]
+
+
+@contextmanager
+def _siblings(folder: Path) -> Iterator[None]:
     """Let a module import more of its siblings by name, and none of another folder's.
 
-    Helpers in two folders may have the same name, and Python keeps the first that it finds.
+    Helpers in two folders may have the same name, and Python keeps the first that it finds. The
+    folder is on ``sys.path`` only for so long: nothing else imports from it.
     """
-    place = f"{folder}{_SIBLINGS}"
-    others = [one for one in sys.path if one.endswith(_SIBLINGS) and one != place]
-    sys.path[:] = [one for one in sys.path if one not in others]
-    below = tuple(one.removesuffix(".") for one in others)
-    for name, imported in list(sys.modules.items()) if others else ():
+    packages = [name for name in sys.modules if name.startswith(_PACKAGE) and "." not in name]
+    roots = [root for name in packages for root in sys.modules[name].__path__]
+    below = tuple(f"{root}/" for root in roots if root != str(folder))
+    for name, imported in list(sys.modules.items()) if below else ():
+        file = str(getattr(imported, "__file__", None))
         by_name = not name.startswith(_PACKAGE)  # relatively, each folder has its own names
-        if by_name and str(getattr(imported, "__file__", None)).startswith(below):
+        if by_name and file.startswith(below) and not file.startswith(f"{folder}/"):
             del sys.modules[name]
-    if place not in sys.path:
-        sys.path_importer_cache.pop(place, None)
-        sys.path.append(place)  # last, so that no sibling hides a library
+    place = str(folder)
+    if place in sys.path:
+        yield
+        return
+    sys.path_importer_cache.pop(place, None)
+    sys.path.append(place)  # last, so that no sibling hides a library
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # what was imported may have changed the list
+            sys.path.remove(place)
 
 
 def _in_folder(module: Module) -> str:
@@ -167,8 +194,7 @@ def _in_folder(module: Module) -> str:
     package = f"{_PACKAGE}{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
     if package not in sys.modules:
         sys.path_hooks.insert(0, partial(_sources_within, folder))
-        for place in (folder, f"{folder}{_SIBLINGS}"):  # a worker starts with the latter
-            sys.path_importer_cache.pop(place, None)
+        sys.path_importer_cache.pop(folder, None)
         parent = types.ModuleType(package)
         parent.__path__ = [folder]
         sys.modules[package] = parent

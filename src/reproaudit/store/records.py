@@ -93,6 +93,9 @@ FAILURES_ENDING = ".failures"
 MOST_SECONDS = 1e9
 """Of a record: thirty years. Dates follow from it, and beyond some number there is none."""
 
+MOST_STEPS = 2**63 - 1
+"""Of a step of a record, and of its seed: what a computer counts with."""
+
 YEARS = (1970, 9000)
 """In which a record may have been started: whatever its time zone, there is such a date."""
 
@@ -488,6 +491,11 @@ def open_record(path: Path, data: bytes) -> tuple[Record, str]:
         raise DamagedError(path, reason)
     if not YEARS[0] <= record.started.year <= YEARS[1]:
         reason = f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
+        raise DamagedError(path, reason)
+    measured = record.measurements.series.values()
+    steps = [step for one in measured for step in (*one.steps[:1], *one.steps[-1:])]
+    if any(abs(count) > MOST_STEPS for count in (record.seed, record.steps or 0, *steps)):
+        reason = f"a record with a step or seed beyond {MOST_STEPS}; expected none"
         raise DamagedError(path, reason)
     return record, digest
 

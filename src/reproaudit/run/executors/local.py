@@ -35,6 +35,7 @@ import psutil
 
 from reproaudit.cell import THREAD_VARIABLES
 from reproaudit.run.events import CellActivity, CellNote, Event, OnEvent, Progress
+from reproaudit.run.modules import places_of_libraries
 from reproaudit.run.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 
 STOP_SECONDS = 10.0
@@ -312,18 +313,20 @@ def _for_children() -> Iterator[None]:
     """Sets up what a worker starts with: the threads of its libraries, and no signals at first.
 
     The server that forks the workers handles no signals, since it ends with this process. It finds
-    modules where this process finds them. The tracker, which removes what killed workers leave,
-    prints no warnings. A worker does not import the program's own script, which Python would import
-    by default: a script that runs papers would run them again there. The order of sets of text is
-    the same in all of them, and in every run.
+    the libraries that this process finds, and nothing in other folders, where a file of a name that
+    Python imports by itself may lie. A worker finds what this process finds. The tracker, which
+    removes what killed workers leave, prints no warnings. A worker does not import the program's
+    own script, which Python would import by default: a script that runs papers would run them again
+    there. The order of sets of text is the same in all of them, and in every run.
     """
-    with _environment({"PYTHONWARNINGS": "ignore"}):
+    apart = {"PYTHONSAFEPATH": "1"}  # or each would look in the working folder first
+    with _environment({"PYTHONWARNINGS": "ignore", **apart}):
         resource_tracker.ensure_running()  # which unblocks signals
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     variables = dict.fromkeys(THREAD_VARIABLES, str(CELL_THREADS))
-    variables["PYTHONPATH"] = os.pathsep.join(sys.path)
+    variables |= {**apart, "PYTHONPATH": os.pathsep.join(places_of_libraries())}
     variables["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0")
     try:
         with _environment(variables):
