@@ -98,7 +98,8 @@ def test_no_two_numbers_have_one_name() -> None:
 
 
 def test_the_page_shows_rates_within_the_bounds() -> None:
-    tables = PAGE.read_text(encoding="utf-8").split("| kind |")[1:]
+    calibrated = PAGE.read_text(encoding="utf-8").partition("<!-- planted worlds -->")[0]
+    tables = calibrated.split("| kind |")[1:]
     held: list[tuple[Sequence[Shape | Planted], float, float]] = [
         (NULLS, 0, 5),
         (TRUE, 90, 100),

@@ -85,12 +85,15 @@ def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
     arms = [
         PlannedArm(OWN, Role.OWN, claim.experiment, dict(claim.settings)),
         *_readings(audit, claim),
-        *(_arm(audit, claim, one, Role.CONTROL) for one in claim.nulls),
-        *(_arm(audit, claim, one.arm, Role.ABLATION, one.lacks) for one in claim.ablations),
+        *(_arm(audit, claim, null, Role.CONTROL) for null in claim.nulls),
+        *(
+            _arm(audit, claim, ablation.arm, Role.ABLATION, ablation.lacks)
+            for ablation in claim.ablations
+        ),
     ]
     if claim.constructed is not None:
         arms.append(_arm(audit, claim, claim.constructed, Role.POSITIVE_CONTROL))
-    known = {one.name for one in arms}
+    known = {arm.name for arm in arms}
     compared = dict.fromkeys(q.arm for q in quantities_of(claim) if q.arm and q.arm not in known)
     return (*arms, *(_arm(audit, claim, name, Role.COMPARED) for name in compared))
 
@@ -109,7 +112,9 @@ def left_out_readings(audit: Audit, claim: Claim) -> Iterator[tuple[str, Setting
     """Yield each value that a source states and under which a claim is not to be judged."""
     for name, setting in _varied_settings(audit, claim):
         if name not in claim.readings:
-            yield from ((name, one.value) for one in setting.readings if one.excused is None)
+            yield from (
+                (name, reading.value) for reading in setting.readings if reading.excused is None
+            )
 
 
 def quantities_of(claim: Claim) -> Iterator[Quantity]:
@@ -132,11 +137,11 @@ def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
 def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
     settings = dict(_varied_settings(audit, claim))
     for name in claim.readings:
-        for one in settings[name].readings if name in settings else ():
-            arm = _varied(claim, Role.READING, name, one.value)
-            overrides = {**arm.overrides, **one.together, **claim.settings}
-            smaller = {name: at for name, at in one.quick.items() if name not in claim.settings}
-            excused = one.excused is not None
+        for reading in settings[name].readings if name in settings else ():
+            arm = _varied(claim, Role.READING, name, reading.value)
+            overrides = {**arm.overrides, **reading.together, **claim.settings}
+            smaller = {name: at for name, at in reading.quick.items() if name not in claim.settings}
+            excused = reading.excused is not None
             yield replace(arm, overrides=overrides, smaller=smaller, excused=excused)
 
 

@@ -97,7 +97,7 @@ def read_card(path: Path) -> Card:
         elif results[name] is None:
             shown = ", ".join(f"{word[:40]!r} on line {line}" for line, word in found[:5])
             remarks.append(f"{name.value}: found {shown}; expected {' or '.join(_words(name))}")
-    return replace(card, rows=results, remarks=tuple(f"card: {one}" for one in remarks))
+    return replace(card, rows=results, remarks=tuple(f"card: {remark}" for remark in remarks))
 
 
 _ROW = re.compile(
@@ -284,7 +284,7 @@ def with_checklist(card: Card, path: Path) -> Card:
             "of the NeurIPS paper checklist. Name the file that holds its answers."
         )
     remarks += [f"found no question '{one}'" for one in missing]
-    remarks = [*card.remarks, *(f"checklist: {one}" for one in remarks)]
+    remarks = [*card.remarks, *(f"checklist: {remark}" for remark in remarks)]
     return replace(card, answers=answers, remarks=tuple(remarks))
 
 

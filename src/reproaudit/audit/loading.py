@@ -214,7 +214,9 @@ def _below(members: list[Any], data: Any, step: str | int) -> list[Any]:
 
 def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
     """The model among some types; of several, which are kinds of check, that of the kind."""
-    models = [one for one in members if isinstance(one, type) and issubclass(one, BaseModel)]
+    models = [
+        member for member in members if isinstance(member, type) and issubclass(member, BaseModel)
+    ]
     if len(models) > 1:
         kind = data.get("kind") if isinstance(data, dict) else None
         models = [m for m in models if kind in get_args(m.model_fields["kind"].annotation)]
@@ -234,7 +236,7 @@ def _members(annotation: Any) -> list[Any]:
     if origin is Annotated:
         return _members(arguments[0])
     if origin in (Union, types.UnionType):
-        return [member for one in arguments for member in _members(one)]
+        return [member for argument in arguments for member in _members(argument)]
     return [annotation]
 
 

@@ -239,7 +239,7 @@ class Setting(StrictModel):
                 "a guess needs 'alternatives' that a careful reader might equally have chosen, or "
                 "'only_reading': why there are none"
             )
-        known = [value_text(one) for one in self.alternatives]
+        known = [value_text(alternative) for alternative in self.alternatives]
         if unknown := [one for one in self.unlikely if one not in known]:
             raise ValueError(
                 f"'unlikely' names {unknown[0]!r}, which is none of the alternatives: "
@@ -356,7 +356,7 @@ class Grade(StrictModel):
 
     @model_validator(mode="after")
     def _among(self) -> Self:
-        if missing := [one for one in self.primary if one not in self.easiest_first]:
+        if missing := [level for level in self.primary if level not in self.easiest_first]:
             raise ValueError(f"'primary' has {missing[0]}, which 'easiest_first' has not")
         return self
 
@@ -438,7 +438,9 @@ class Claim(StrictModel):
 
         Where nothing is learned, noise meets a contrast in half of all runs.
         """
-        return not self.exact and not all(n.contrast for one in self.headline for n in one.numbers)
+        return not self.exact and not all(
+            n.contrast for check in self.headline for n in check.numbers
+        )
 
     def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
         """Yield each control, ablation and positive control, with its place in the claim."""

@@ -94,7 +94,7 @@ CLAIM = CanonicalForm(
 
 def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     """Return the rule of all claims that are judged on an experiment: 64 hexadecimal digits."""
-    claims = {one.id: CLAIM.of(one) for one in audit.claims if one.experiment == experiment}
+    claims = {claim.id: CLAIM.of(claim) for claim in audit.claims if claim.experiment == experiment}
     used = set(_texts(claims))
     arms = {name: ARM.of(one) for name, one in audit.arms.items() if name in used}
     used = {experiment, *used, *_texts(arms)}
@@ -114,7 +114,7 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
 
 def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
     """The other sourced values that the experiment's claims run, by setting."""
-    names = {n for one in audit.claims if one.experiment == experiment for n in one.readings}
+    names = {n for claim in audit.claims if claim.experiment == experiment for n in claim.readings}
     settings = audit.settings_of(experiment)
     return {n: plain(settings[n].readings, READING) for n in sorted(names) if n in settings}
 

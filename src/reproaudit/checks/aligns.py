@@ -99,7 +99,7 @@ class Aligns(OneBound):
         """Return the quantity, and the list that it is ordered like."""
         if self.ranks is None:
             return super().compared(measurement, names)
-        noun, reference = (noun_of(one, names) for one in self.ranks)
+        noun, reference = (noun_of(rank, names) for rank in self.ranks)
         return noun, reference
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
@@ -119,12 +119,12 @@ class Aligns(OneBound):
         return (out_of_range(found, run.numbers(quantity), least, most),)
 
 
-def _tau(run: Run, one: Quantity, other: Quantity) -> NDArray[np.float64]:
+def _tau(run: Run, quantity: Quantity, other: Quantity) -> NDArray[np.float64]:
     """The tau of two lists, read at the same observation where the first is read at its start."""
-    lists = [run.numbers(one)]
-    first = run.first(other) if one.step == "first" else None
+    lists = [run.numbers(quantity)]
+    first = run.first(other) if quantity.step == "first" else None
     lists.append(run.numbers(first or other))
     if len(lists[0]) != len(lists[1]):
         why = f"lists of {len(lists[0])} and {len(lists[1])} cannot be ordered alike"
-        raise MeasurementMissingError(why, one.measurement)
+        raise MeasurementMissingError(why, quantity.measurement)
     return np.array([kendall_tau(*lists)])

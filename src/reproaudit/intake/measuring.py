@@ -238,7 +238,7 @@ def _stacked(
     curves: Sequence[Curve | None], declaration: Declaration, shape: tuple[int, ...], place: str
 ) -> Curve:
     """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
-    observed = [one for one in curves if one is not None]
+    observed = [curve for curve in curves if curve is not None]
     first = observed[0]
     if declaration.kind is not MeasurementKind.SERIES:
         longest = max(one.values.size for one in observed)

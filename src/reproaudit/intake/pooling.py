@@ -31,7 +31,7 @@ class Request:
 
     def batches(self, experiment: str) -> list[Batch]:
         """Return an experiment and its arms, as far as they are asked for."""
-        return [one for one in self.scope.batches if one.experiment == experiment]
+        return [batch for batch in self.scope.batches if batch.experiment == experiment]
 
 
 def role_words(batch: Batch) -> str:
@@ -80,7 +80,7 @@ def _ambiguous(
             return f"{text}; expected it once.", one.run
         if one.seed is not None:
             seen[one.seed] = one.run.name
-    stems = [re.sub(r"\d+", "#", "/".join(one.run.parts)) for one in runs]
+    stems = [re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in runs]
     for one, stem in zip(runs, stems, strict=True):
         named = any(each.run.config for each in runs) or request.mapping.rule(one.run.name)
         if stem != stems[0] and not named:
@@ -97,14 +97,16 @@ def _ways(request: Request, experiment: str, names: Sequence[str], name: str) ->
         groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(one)) for one in names))
     if len(groups) == 1 or all(map(request.mapping.rule, names)):
         return f'Say in a mapping `runs: [{{match: "{name}", ignore: true}}]`, or give it a `seed`'
-    ends = list(dict.fromkeys(one.rpartition("/")[2] for one in groups))
+    ends = list(dict.fromkeys(group.rpartition("/")[2] for group in groups))
     patterns = sorted(ends if len(ends) == len(groups) else groups, key=len, reverse=True)
     rules = [f'{{match: "{one}", settings: ROLE}}' for one in patterns[:MOST_GROUPS]]
     rest = len(patterns) - MOST_GROUPS
     more = f" and {rest} further groups" if rest > 0 else ""
-    arms = [one.overrides for one in request.batches(experiment) if one.overrides]
-    settings = [", ".join(f"{n}: {shown(v)}" for n, v in one) for one in arms[:MOST_GROUPS]]
-    roles = " or ".join([f"{{}} for '{experiment}' itself", *(f"{{{one}}}" for one in settings)])
+    arms = [batch.overrides for batch in request.batches(experiment) if batch.overrides]
+    settings = [", ".join(f"{n}: {shown(v)}" for n, v in arm) for arm in arms[:MOST_GROUPS]]
+    roles = " or ".join(
+        [f"{{}} for '{experiment}' itself", *(f"{{{setting}}}" for setting in settings)]
+    )
     return (
         f"Say in a mapping which group of runs is what: `runs: [{', '.join(rules)}]`{more}, with "
         f"{roles} for ROLE, or `ignore: true` in place of the settings"
@@ -118,19 +120,19 @@ def _group(run: str) -> str:
     return f"{escape(run[:start])}{'*' if found else ''}{escape(run[end:])}"
 
 
-def _differing(request: Request, batch: Batch, one: PlacedRun, other: PlacedRun) -> LogError | None:
-    for key in sorted({*one.run.config, *other.run.config}):
-        left, right = (each.run.config.get(key, "nothing") for each in (one, other))
-        own = key not in one.names | other.names and is_own(key)
+def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
+    for key in sorted({*run.run.config, *other.run.config}):
+        left, right = (each.run.config.get(key, "nothing") for each in (run, other))
+        own = key not in run.names | other.names and is_own(key)
         varies = any(fnmatchcase(key, pattern) for pattern in request.mapping.vary)
         if own or varies or alike(left, right):
             continue
         fitting = _fitting(request, batch.experiment, (left, right))
-        name = next((n for n in fitting if n not in {*one.stated, *other.stated}), None)
+        name = next((n for n in fitting if n not in {*run.stated, *other.stated}), None)
         asked = f"If it is the audit's '{name}', write `configuration: {{{name}: {key}}}`; else say"
         return LogError(
             other.run.name,
-            f"found {key} = {repr(right)[:60]}, where '{one.run.name}', of the same "
+            f"found {key} = {repr(right)[:60]}, where '{run.run.name}', of the same "
             f"{role_words(batch)}, has {repr(left)[:60]}; expected runs that differ in their seed "
             f"alone. {asked if name else 'Say'} in the mapping's 'runs' what they are, or let it "
             f"differ: `vary: [{key}]`.{of_columns(other.run.columns)}",
@@ -141,7 +143,7 @@ def _differing(request: Request, batch: Batch, one: PlacedRun, other: PlacedRun)
 def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:
     """Yield the settings of which an experiment and its arms have all of these values."""
     for name, setting in request.audit.settings_of(experiment).items():
-        there = [one.settings(request.audit)[name] for one in request.batches(experiment)]
+        there = [batch.settings(request.audit)[name] for batch in request.batches(experiment)]
         found = [as_setting(value, setting.value) for value in values]
         if all(one is not None and any(same(one, each) for each in there) for one in found):
             yield name

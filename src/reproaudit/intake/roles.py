@@ -24,7 +24,7 @@ from reproaudit.logs.mapping import MappingFile, RunRule
 
 def axes_of(audit: Audit) -> frozenset[str]:
     """Return the names of all axes of an audit's measurements."""
-    declared = [audit.measurements_of(one) for one in audit.experiments]
+    declared = [audit.measurements_of(experiment) for experiment in audit.experiments]
     return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
 
 
@@ -179,8 +179,8 @@ def _stated(
 ) -> Mapping[str, SettingValue]:
     """Return what runs of one role state; of values that differ, the first that the audit lacks."""
     found: dict[str, SettingValue] = {}
-    for one in runs.values():
-        for name, value in one.stated.items():
+    for run in runs.values():
+        for name, value in run.stated.items():
             if name not in found or same(found[name], audited[name]):
                 found[name] = value
     return found

@@ -54,7 +54,7 @@ class Panel:
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
         """Return the panel of a claim under its own settings."""
-        arms = {one.name: one for one in arms_of(audit, claim)}
+        arms = {arm.name: arm for arm in arms_of(audit, claim)}
         return cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
 
     def telling(self) -> Panel:
@@ -94,7 +94,7 @@ class Panel:
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
-        return [one for one in self.bundles.arms.values() if one.role is role]
+        return [arm for arm in self.bundles.arms.values() if arm.role is role]
 
     def other_readings(self) -> list[PlannedArm]:
         """Return the stated readings other than `base`.
@@ -129,7 +129,7 @@ class Panel:
 
     def headline(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to an arm, at the primary coordinates together."""
-        return joined([self.at(arm, one) for one in self.primary])
+        return joined([self.at(arm, level) for level in self.primary])
 
     @property
     def primary(self) -> tuple[Coordinate | None, ...]:
@@ -154,7 +154,7 @@ class Panel:
         """Return every control at the primary coordinates together, the worst verdict of each."""
         found = []
         for arm in self.having(Role.CONTROL):
-            each = [self.control(self.at(self.base, one), arm, one) for one in self.primary]
+            each = [self.control(self.at(self.base, level), arm, level) for level in self.primary]
             worst = min((one.verdict for one in each), key=_WORST_FIRST.index)
             found.append(ControlAnswer(**dict(self.headline(arm)), verdict=worst))
         return tuple(found)
@@ -169,7 +169,7 @@ class Panel:
             crashed: what its crashed runs are taken to say.
         """
         panel = self.under(arm)
-        each = [panel.level(one, crashed) for one in self.primary]
+        each = [panel.level(level, crashed) for level in self.primary]
         answer = _of_levels([one.answer for one in each])
         by = next((one.by for one in each if one.answer is answer and one.by), "")
         return ReadingAnswer(**{**dict(joined(each)), "answer": answer, "by": by})
@@ -197,7 +197,7 @@ class Panel:
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
             needed = self.bundles.claim.needs_control
-            asked = [one for one in controls if needed or (one.n and not one.lacks)]
+            asked = [control for control in controls if needed or (control.n and not control.lacks)]
             waiting = [one for one in asked if one.verdict is Verdict.OPEN]
             if waiting:
                 least = min(waiting, key=lambda one: one.n)
@@ -219,7 +219,7 @@ class Panel:
         """The first control or compared arm of which every run diverged; '' if there is none."""
         roles = (Role.CONTROL, Role.POSITIVE_CONTROL, Role.COMPARED)
         for arm in self.bundles.arms.values():
-            ends = {one.status for one in self.bundles.recorded(arm).runs.values()}
+            ends = {run.status for run in self.bundles.recorded(arm).runs.values()}
             if arm.role in roles and ends == {CellStatus.DIVERGED}:
                 return arm.name
         return ""
@@ -334,21 +334,21 @@ def _contrasts(
             yield mine, other, pairs
 
 
-def _sizes(one: Estimate, run: int) -> tuple[float, float]:
+def _sizes(estimate: Estimate, run: int) -> tuple[float, float]:
     """The least and the largest that a run's contrast may be, larger where it is met by more.
 
     The two differ where its number is only a limit; without a number it is without end. Of a void
     one nothing is known.
     """
-    value = one.values[run]
-    if one.holds[run] is None and one.side(run) is None:
+    value = estimate.values[run]
+    if estimate.holds[run] is None and estimate.side(run) is None:
         return -math.inf, math.inf
     if value is None:
-        end = math.inf if one.holds[run] else -math.inf
+        end = math.inf if estimate.holds[run] else -math.inf
         return end, end
-    least = -math.inf if one.side(run) is Censored.AT_MOST else value
-    most = math.inf if one.side(run) is Censored.AT_LEAST else value
-    return (-most, -least) if one.limit.side in (Side.BELOW, Side.AT_MOST) else (least, most)
+    least = -math.inf if estimate.side(run) is Censored.AT_MOST else value
+    most = math.inf if estimate.side(run) is Censored.AT_LEAST else value
+    return (-most, -least) if estimate.limit.side in (Side.BELOW, Side.AT_MOST) else (least, most)
 
 
 def out_of_reach(built: ArmAnswer, claim: Claim) -> tuple[int, ...]:
@@ -361,11 +361,11 @@ def out_of_reach(built: ArmAnswer, claim: Claim) -> tuple[int, ...]:
     )
 
 
-def _misses(built: ArmAnswer, one: Estimate, claim: Claim) -> bool:
+def _misses(built: ArmAnswer, estimate: Estimate, claim: Claim) -> bool:
     """Whether a positive control misses a bound, if every void run met it."""
-    if one.decision is not None:
-        return one.decision is Decision.MISSED
-    no = one.holds.count(False) + built.diverged
+    if estimate.decision is not None:
+        return estimate.decision is Decision.MISSED
+    no = estimate.holds.count(False) + built.diverged
     if claim.exact:
         return no > 0
     counted = decide_count(built.n - no, built.n, claim.share)

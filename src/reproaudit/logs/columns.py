@@ -125,8 +125,8 @@ def _is_like_seeds(column: str, table: Table) -> bool:
     if not _SEED_LIKE.search(column):
         return False
     cells = [row.get(column) for _, row in table.rows]
-    numbers = [number_of(one) for one in cells if is_said(one)]
-    return all(one is not None and one.is_integer() and one >= 0 for one in numbers)
+    numbers = [number_of(cell) for cell in cells if is_said(cell)]
+    return all(number is not None and number.is_integer() and number >= 0 for number in numbers)
 
 
 def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
@@ -147,7 +147,7 @@ def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -
     """Return True for a column of text that tells runs apart, or is the same in all rows of one."""
     said = [row for _, row in table.rows if is_said(row.get(column))]
     cells = [row[column] for row in said]
-    if not cells or any(isinstance(one, list) for one in cells):
+    if not cells or any(isinstance(cell, list) for cell in cells):
         return False
     numbers = all(number_of(one) is not None for one in cells if is_observed(one))
     if numbers and column not in source.asked.settings:
@@ -167,7 +167,7 @@ def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -
 
 
 def _at(row: TableRow, columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(row.get(one)) for one in columns)
+    return tuple(str(row.get(column)) for column in columns)
 
 
 def chart_parts(table: Table) -> dict[str, Table]:

@@ -30,7 +30,7 @@ TRAINER_STATE = "trainer_state.json"
 def json_table(path: Path, text: str, place: str) -> Table | None:
     """Return the table in a file's text; None if it is of no known form."""
     kind = path.name.lower().removesuffix(".gz").rpartition(".")[2]
-    first, *more = [one.strip() for one in text.splitlines()[:3] if one.strip()] or [""]
+    first, *more = [line.strip() for line in text.splitlines()[:3] if line.strip()] or [""]
     is_object = first.startswith("{") and first.endswith("}")
     if kind == "jsonl" or (is_object and (more or kind != "json")):
         return _json_lines(text, place)
@@ -46,7 +46,7 @@ def json_table(path: Path, text: str, place: str) -> Table | None:
     if all(map(_is_column, tree.values())):
         return _columns(tree, place)
     table = replace(_rows([tree], place), alone=True)
-    numbers = any(number_of(one) is not None for one in table.rows[0][1].values())
+    numbers = any(number_of(row) is not None for row in table.rows[0][1].values())
     return table if numbers else None
 
 
@@ -146,4 +146,4 @@ def _since_best(state: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) 
     if not best.isdecimal() or len(best) > 15:
         return None
     steps = (number_of(row.get("step")) for row in history if any("eval_" in one for one in row))
-    return sum(1 for one in steps if one is not None and one > int(best))
+    return sum(1 for step in steps if step is not None and step > int(best))

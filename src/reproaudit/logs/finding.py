@@ -100,7 +100,7 @@ class _Finder:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
         used = {file for run in runs for file in (*run.files, *run.configurations)}
         paths = {one for path in used for one in (path, *path.parents)}
-        names = {self._name(one) for one in paths if one.is_relative_to(self._folder)}
+        names = {self._name(path) for path in paths if path.is_relative_to(self._folder)}
         left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
         return sorted(left, key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
 
@@ -253,8 +253,8 @@ def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
 
 def _last_checkpoint(folder: Path) -> Path | None:
     numbered = {}
-    for one in folder.glob(f"checkpoint-*/{TRAINER_STATE}"):
-        number = one.parent.name.removeprefix("checkpoint-")
-        if number.isdecimal() and not one.is_symlink() and not one.parent.is_symlink():
-            numbered[int(number)] = one
+    for path in folder.glob(f"checkpoint-*/{TRAINER_STATE}"):
+        number = path.parent.name.removeprefix("checkpoint-")
+        if number.isdecimal() and not path.is_symlink() and not path.parent.is_symlink():
+            numbered[int(number)] = path
     return numbered[max(numbered)] if numbered else None

@@ -69,8 +69,8 @@ def _moved(run: LoggedRun, home: Path) -> LoggedRun:
 def _is_piece(run: LoggedRun) -> bool:
     """Return True if a file may hold a part of a run: one metric, or numbers of its end."""
     curves = [one for at in run.curves.values() for one in at.values()]
-    few = len(run.curves) == 1 or all(one.steps is None for one in curves)
-    numbered = any(one.isdecimal() for one in run.parts[-1])
+    few = len(run.curves) == 1 or all(curve.steps is None for curve in curves)
+    numbered = any(part.isdecimal() for part in run.parts[-1])
     return few and not (run.source != "table" or run.seed is not None or run.config or numbered)
 
 

@@ -272,14 +272,16 @@ class CurveBuilder:
     def purge(self, step: int) -> None:
         """Forget every point from a step on: a restart has replaced them."""
         for gathered in self._gathered.values():
-            kept = [one for one in gathered.points if one.step is not None and one.step < step]
+            kept = [
+                point for point in gathered.points if point.step is not None and point.step < step
+            ]
             if len(kept) < len(gathered.points):
                 gathered.points = kept
                 self.told[f"restarted at step {step}: what was logged from there on holds"] = None
 
     def all_steps(self) -> set[int]:
         """Return every step that any curve has."""
-        each = (one.step for gathered in self._gathered.values() for one in gathered.points)
+        each = (point.step for gathered in self._gathered.values() for point in gathered.points)
         return {step for step in each if step is not None}
 
     def curves(self) -> Curves:
@@ -303,7 +305,7 @@ class CurveBuilder:
 
     def _settled(self, points: list[_Point]) -> tuple[list[_Point], str | None]:
         """Return points in the order of their steps, as asked, or why that is impossible."""
-        steps = [one.step for one in points if one.step is not None]
+        steps = [point.step for point in points if point.step is not None]
         lacking = len(steps) < len(points)
         unstepped = len(points) > 1 and (lacking or len(set(steps)) == 1)
         if unstepped and "steps" in self._asked.numbered:
@@ -311,7 +313,7 @@ class CurveBuilder:
             by_time = sorted(points, key=lambda one: one.when)
             return [one._replace(step=place) for place, one in enumerate(by_time)], None
         if lacking and unstepped:
-            lines = [int(one.when) for one in points if one.when]
+            lines = [int(point.when) for point in points if point.when]
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
             return points, f"found {len(points)} numbers{where} with {self.unstepped}"
         if unstepped:

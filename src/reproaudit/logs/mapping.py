@@ -78,8 +78,8 @@ class LoggedQuantity(StrictModel):
     def tags(self) -> frozenset[str]:
         """The tags that it is made of, with ``*`` in the place of coordinates."""
         names = [self.tag] if self.tag else re.findall(r"[^\W\d]\w*", self.expression or "")
-        tags = {self.let.get(one, one) for one in names if one not in FUNCTIONS}
-        return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", one) for one in tags)
+        tags = {self.let.get(name, name) for name in names if name not in FUNCTIONS}
+        return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in tags)
 
     @property
     def words(self) -> str:
@@ -107,7 +107,7 @@ class RunRule(StrictModel):
     def matches(self, run: str) -> bool:
         """Return True for a run that is called so, or whose last part is if there is no slash."""
         names = [run] if "/" in self.match else [run, run.rpartition("/")[2]]
-        return self.match in names or any(fnmatchcase(one, self.match) for one in names)
+        return self.match in names or any(fnmatchcase(name, self.match) for name in names)
 
     @property
     def is_of_run(self) -> bool:
@@ -224,7 +224,7 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             allowed = f"names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
             text = f"{found} in a formula; allowed are numbers below 1e308, {allowed}"
             raise ExpressionError(text)
-    stepped = [one.steps for one in parts if one.steps is not None]
+    stepped = [part.steps for part in parts if part.steps is not None]
     if not all(np.array_equal(stepped[0], one) for one in stepped):
         odd = np.setxor1d(stepped[0], stepped[-1])
         text = f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step"

@@ -13,11 +13,11 @@ from reproaudit.report.numbers import listed, of
 from reproaudit.report.words import AT_REDUCED_SCALE, PLACES, SOURCES, Namer, value_words
 
 
-def says_otherwise(claim: ClaimText, one: AlternativeAnswer) -> bool:
+def says_otherwise(claim: ClaimText, alternative: AlternativeAnswer) -> bool:
     """Tell whether a guess answers, and otherwise than the claim's own runs of its tier."""
     silent = (Answer.UNFINISHED, claim.answer.own.answer)
-    same = (one.yes, one.n) == (one.own_yes, one.own_n)
-    return one.counts and one.answer not in silent and not same
+    same = (alternative.yes, alternative.n) == (alternative.own_yes, alternative.own_n)
+    return alternative.counts and alternative.answer not in silent and not same
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def choices_of(card: Scorecard) -> tuple[Choice, ...]:
     namer = Namer(card.audit)
     found = []
     for experiment, name, setting in _open_settings(card.audit, claims):
-        mine = [one for one in claims if experiment in (None, one.claim.experiment)]
+        mine = [claim for claim in claims if experiment in (None, claim.claim.experiment)]
         arms = [(one, arm) for one in mine for arm in _varied(one, name)]
         lower = any(one.is_smaller(arm) for one, arm in arms)
         found.append(
@@ -109,7 +109,7 @@ def grid_of(card: Scorecard) -> Grid:
     found = []
     for claim in texts_of(card):
         arms = [one for one in (*claim.answer.readings, *claim.answer.alternatives) if one.n]
-        said = {claim.arm(one): f"{MARKS[one.answer]} {one.yes}/{one.n}" for one in arms}
+        said = {claim.arm(arm): f"{MARKS[arm.answer]} {arm.yes}/{arm.n}" for arm in arms}
         columns |= dict.fromkeys(said)
         if said:
             found.append((claim, said, _as_run(claim)))
@@ -122,7 +122,9 @@ def grid_of(card: Scorecard) -> Grid:
 def _as_run(claim: ClaimText) -> str:
     """The claim's own answer, and its count at the scale of alternatives, if that is smaller."""
     own = f"{MARKS[claim.base.answer]} {claim.base.yes}/{claim.base.n}"
-    small = [one for one in claim.answer.alternatives if claim.is_smaller(one)]
+    small = [
+        alternative for alternative in claim.answer.alternatives if claim.is_smaller(alternative)
+    ]
     return f"{own}, small {small[0].own_yes}/{small[0].own_n}" if small else own
 
 
@@ -131,8 +133,9 @@ def _open_settings(
 ) -> Iterator[tuple[str | None, str, Setting]]:
     for name, setting in audit.settings.items():
         used = any(
-            name not in {**audit.experiments[one.claim.experiment].settings, **one.claim.settings}
-            for one in claims
+            name
+            not in {**audit.experiments[claim.claim.experiment].settings, **claim.claim.settings}
+            for claim in claims
         )
         if setting.underspecified and used:
             yield None, name, setting

@@ -77,10 +77,10 @@ class ClaimText(Context):
         for other in found.otherwise:
             if other.varied is not None and other.credible:
                 yield f"depends on {self.setting(other.varied.setting)}"
-        for one in found.readings:
-            if found.changed_by(one):
+        for reading in found.readings:
+            if found.changed_by(reading):
                 holds = {Answer.YES: "holds", Answer.NO: "does not hold"}
-                yield f"{holds.get(one.answer, one.answer)} with {self.arm(one)}"
+                yield f"{holds.get(reading.answer, reading.answer)} with {self.arm(reading)}"
         for ablation in found.ablations:
             said = f"{WITHOUT[ablation.specificity]} {self.lacks(ablation)}"
             if ablation.specificity is Specificity.NOT_SPECIFIC:
@@ -151,35 +151,35 @@ class ClaimText(Context):
         """Yield a condition at the first and the last primary coordinate where it has a number."""
         place = self.base.estimates.index(shown)
         found = [
-            (one.at, one.estimates[place % len(one.estimates)])
-            for one in self.answer.grades
-            if one.at is not None and self.is_primary(one) and one.estimates
+            (grade.at, grade.estimates[place % len(grade.estimates)])
+            for grade in self.answer.grades
+            if grade.at is not None and self.is_primary(grade) and grade.estimates
         ]
         numbers = [(at, one) for at, one in found if one.median is not None]
         yield from numbers[:1]
         yield from numbers[1:][-1:]
 
-    def noun_of(self, one: Estimate) -> str:
+    def noun_of(self, estimate: Estimate) -> str:
         """Return what a condition of the headline is of."""
-        return self._noun(one, self.claim.headline[one.check], self.claim.headline)[0]
+        return self._noun(estimate, self.claim.headline[estimate.check], self.claim.headline)[0]
 
-    def said(self, one: Estimate) -> str:
+    def said(self, estimate: Estimate) -> str:
         """Return a condition of the headline, its number against its bound."""
-        named = self._noun(one, self.claim.headline[one.check], self.claim.headline)
-        what = self.number_of(one)
-        return against(typical_words(one, what, *named), one, what)
+        named = self._noun(estimate, self.claim.headline[estimate.check], self.claim.headline)
+        what = self.number_of(estimate)
+        return against(typical_words(estimate, what, *named), estimate, what)
 
-    def _noun(self, one: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
+    def _noun(self, estimate: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
         """What a condition's number is of, and what it is held against.
 
         With its coordinates where others are of the same; where it is read in another arm, the arm
         is named.
         """
-        noun, held = self.namer.compared(self.claim.experiment, check, one.measurement)
+        noun, held = self.namer.compared(self.claim.experiment, check, estimate.measurement)
         if check.names_places:
             return noun, held
-        reading = [_read_by(other, one.measurement) for other in among]
-        read = _read_by(check, one.measurement)
+        reading = [_read_by(other, estimate.measurement) for other in among]
+        read = _read_by(check, estimate.measurement)
         if read is not None and len([*filter(None, reading)]) > 1:
             places = self._places(check, read)
             noun += f" [{', '.join(map(at_words, places))}]" if places else ""
@@ -205,7 +205,9 @@ class ClaimText(Context):
         """The setting with which the claim's own runs were made, if others read it otherwise."""
         if self.base.varied is not None:
             return self.arm(self.base)
-        names = {one.varied.setting for one in self.answer.readings if one.varied is not None}
+        names = {
+            reading.varied.setting for reading in self.answer.readings if reading.varied is not None
+        }
         if len(names) != 1:
             return ""
         (name,) = names
@@ -249,35 +251,35 @@ class ClaimText(Context):
             ]
             yield ", ".join(each) or check.name, one
 
-    def lacks(self, one: AblationAnswer) -> str:
+    def lacks(self, ablation: AblationAnswer) -> str:
         """Return what an ablation lacks."""
         written = [(each.arm, each.lacks) for each in self.claim.ablations]
         named = {arm if isinstance(arm, str) else arm.name: lacks for arm, lacks in written}
-        return named[one.name]
+        return named[ablation.name]
 
-    def effects(self, one: ArmAnswer) -> str:
+    def effects(self, arm: ArmAnswer) -> str:
         """Return an ablation's effect against the claim's; '' without a contrast."""
-        if one.effect is None or self.base.effect is None:
+        if arm.effect is None or self.base.effect is None:
             return ""
-        return f"{number(one.effect)} against {number(self.base.effect)}"
+        return f"{number(arm.effect)} against {number(self.base.effect)}"
 
-    def is_primary(self, one: ArmAnswer) -> bool:
+    def is_primary(self, arm: ArmAnswer) -> bool:
         """Tell whether an arm's coordinate decides."""
         grade = self.claim.grade
-        return grade is None or one.at is None or one.at in grade.primary
+        return grade is None or arm.at is None or arm.at in grade.primary
 
-    def is_smaller(self, one: ArmAnswer) -> bool:
+    def is_smaller(self, arm: ArmAnswer) -> bool:
         """Tell whether an alternative ran at a lower tier than the page's."""
-        return isinstance(one, AlternativeAnswer) and one.tier != self.tier
+        return isinstance(arm, AlternativeAnswer) and arm.tier != self.tier
 
-    def stated_value(self, one: ReadingAnswer) -> str:
+    def stated_value(self, reading: ReadingAnswer) -> str:
         """Return a stated value with the place that states it: 20 pairs (code)."""
         others = [other.varied for other in self.answer.readings if other.varied is not None]
-        varied = one.varied or next(iter(others), None)
+        varied = reading.varied or next(iter(others), None)
         if varied is None:
             return "the settings as run"
         setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
-        if one.varied is None:
+        if reading.varied is None:
             varied = Varied(setting=varied.setting, value=setting.at(self.tier))
             source = setting.source
         else:
@@ -292,7 +294,7 @@ class ClaimText(Context):
         """The quantity that the figure shows; '' without one."""
         if self.figure is None:
             return ""
-        if any(one.role in ("earlier", "later") for one in self.figure.lines):
+        if any(line.role in ("earlier", "later") for line in self.figure.lines):
             return "share of its change that each has made"
         return self.namer.noun(self.claim.experiment, self.figure.measurement)
 
@@ -304,7 +306,7 @@ class ClaimText(Context):
     @property
     def stages(self) -> list[tuple[float, str]]:
         """Where each stage of training ends in the figure, and its name."""
-        names = [one.name for one in self.audit.experiments[self.claim.experiment].stages]
+        names = [stage.name for stage in self.audit.experiments[self.claim.experiment].stages]
         return [*zip(self.figure.stages if self.figure else (), names, strict=False)]
 
     def line(self, lines: Lines) -> str:
@@ -319,7 +321,7 @@ class ClaimText(Context):
 
 def texts_of(card: Scorecard) -> tuple[ClaimText, ...]:
     """Return the claims of a scorecard, and our questions, with what the audit says of them."""
-    by_id = {one.id: one for one in card.audit.claims}
+    by_id = {claim.id: claim for claim in card.audit.claims}
     return tuple(
         ClaimText(card.audit, by_id[one.id], one, card.scale, card.figures.get(one.id))
         for one in card.claims
@@ -328,14 +330,16 @@ def texts_of(card: Scorecard) -> tuple[ClaimText, ...]:
 
 def claims_of(card: Scorecard) -> tuple[ClaimText, ...]:
     """Return the claims of a scorecard that the paper makes."""
-    return tuple(one for one in texts_of(card) if not one.claim.ours)
+    return tuple(text for text in texts_of(card) if not text.claim.ours)
 
 
 def questions_of(card: Scorecard) -> tuple[ClaimText, ...]:
     """Return the questions of ours, which the paper does not raise."""
-    return tuple(one for one in texts_of(card) if one.claim.ours)
+    return tuple(text for text in texts_of(card) if text.claim.ours)
 
 
 def _read_by(check: Kind, measured: str) -> Quantity | None:
     """The quantity in which a check reads a measurement first; None if it does not."""
-    return next((one for one in check.quantities() if one.measurement == measured), None)
+    return next(
+        (quantity for quantity in check.quantities() if quantity.measurement == measured), None
+    )

@@ -39,9 +39,9 @@ class Comparison(StrictModel):
         yield f"{self.before} → {self.after}"
         if not self.changes:
             yield "nothing differs"
-        for one in self.changes:
-            sides = f"{one.before or 'absent'} → {one.after or 'absent'}"
-            yield clean(f"{one.part} {one.name}: {sides}")
+        for change in self.changes:
+            sides = f"{change.before or 'absent'} → {change.after or 'absent'}"
+            yield clean(f"{change.part} {change.name}: {sides}")
 
 
 def compare(before: Scorecard, after: Scorecard) -> Comparison:
@@ -69,17 +69,19 @@ def _name(card: Scorecard) -> str:
 
 
 def _claims(card: Scorecard) -> dict[str, str]:
-    return {one.answer.id: _claim(one) for one in texts_of(card)}
+    return {text.answer.id: _claim(text) for text in texts_of(card)}
 
 
-def _claim(one: ClaimText) -> str:
+def _claim(claim: ClaimText) -> str:
     typical = [
-        f"{one.noun_of(each)} {number(each.median, 4)}"
-        for each in one.base.estimates
+        f"{claim.noun_of(each)} {number(each.median, 4)}"
+        for each in claim.base.estimates
         if each.median is not None
     ]
-    level = f", {one.answer.level}" if one.answer.level else ""
-    return f"{one.answer.outcome}{level}, {of(one.base.yes, one.base.n)}; {', '.join(typical)}"
+    level = f", {claim.answer.level}" if claim.answer.level else ""
+    return (
+        f"{claim.answer.outcome}{level}, {of(claim.base.yes, claim.base.n)}; {', '.join(typical)}"
+    )
 
 
 def _rules(card: Scorecard) -> dict[str, str]:

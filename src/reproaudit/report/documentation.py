@@ -31,7 +31,7 @@ class Documentation:
     @property
     def by_reviewers(self) -> int | None:
         """How many variables reviewers find documented; None where nobody has reviewed."""
-        return self.reviewed if any(one.decisions for one in self.variables) else None
+        return self.reviewed if any(variable.decisions for variable in self.variables) else None
 
 
 def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
@@ -51,7 +51,10 @@ def by_whom(found: Documentation) -> str:
 
 def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
     """Return what an audit's paper documents."""
-    rows = [_documented(one, reviews.variables.get(one.name, ())) for one in audit.variables]
+    rows = [
+        _documented(variable, reviews.variables.get(variable.name, ()))
+        for variable in audit.variables
+    ]
     scored = [row for row in rows if row.variable.name not in UNSCORED]
     card = sum(_by_card(row.variable) for row in scored)
     return Documentation(tuple(rows), len(scored), card, sum(row.documented for row in scored))
@@ -61,9 +64,9 @@ def _documented(variable: Variable, decisions: Sequence[Review]) -> Documented:
     """By the majority of reviewers; where they do not decide, by the card."""
     card = _by_card(variable)
     votes = [
-        one.decision is ReviewDecision.NOT_APPLICABLE
-        or card is (one.decision is ReviewDecision.AGREE)
-        for one in decisions
+        decision.decision is ReviewDecision.NOT_APPLICABLE
+        or card is (decision.decision is ReviewDecision.AGREE)
+        for decision in decisions
     ]
     balance = 2 * sum(votes) - len(votes)
     documented = card if balance == 0 else balance > 0

@@ -50,7 +50,7 @@ QUESTIONS = "Questions of ours, which the paper does not raise"
 
 def how_to_read(card: Scorecard) -> tuple[tuple[str, str], ...]:
     """Return the words that a page explains: outcomes, those that it has, and columns."""
-    found = {one.outcome for one in card.claims}
+    found = {claim.outcome for claim in card.claims}
     outcomes = [
         f"{how.mark} *{one.value}*: {how.means}." for one, how in OUTCOMES.items() if one in found
     ]
@@ -72,16 +72,16 @@ def certainty_words(claim: ClaimText, said: Container[ReasonKind] = ()) -> str:
 def reasons_of(claim: ClaimText, said: Container[ReasonKind] = ()) -> list[Reason]:
     """Return the reasons why a claim is not surer, but kinds that were said for all claims."""
     known = said if claim.answer.level is not None else ()
-    return [one for one in claim.answer.reasons if one.kind not in known]
+    return [reason for reason in claim.answer.reasons if reason.kind not in known]
 
 
 def common_reasons(claims: Sequence[ClaimText]) -> dict[ReasonKind, str]:
     """Return the reasons that fire for every decided claim, by kind, in words that fit all."""
-    decided = [one for one in claims if one.answer.level is not None]
+    decided = [claim for claim in claims if claim.answer.level is not None]
     if len(decided) < FEWEST_COMMON:
         return {}
     found: dict[ReasonKind, str] = {}
-    for kind in dict.fromkeys(one.kind for one in decided[0].answer.reasons):
+    for kind in dict.fromkeys(reason.kind for reason in decided[0].answer.reasons):
         every = [[c.why(r) for r in c.answer.reasons if r.kind is kind] for c in decided]
         words = {one[0] for one in every if one}
         if all(every) and (len(words) == 1 or kind in COMMON):
@@ -113,8 +113,8 @@ def claim_details(claim: ClaimText) -> Iterator[str]:
     yield clean(f"{claim.claim.says} ({claim.claim.locator})")
     yield clean(f"outcome: {answer.outcome}; certainty: {certainty_words(claim) or 'none'}")
     yield clean(f"runs: {runs_words(claim)}")
-    for one in claim.base.estimates:
-        yield clean(claim.said(one))
+    for estimate in claim.base.estimates:
+        yield clean(claim.said(estimate))
     for arm in (*answer.readings, *answer.controls, *answer.ablations):
         yield clean(f"{arm.role} {claim.arm(arm)}: {arm.yes} of {arm.n}")
 
@@ -124,11 +124,11 @@ def share_of(claim: ClaimText) -> str:
     return "exact" if claim.claim.exact else share_range(*claim.share)
 
 
-def reviewers_words(one: Documented) -> str:
+def reviewers_words(documented: Documented) -> str:
     """Return the reviewers' word on one variable."""
-    if one.disputed:
+    if documented.disputed:
         return "disputed"
-    return listed(sorted({each.decision.replace("_", " ") for each in one.decisions}))
+    return listed(sorted({each.decision.replace("_", " ") for each in documented.decisions}))
 
 
 def findings(card: Scorecard) -> list[Finding]:
@@ -136,9 +136,9 @@ def findings(card: Scorecard) -> list[Finding]:
     return sorted(card.audit.findings, key=lambda one: not one.changes)
 
 
-def changed(one: Finding) -> str:
+def changed(finding: Finding) -> str:
     """Return the names of the claims that a finding bears on."""
-    return listed([claim.partition(".")[2] for claim in one.changes])
+    return listed([claim.partition(".")[2] for claim in finding.changes])
 
 
 def scale_words(card: Scorecard) -> str:
@@ -158,7 +158,7 @@ def byline(card: Scorecard) -> str:
 
 def about_runs(card: Scorecard) -> str:
     """Return at which scale, in how many runs a claim, and by whom it was rerun."""
-    counts = sorted({one.base.n for one in card.of_paper if one.base.n})
+    counts = sorted({claim.base.n for claim in card.of_paper if claim.base.n})
     runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
     each = f", {runs} runs a claim" if runs else ""
     return f"{scale_words(card)}{each}"
@@ -231,13 +231,13 @@ def made_words(card: Scorecard) -> Iterator[str]:
     yield from made.remarks
 
 
-def _why_left_out(one: LeftOut) -> str:
-    if one.data:
-        return f"they read another '{one.data}' than the last run"
-    names = listed([f"'{name}'" for name in one.measurements])
+def _why_left_out(left_out: LeftOut) -> str:
+    if left_out.data:
+        return f"they read another '{left_out.data}' than the last run"
+    names = listed([f"'{name}'" for name in left_out.measurements])
     return (
-        f"experiment '{one.experiment}' measured {names} along {one.before}, and the audit now "
-        f"declares {one.now}"
+        f"experiment '{left_out.experiment}' measured {names} along {left_out.before}, and "
+        f"the audit now declares {left_out.now}"
     )
 
 
@@ -272,7 +272,7 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
     if claim.sets:
         yield Fact("Run with", f"{', '.join(claim.sets)}.")
     own = f"as run: {claim.own}" if claim.own else ""
-    if readings := [*(_arm(claim, one) for one in answer.readings), *filter(None, [own])]:
+    if readings := [*(_arm(claim, reading) for reading in answer.readings), *filter(None, [own])]:
         yield Fact("Other reading" if answer.readings else "Reading", "; ".join(readings) + ".")
     if answer.proxy:
         yield Fact("Stand-in", f"{answer.proxy}.")
@@ -280,9 +280,11 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
         yield Fact("Runs", f"{'; '.join(alike)}.")
     yield from _effects(claim)
     if answer.controls:
-        yield Fact("Controls", "; ".join(_arm(claim, one) for one in answer.controls) + ".")
+        yield Fact("Controls", "; ".join(_arm(claim, control) for control in answer.controls) + ".")
     if answer.ablations:
-        yield Fact("Without", "; ".join(_ablation(claim, one) for one in answer.ablations) + ".")
+        yield Fact(
+            "Without", "; ".join(_ablation(claim, ablation) for ablation in answer.ablations) + "."
+        )
     if others := answer.otherwise:
         scale = AT_REDUCED_SCALE if any(map(claim.is_smaller, others)) else ""
         yield Fact("Hangs on", "; ".join(_arm(claim, one) for one in others) + f"{scale}.")
@@ -301,7 +303,7 @@ def _facts(claim: ClaimText) -> Iterator[Fact]:
 def _alike(claim: ClaimText) -> Iterator[str]:
     """What runs have in common, what was not measured alike, and what has nothing to compare."""
     base = claim.base
-    said = [one.alike for one in claim.answer.reasons]
+    said = [reason.alike for reason in claim.answer.reasons]
     for found in claim.answer.not_alike:
         if found not in said:
             yield not_alike(found, claim)
@@ -332,8 +334,10 @@ def _effects(claim: ClaimText) -> Iterator[Fact]:
 
 
 def _arm(claim: ClaimText, arm: ArmAnswer) -> str:
-    numbers = [one for one in arm.estimates if one.median is not None]
-    telling = next((one for one in numbers if not one.met), numbers[0] if numbers else None)
+    numbers = [estimate for estimate in arm.estimates if estimate.median is not None]
+    telling = next(
+        (number for number in numbers if not number.met), numbers[0] if numbers else None
+    )
     missed = arm.role is Role.READING and arm.decision is Decision.MISSED
     shown = telling is not None and (arm.role is Role.CONTROL or missed)
     typical = f" ({_number(claim, telling)})" if telling is not None and shown else ""
@@ -344,16 +348,16 @@ def _counts(arm: ArmAnswer) -> str:
     return f"{counts_of(arm)}{f', {arm.void} void' if arm.void else ''}"
 
 
-def _number(claim: ClaimText, one: Estimate) -> str:
+def _number(claim: ClaimText, estimate: Estimate) -> str:
     """The typical run's number in a few words."""
-    what = claim.number_of(one)
-    figure = figure_of(one, what) or number(one.median or 0.0)
-    return what.aside.format(noun=what.noun or claim.noun_of(one), figure=figure)
+    what = claim.number_of(estimate)
+    figure = figure_of(estimate, what) or number(estimate.median or 0.0)
+    return what.aside.format(noun=what.noun or claim.noun_of(estimate), figure=figure)
 
 
 def counts_of(arm: ArmAnswer) -> str:
     """Return how many runs say yes; where their mean decides otherwise, that it does."""
-    means = [one for one in arm.estimates if one.mean is not None]
+    means = [estimate for estimate in arm.estimates if estimate.mean is not None]
     if not arm.n:
         return "not run"
     if arm.decision is Decision.MISSED and means and arm.yes == arm.n:
@@ -370,18 +374,18 @@ def _ablation(claim: ClaimText, arm: AblationAnswer) -> str:
 def grade_rows(claim: ClaimText) -> list[tuple[str, str, str, str, str]]:
     """Return a row for each coordinate: coordinate, runs, typical run, worst run, decision."""
     rows = []
-    for one in claim.answer.grades:
-        first = one.estimates[0] if one.estimates else None
+    for grade in claim.answer.grades:
+        first = grade.estimates[0] if grade.estimates else None
         typical = run_number(first, first.median) if first else "none"
         worst = run_number(first, first.worst) if first else "none"
-        at = f"{one.at}" if claim.is_primary(one) else f"{one.at} (not primary)"
-        rows.append((at, of(one.yes, one.n), typical, worst, one.decision.value))
+        at = f"{grade.at}" if claim.is_primary(grade) else f"{grade.at} (not primary)"
+        rows.append((at, of(grade.yes, grade.n), typical, worst, grade.decision.value))
     return rows
 
 
 def at_once(claim: ClaimText) -> str:
     """Return how many runs say yes at several primary coordinates at once; else nothing."""
-    grades = [one for one in claim.answer.grades if claim.is_primary(one)]
+    grades = [grade for grade in claim.answer.grades if claim.is_primary(grade)]
     primary = [at_words(one.at) for one in grades if one.at is not None]
     if len(primary) < 2:
         return ""
@@ -420,5 +424,5 @@ def _setting(name: str, setting: Setting, value: SettingValue) -> str:
 
 def measurements(card: Scorecard) -> list[tuple[str, Declaration]]:
     """Return every measurement with its name, the shared ones first."""
-    own = [one.measurements for one in card.audit.experiments.values()]
+    own = [experiment.measurements for experiment in card.audit.experiments.values()]
     return [pair for named in (card.audit.measurements, *own) for pair in named.items()]

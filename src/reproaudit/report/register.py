@@ -85,7 +85,7 @@ class PaperEntry(StrictModel):
 
     def clauses(self, choice: ChoiceEntry) -> str:
         """Return the claims that depend on a choice, as clauses."""
-        return listed([one.short for one in self.claims if one.id in choice.claims])
+        return listed([claim.short for claim in self.claims if claim.id in choice.claims])
 
 
 class Register(StrictModel):
@@ -100,7 +100,7 @@ class Register(StrictModel):
     @property
     def counts(self) -> Counter[str]:
         """How many claims have which outcome."""
-        return Counter(claim.outcome for one in self.papers for claim in one.claims)
+        return Counter(claim.outcome for paper in self.papers for claim in paper.claims)
 
 
 def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> Path:
@@ -142,7 +142,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
         title=card.paper.title,
         venue=f"{card.paper.venue} {card.paper.year}",
         verdict=" ".join(verdict(card)),
-        questions=tuple(one.text for one in questions(card)),
+        questions=tuple(question.text for question in questions(card)),
         hangs_on=tuple(_choices(card)),
         card=documented.card,
         documented=documented.by_reviewers,
@@ -184,9 +184,9 @@ def register_csv(papers: Sequence[PaperEntry]) -> str:
     )
     for paper in papers:
         who = paper.origin or "reproaudit"
-        for one in paper.claims:
-            counts = (one.certainty or "", one.yes, one.n)
-            row = (paper.slug, one.id, one.outcome, *counts, who, one.phrase)
+        for claim in paper.claims:
+            counts = (claim.certainty or "", claim.yes, claim.n)
+            row = (paper.slug, claim.id, claim.outcome, *counts, who, claim.phrase)
             rows.writerow(_as_text(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
 
@@ -231,7 +231,7 @@ def claim_badge(claim: ClaimAnswer) -> str:
 
 def paper_badge(card: Scorecard) -> str:
     """Return a paper's badge: its tier, and how many claims have which outcome."""
-    counts = Counter(one.outcome for one in card.of_paper)
+    counts = Counter(claim.outcome for claim in card.of_paper)
     pieces = [(f"{counts[one]} {one}", look(one).colour) for one in Outcome if counts[one]]
     return _badge(f"{card.paper.slug}, {card.tier} tier", pieces or [("no claims", "dim")])
 

@@ -24,8 +24,8 @@ def decisions(card: Scorecard) -> list[str]:
 
 def opinions(card: Scorecard) -> list[str]:
     """Return the disputes with their answers, then other answers, then sign-offs; oldest first."""
-    said = {one.id: one.statement for one in card.audit.findings}
-    said |= {one.id: one.short for one in card.audit.claims}
+    said = {finding.id: finding.statement for finding in card.audit.findings}
+    said |= {claim.id: claim.short for claim in card.audit.claims}
     day = attrgetter("as_of")
     answers = sorted(card.reviews.responses, key=day)
     found = []
@@ -34,7 +34,7 @@ def opinions(card: Scorecard) -> list[str]:
         replies = "".join(f" {each.by}, {each.as_of}: {each.statement}" for each in to_it)
         about = f"claim “{said.get(one.claim, one.claim)}”" if one.claim else _about(card, one)
         found.append(f"{one.reviewer}, {one.as_of}, disputes the {about}: {one.reason}{replies}")
-    disputed = {one.claim for one in card.reviews.disputes}
+    disputed = {dispute.claim for dispute in card.reviews.disputes}
     for answer in answers:
         if answer.to not in disputed:
             about = said.get(answer.to, answer.to)
@@ -54,14 +54,14 @@ def note_words(card: Scorecard, note: Note) -> str:
     return f"opinion of {note.reviewer}, {note.as_of}{stale}"
 
 
-def _about(card: Scorecard, one: Dispute) -> str:
+def _about(card: Scorecard, dispute: Dispute) -> str:
     """The arm or the setting that is disputed, as pages call it."""
     namer = Namer(card.audit)
-    if one.arm is not None:
+    if dispute.arm is not None:
         arms = [arm for claim in card.audit.claims for _, arm in claim.arms()]
-        own = [arm.words for arm in arms if not isinstance(arm, str) and arm.name == one.arm]
-        return f"arm “{next(filter(None, own), namer.arm(one.arm))}”"
-    source = str(one.source)
+        own = [arm.words for arm in arms if not isinstance(arm, str) and arm.name == dispute.arm]
+        return f"arm “{next(filter(None, own), namer.arm(dispute.arm))}”"
+    source = str(dispute.source)
     experiment, _, name = source.rpartition(".")
     if experiment in card.audit.experiments:
         title = card.audit.experiments[experiment].title

@@ -96,7 +96,7 @@ def verdict(card: Scorecard) -> tuple[str, ...]:
     """Return the verdict in one to four sentences: the main claim's, then what does not hold."""
     claims = claims_of(card)
     if card.tier == "smoke":
-        if failed := sum(bool(one.base.crashed) for one in claims):
+        if failed := sum(bool(claim.base.crashed) for claim in claims):
             return (f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed.",)
         return ("The smoke tier shows that every experiment runs; it judges nothing.",)
     if not claims:
@@ -105,7 +105,7 @@ def verdict(card: Scorecard) -> tuple[str, ...]:
 
 
 def _verdict(claims: Sequence[ClaimText], whose: str) -> Iterator[str]:
-    main = [one for one in claims if one.claim.main]
+    main = [claim for claim in claims if claim.claim.main]
     others = [one for one in claims if not one.claim.main]
     for one in main:
         said = _MAIN[one.answer.outcome]
@@ -174,7 +174,7 @@ def sections(card: Scorecard) -> tuple[Section, ...]:
 def ordered_claims(card: Scorecard) -> tuple[ClaimText, ...]:
     """Return the claims in the order of the page: by section, the plain ones last in each."""
     claims = claims_of(card)
-    first = {_heading(one) for one in claims if one.claim.main}
+    first = {_heading(claim) for claim in claims if claim.claim.main}
 
     def place(one: ClaimText) -> tuple[bool, int, str, bool, bool]:
         heading = _heading(one)
@@ -190,21 +190,21 @@ def is_plain(claim: ClaimText) -> bool:
     return (
         answer.outcome is Outcome.SUPPORTED
         and claim.base.yes == claim.base.n
-        and all(one.decision is Decision.MET for one in answer.grades)
-        and all(one.answer is Answer.YES for one in answer.readings)
+        and all(grade.decision is Decision.MET for grade in answer.grades)
+        and all(reading.answer is Answer.YES for reading in answer.readings)
         and not answer.proxy
     )
 
 
 def plain_claims(claims: Sequence[ClaimText]) -> list[ClaimText]:
     """Return the claims that simply hold, which a page folds."""
-    return [one for one in claims if is_plain(one) and not one.claim.main]
+    return [claim for claim in claims if is_plain(claim) and not claim.claim.main]
 
 
 def not_plain(claims: Sequence[ClaimText]) -> list[ClaimText]:
     """Return the main claim and those that do not simply hold."""
     folded = plain_claims(claims)
-    return [one for one in claims if one not in folded]
+    return [claim for claim in claims if claim not in folded]
 
 
 def holding_words(claims: Sequence[ClaimText]) -> str:
@@ -214,7 +214,7 @@ def holding_words(claims: Sequence[ClaimText]) -> str:
 
 
 def _heading(claim: ClaimText) -> str:
-    sides = [one.varied.setting for one in claim.answer.sides or () if one.varied is not None]
+    sides = [side.varied.setting for side in claim.answer.sides or () if side.varied is not None]
     choice = listed([claim.setting(name) for name in sorted(set(sides))])
     is_guess = any(isinstance(one, AlternativeAnswer) for one in claim.answer.sides or ())
     guessed = ", which we guessed" if is_guess else ""
@@ -233,7 +233,7 @@ def _bullets(claims: Sequence[ClaimText], named: Sequence[ClaimText]) -> Iterato
             words = f"Main: {one.claim.short}" if one.claim.main else _capital(one.claim.short)
             text = " ".join(f"{_capital(said)}." for said in _said(one))
             yield Bullet(look(one.answer.outcome).mark, f"{words}.", text, one.name)
-    rest = [one for one in claims if one not in named]
+    rest = [claim for claim in claims if claim not in named]
     if rest:
         count = f"{len(rest)} more" if len(rest) < len(claims) else counted(len(rest), "claim")
         outcome = rest[0].answer.outcome
@@ -264,7 +264,7 @@ _UNSURE = (Level.LOW, Level.VERY_LOW)
 
 
 def _holds(claim: ClaimText) -> Iterator[str]:
-    others = any(one.answer is not Answer.YES for one in claim.answer.readings)
+    others = any(reading.answer is not Answer.YES for reading in claim.answer.readings)
     own = f" with {claim.stated_value(claim.base)}" if claim.own and others else ""
     runs = " runs" if claim.claim.main else ""
     yield f"{of(claim.base.yes, claim.base.n)}{runs}{own}: {_numbers(claim)}"
@@ -272,16 +272,16 @@ def _holds(claim: ClaimText) -> Iterator[str]:
         yield claim.elsewhere
     if _breaks(claim):
         yield _at_levels(claim)
-    for one in claim.answer.ablations:
-        if one.specificity is Specificity.NOT_SPECIFIC:
-            yield f"holds as well without {claim.lacks(one)}, {of(one.yes, one.n)}"
+    for ablation in claim.answer.ablations:
+        if ablation.specificity is Specificity.NOT_SPECIFIC:
+            yield f"holds as well without {claim.lacks(ablation)}, {of(ablation.yes, ablation.n)}"
     yield from _readings(claim)
     yield from _guesses(claim)
 
 
 def _depends(claim: ClaimText) -> Iterator[str]:
     clear = (Answer.YES, Answer.NO)
-    others = [one for one in claim.answer.readings if one.answer in clear]
+    others = [reading for reading in claim.answer.readings if reading.answer in clear]
     read = [claim.base, *(one for one in others if one.answer is not claim.base.answer)]
     for one in sorted(read, key=lambda one: one.answer is not Answer.YES):
         value = f"{claim.stated_value(one)}, " if len(read) > 1 else ""
@@ -350,20 +350,20 @@ def _against_bound(claim: ClaimText) -> str:
     return f"{claim.typical}, {asked(claim.shown, bound_of(claim.shown, claim.number))}"
 
 
-def asked(one: Estimate, bound: str) -> str:
+def asked(estimate: Estimate, bound: str) -> str:
     """Return a bound in words, with whose it is: we allow 0.1; above 1 asked."""
-    verb = "allow" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
-    if one.limit.origin is Provenance.OURS:
+    verb = "allow" if estimate.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
+    if estimate.limit.origin is Provenance.OURS:
         return f"we {verb} {bound}"
     return f"{bound} {'allowed' if verb == 'allow' else 'asked'}"
 
 
 def _control(claim: ClaimText) -> str:
     """The first control that has a number of what is shown: control (another covariance): 0.82."""
-    for one in claim.answer.controls:
-        said = _figure_of_arm(claim, one)
-        if said and claim.arm(one) not in claim.typical:
-            return f"; control ({claim.arm(one)}): {said}"
+    for control in claim.answer.controls:
+        said = _figure_of_arm(claim, control)
+        if said and claim.arm(control) not in claim.typical:
+            return f"; control ({claim.arm(control)}): {said}"
     return ""
 
 
@@ -386,7 +386,7 @@ def _figure_of_arm(claim: ClaimText, arm: ArmAnswer) -> str:
 
 
 def _breaks(claim: ClaimText) -> bool:
-    return any(one.decision is not Decision.MET for one in claim.answer.grades)
+    return any(grade.decision is not Decision.MET for grade in claim.answer.grades)
 
 
 def _at_levels(claim: ClaimText) -> str:
@@ -424,29 +424,29 @@ _WITH: Mapping[Answer, str] = {
 def _readings(claim: ClaimText) -> Iterator[str]:
     """Yield what other stated readings say, where that is not yes; those near a bound together."""
     near: dict[str, list[str]] = {}
-    for one in claim.answer.readings:
-        value = claim.stated_value(one)
-        said = f"{value}: {of(one.yes, one.n)}{_figure(claim, one)}"
-        if not one.n:
+    for reading in claim.answer.readings:
+        value = claim.stated_value(reading)
+        said = f"{value}: {of(reading.yes, reading.n)}{_figure(claim, reading)}"
+        if not reading.n:
             yield f"not run with {value}"
-        elif one.answer is Answer.UNFINISHED:
-            yield f"unfinished with {value}, {of(one.yes, one.n)}"
-        elif one.answer is Answer.NEAR:
-            near.setdefault(_would_pass(claim, one), []).append(said)
-        elif one.answer is not Answer.YES:
-            yield f"{_WITH[one.answer]} {said}"
+        elif reading.answer is Answer.UNFINISHED:
+            yield f"unfinished with {value}, {of(reading.yes, reading.n)}"
+        elif reading.answer is Answer.NEAR:
+            near.setdefault(_would_pass(claim, reading), []).append(said)
+        elif reading.answer is not Answer.YES:
+            yield f"{_WITH[reading.answer]} {said}"
     for passes, readings in near.items():
         yield f"{_WITH[Answer.NEAR]} {listed(readings)}{passes}"
 
 
 def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
     """The first bound of ours that is missed, and relaxed: we allow 1.05; 1.1 would pass."""
-    for one in arm.estimates:
-        relaxed = one.model_copy(update={"limit": one.limit.relaxed()})
-        if not one.met and relaxed.limit != one.limit:
-            what = claim.number_of(one)
-            is_said = claim.shown is not None and one.limit == claim.shown.limit
-            now = "" if is_said else f", {asked(one, bound_of(one, what))}"
+    for estimate in arm.estimates:
+        relaxed = estimate.model_copy(update={"limit": estimate.limit.relaxed()})
+        if not estimate.met and relaxed.limit != estimate.limit:
+            what = claim.number_of(estimate)
+            is_said = claim.shown is not None and estimate.limit == claim.shown.limit
+            now = "" if is_said else f", {asked(estimate, bound_of(estimate, what))}"
             return f"{now}; {bound_of(relaxed, what)} {RELAXED[arm.relaxed]}"
     return ""
 
@@ -454,8 +454,8 @@ def _would_pass(claim: ClaimText, arm: ReadingAnswer) -> str:
 def _guesses(claim: ClaimText) -> Iterator[str]:
     """Yield the credible guesses that turn the answer; if none does, the undecided ones."""
     clear = (Answer.YES, Answer.NO)
-    guesses = [one for one in claim.answer.alternatives if one.credible]
-    other = [one for one in guesses if says_otherwise(claim, one)]
+    guesses = [alternative for alternative in claim.answer.alternatives if alternative.credible]
+    other = [guess for guess in guesses if says_otherwise(claim, guess)]
     found = [one for one in other if one.answer in clear] or other
     alike: dict[tuple[str, str], list[AlternativeAnswer]] = {}
     for one in found:
@@ -511,7 +511,7 @@ def _evidence(card: Scorecard, same: Sequence[Choice]) -> tuple[str, ...]:
     """What hangs on choices of one name, and the findings about them."""
     names = {one.setting for one in same}
     said = [f"{one.name}: {'; '.join(one.answers)}" for one in same if one.answers]
-    about = [one for one in card.audit.findings if names & {*one.settings}]
+    about = [finding for finding in card.audit.findings if names & {*finding.settings}]
     return (*said, *(f"{one.statement} ({listed(one.sources)})" for one in about))
 
 
@@ -533,9 +533,9 @@ def _ours(card: Scorecard) -> Iterator[str]:
     claims = texts_of(card)
     yield from _bounds(claims)
     graded = {
-        f"{one.symbol} = {listed(_primary(one))}"
-        for one in claims
-        if one.claim.grade is not None and one.claim.grade.origin == "ours"
+        f"{claim.symbol} = {listed(_primary(claim))}"
+        for claim in claims
+        if claim.claim.grade is not None and claim.claim.grade.origin == "ours"
     }
     if graded:
         yield f"We judged at {listed(sorted(graded))}."
@@ -544,7 +544,7 @@ def _ours(card: Scorecard) -> Iterator[str]:
             yield f"{counted(count, 'claim')} {'is' if count == 1 else 'are'} {words}."
     guesses = [one for one in choices_of(card) if not one.reading]
     if guesses:
-        varied = sum(bool(one.answers) for one in guesses)
+        varied = sum(bool(guess.answers) for guess in guesses)
         names = list(dict.fromkeys(one.words for one in guesses))
         named = f" ({listed(names)})" if len(names) <= FEW_NAMES else ""
         guessed = f"{counted(len(guesses), 'setting')}{named}"
@@ -557,7 +557,9 @@ def _ours(card: Scorecard) -> Iterator[str]:
 
 def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:
     turned = [
-        one for one in claims if any(r.kind is ReasonKind.OUR_BOUND for r in one.answer.reasons)
+        claim
+        for claim in claims
+        if any(r.kind is ReasonKind.OUR_BOUND for r in claim.answer.reasons)
     ]
     ours_alone = [
         one for one in claims if any(e.limit.origin is Provenance.OURS for e in one.base.estimates)
@@ -571,13 +573,17 @@ def _bounds(claims: Sequence[ClaimText]) -> Iterator[str]:
 
 
 def _primary(claim: ClaimText) -> list[str]:
-    places = [one.at for one in claim.answer.grades if claim.is_primary(one) and one.at is not None]
+    places = [
+        grade.at
+        for grade in claim.answer.grades
+        if claim.is_primary(grade) and grade.at is not None
+    ]
     return [at_words(one) for one in sorted(places, key=lambda one: (str(type(one)), one))]
 
 
 def closing(claims: Sequence[ClaimAnswer]) -> str:
     """Return one line with the counts of outcomes, failures first."""
-    found = Counter(one.outcome for one in claims)
+    found = Counter(claim.outcome for claim in claims)
     counts = [f"{found[one]} {one.value}" for one in reversed(Outcome) if found[one]]
     return f"{counted(len(claims), 'claim')}: {', '.join(counts)}."
 

@@ -52,8 +52,8 @@ def _report(
         yield from ("", *_wrapped(card.audit.about, width))
     for section in sections(card):
         yield from ("", section.heading)
-        for one in section.bullets:
-            yield from fitted(f"{one.mark} {one.title} {one.text}", width, "  ", "    ")
+        for bullet in section.bullets:
+            yield from fitted(f"{bullet.mark} {bullet.title} {bullet.text}", width, "  ", "    ")
     if asked := questions(card):
         yield from ("", questions_heading(card))
         for place, question in enumerate(asked, 1):
@@ -120,7 +120,7 @@ def judged_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     remarks = card.made.remarks
     if remarks:
         yield ""
-    yield from (_cut(one, width) for one in remarks[:MOST_REMARKS])
+    yield from (_cut(remark, width) for remark in remarks[:MOST_REMARKS])
     if more := len(remarks[MOST_REMARKS:]):
         yield f"… and {more} more remarks on the measurements: --out writes the page."
 
@@ -139,7 +139,7 @@ def run_lines(card: Scorecard) -> Iterator[str]:
     yield ""
     yield from _rows(ordered_claims(card), max(MOST_RUN_LINES - len(head) - 4, 1), _ran, LINE_WIDTH)
     yield ""
-    levels = [one.level for one in card.claims if one.level is not None]
+    levels = [claim.level for claim in card.claims if claim.level is not None]
     if card.tier == "quick" and levels:
         best = min(levels, key=list(Level).index)
         yield f"Certainty {best} at best: reduced scale."
@@ -152,8 +152,8 @@ def detail_lines(card: Scorecard) -> Iterator[str]:
         yield ""
         yield from _wrapped(f"{claim.name}: {claim.claim.says}", LINE_WIDTH)
         yield f"  {claim.claim.locator}"
-        for one in claim.base.estimates:
-            yield from _wrapped(claim.said(one), LINE_WIDTH, "  ")
+        for estimate in claim.base.estimates:
+            yield from _wrapped(claim.said(estimate), LINE_WIDTH, "  ")
         for label, said, arm in _arms(claim):
             loss = ", loss {:.3g} → {:.3g}".format(*arm.trained) if arm.trained else ""
             yield _cut(f"  {label:<11} {said}: {counts_of(arm)}{loss}", LINE_WIDTH)
@@ -161,13 +161,15 @@ def detail_lines(card: Scorecard) -> Iterator[str]:
 
 def _arms(claim: ClaimText) -> Iterator[tuple[str, str, ArmAnswer]]:
     answer = claim.answer
-    yield from (("at", f"{claim.symbol} = {one.at}", one) for one in answer.grades)
-    yield from (("reading", claim.arm(one), one) for one in answer.readings)
+    yield from (("at", f"{claim.symbol} = {grade.at}", grade) for grade in answer.grades)
+    yield from (("reading", claim.arm(reading), reading) for reading in answer.readings)
     yield from (("support", *pair) for pair in claim.support)
     yield from (("note", *pair) for pair in claim.notes)
-    yield from (("control", claim.arm(one), one) for one in answer.controls)
-    yield from (("without", claim.lacks(one), one) for one in answer.ablations)
-    yield from (("alternative", claim.arm(one), one) for one in answer.alternatives)
+    yield from (("control", claim.arm(control), control) for control in answer.controls)
+    yield from (("without", claim.lacks(ablation), ablation) for ablation in answer.ablations)
+    yield from (
+        ("alternative", claim.arm(alternative), alternative) for alternative in answer.alternatives
+    )
 
 
 def _wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> Sequence[str]:

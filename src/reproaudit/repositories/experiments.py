@@ -170,7 +170,11 @@ class _Command:
             found[name] = measured.curve
             tags |= measured.tags
         curves = [curve for tag in tags for curve in run.curves[tag].values()]
-        ends = [int(one.steps.max()) for one in curves if one.steps is not None and len(one.steps)]
+        ends = [
+            int(curve.steps.max())
+            for curve in curves
+            if curve.steps is not None and len(curve.steps)
+        ]
         return measurements_of(self.declared, found), max(ends, default=0)
 
 

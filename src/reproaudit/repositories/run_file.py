@@ -240,7 +240,7 @@ def run_file_digest(path: Path) -> str:
 def described(path: Path) -> str:
     """Return the commands that a run file will execute, on one line."""
     run_file, _ = load_run_file(path)
-    commands = {" ".join(one.command) for one in run_file.experiments.values()}
+    commands = {" ".join(experiment.command) for experiment in run_file.experiments.values()}
     place = run_file.environment.image or run_file.environment.requirements
     where = f" in {place}" if place else ""
     if run_file.environment.builds:

@@ -73,7 +73,7 @@ def _hardware() -> str:
     except (OSError, ValueError):
         return platform.processor() or platform.machine()
     known = {
-        name.strip(): value.strip() for name, _, value in (one.partition(":") for one in lines)
+        name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
     flags = (known.get("flags") or known.get("Features") or "").split()
     widest = next((one for one in VECTORS if one in flags), "")

@@ -286,7 +286,7 @@ def _environment(job: Job) -> Environment:
         import torch
 
         device += f" ({torch.cuda.get_device_name()})" if torch.cuda.is_available() else ""
-    packages = {one: job.versions[one] for one in job.versions.keys() - NOT_PACKAGES}
+    packages = {version: job.versions[version] for version in job.versions.keys() - NOT_PACKAGES}
     return Environment(
         python=platform.python_version(),
         platform=platform.platform(),

@@ -75,8 +75,8 @@ def _quantity(bundles: Bundles, drawing: Drawing) -> Quantity | None:
 
 def _arms(bundles: Bundles, found: ClaimAnswer) -> Iterator[tuple[PlannedArm, LineRole]]:
     yield bundles.arms[found.base.name], "run"
-    for one in found.controls[:MOST_CONTROLS]:
-        yield bundles.arms[one.name], "control"
+    for control in found.controls[:MOST_CONTROLS]:
+        yield bundles.arms[control.name], "control"
     if found.positive_control is not None:
         yield bundles.arms[found.positive_control.name], "positive"
 
@@ -113,7 +113,7 @@ def _courses(
 def _along(run: Run, quantity: Quantity, axis: str) -> tuple[list[float], list[float]]:
     places = run.coordinates(quantity, axis)
     values = run.numbers(quantity)
-    if len(values) != len(places) or any(isinstance(one, str) for one in places):
+    if len(values) != len(places) or any(isinstance(place, str) for place in places):
         why = f"'{quantity.measurement}' is no curve along '{axis}'"
         raise MeasurementMissingError(why, quantity.measurement)
     ordered = sorted(zip(map(float, places), map(float, values), strict=True))
@@ -131,7 +131,7 @@ def _share(run: Run, quantity: Quantity) -> tuple[list[float], list[float]]:
 def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float], list[float]]:
     """At most so many points, the first and the last among them, to four digits."""
     places = np.unique(np.linspace(0, len(steps) - 1, min(MOST_POINTS, len(steps))).round())
-    chosen = [int(one) for one in places]
+    chosen = [int(place) for place in places]
     return [float(steps[i]) for i in chosen], [float(f"{values[i]:.4g}") for i in chosen]
 
 

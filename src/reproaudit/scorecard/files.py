@@ -47,7 +47,7 @@ def _is_same(folder: Path, card: Scorecard) -> bool:
         there = read_scorecard(folder / SCORECARD)
     except StoreError:
         return False
-    mine, theirs = ([(one.id, one.base) for one in card.claims] for card in (card, there))
+    mine, theirs = ([(claim.id, claim.base) for claim in card.claims] for card in (card, there))
     return mine == theirs
 
 

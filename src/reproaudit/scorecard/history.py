@@ -136,13 +136,13 @@ def history_of(
 
     lines = logged_results(entry, store)
     now = _digest_of(judged)
-    results = [one for one in lines if isinstance(one, Result)]
+    results = [line for line in lines if isinstance(line, Result)]
     bounds = {claim.id: bounds_of(claim) for claim in audit.claims}
     changed = {
         name
-        for one in results
-        if one.digest != now
-        for name, answer in one.claims.items()
+        for result in results
+        if result.digest != now
+        for name, answer in result.claims.items()
         if bounds.get(name, answer.bounds) != answer.bounds
     }
     begun = None if store is None else _begun(entry, store).get(_key(audit))
@@ -276,9 +276,14 @@ def _key(audit: Audit) -> str:
 def _digest_of(records: Iterable[Record]) -> str:
     """The digest of what some records measured, whatever code measured it and when."""
 
-    def measured(one: Record) -> list[Any]:
-        cell: list[Any] = [one.tier, one.experiment, canonical_settings(one.settings), one.seed]
-        return [*cell, one.status.value, sha256(one.measurements.model_dump_json().encode())]
+    def measured(record: Record) -> list[Any]:
+        cell: list[Any] = [
+            record.tier,
+            record.experiment,
+            canonical_settings(record.settings),
+            record.seed,
+        ]
+        return [*cell, record.status.value, sha256(record.measurements.model_dump_json().encode())]
 
     return digest(sorted(map(measured, records)))
 

@@ -65,9 +65,9 @@ def subjects(audit: Audit) -> dict[str, dict[str, list[StrictModel]]]:
     }
 
 
-def item_of(one: Dispute) -> str:
+def item_of(dispute: Dispute) -> str:
     """Return what a dispute is about, as orders and pages name it: ``claim ID``."""
-    return next(f"{kind} {name}" for kind in DISPUTABLE if (name := getattr(one, kind)))
+    return next(f"{kind} {name}" for kind in DISPUTABLE if (name := getattr(dispute, kind)))
 
 
 def audited(audit: Audit, item: str) -> list[StrictModel]:
@@ -81,7 +81,9 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
         return [audit]
     kind, _, name = item.partition(" ")
     of_kind: Mapping[str, list[StrictModel]] = subjects(audit).get(kind, {})
-    return [one for one in audit.variables if one.name == item] or of_kind.get(name, [])
+    return [variable for variable in audit.variables if variable.name == item] or of_kind.get(
+        name, []
+    )
 
 
 def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[StrictModel]:
@@ -92,10 +94,10 @@ def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[St
         blind: whether others' decisions are hidden until the reviewer's own.
     """
     if item == SIGN_OFF:
-        decided = [one for entries in reviews.variables.values() for one in entries]
+        decided = [entry for entries in reviews.variables.values() for entry in entries]
         return [
             *(one for one in decided if one.reviewer == reviewer),
-            *(one for one in reviews.sign_offs if one.reviewer == reviewer),
+            *(sign_off for sign_off in reviews.sign_offs if sign_off.reviewer == reviewer),
         ]
     if item == NOTE:
         note = reviews.note
@@ -104,9 +106,9 @@ def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[St
         return [note]
     if item in set(VariableName):
         decisions = reviews.variables.get(VariableName(item), ())
-        own = [one for one in decisions if one.reviewer == reviewer]
+        own = [decision for decision in decisions if decision.reviewer == reviewer]
         return own if blind and not own else decisions
-    return [one for one in reviews.disputes if item_of(one) == item]
+    return [dispute for dispute in reviews.disputes if item_of(dispute) == item]
 
 
 def with_decision(
@@ -148,7 +150,7 @@ def dispute(
 
 def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: date) -> Reviews:
     """Return the reviews with an answer to a finding or claim; a UsageError if there is neither."""
-    known = [*(one.id for one in audit.findings), *(one.id for one in audit.claims)]
+    known = [*(finding.id for finding in audit.findings), *(claim.id for claim in audit.claims)]
     if to not in known:
         raise UsageError(f"no finding or claim '{to}'. {did_you_mean(to, known)}")
     entry = Response(to=to, by=by, statement=_readable(text), as_of=today)
@@ -212,13 +214,13 @@ def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
             raise UsageError(f"{who} has written no note.")
         return reviews.model_copy(update={"note": None})
     if kind == "answer":
-        to = [one.to for one in reviews.responses if one.by == who]
+        to = [response.to for response in reviews.responses if response.by == who]
         if name not in to:
             raise UsageError(f"{who} has answered no such thing. {did_you_mean(name, to)}".rstrip())
         answers = [one for one in reviews.responses if (one.to, one.by) != (name, who)]
         return reviews.model_copy(update={"responses": tuple(answers)})
     if kind in DISPUTABLE:
-        own = [item_of(one) for one in reviews.disputes if one.reviewer == who]
+        own = [item_of(dispute) for dispute in reviews.disputes if dispute.reviewer == who]
         if item not in own:
             raise UsageError(f"{who} disputes no such thing. {did_you_mean(item, own)}".rstrip())
         disputes = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, who)]
@@ -227,7 +229,7 @@ def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
     left = tuple(one for one in was if one.reviewer != who)
     if left == was:
         raise UsageError(f"{who} has decided nothing on {item}.")
-    signed = tuple(one for one in reviews.sign_offs if one.reviewer != who)
+    signed = tuple(sign_off for sign_off in reviews.sign_offs if sign_off.reviewer != who)
     unsigned = reviews.model_copy(update={"sign_offs": signed})
     return _with_decisions(unsigned, VariableName(item), left)
 

@@ -71,7 +71,7 @@ class PaperScorecard(Scorecard):
     def told(self, name: str) -> ClaimText:
         """Return a claim with what the audit says of it; names and errors as of `claim`."""
         wanted = self.claim(name)
-        return next(one for one in texts_of(self) if one.answer is wanted)
+        return next(text for text in texts_of(self) if text.answer is wanted)
 
     def failures(self, fail_on: Collection[str] = DEFAULT_FAIL_ON) -> tuple[ClaimAnswer, ...]:
         """Return the claims whose outcome is in ``fail_on``; a UsageError at another name."""

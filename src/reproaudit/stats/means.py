@@ -30,7 +30,7 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
         raise ValueError("an interval needs at least two runs")
     if log and min(values) <= 0:
         raise ValueError(f"the logarithm of {min(values):g} does not exist")
-    placed = [math.log(one) for one in values] if log else list(values)
+    placed = [math.log(value) for value in values] if log else list(values)
     count = len(placed)
     mean = math.fsum(one / count for one in placed)
     spread = math.hypot(*(one - mean for one in placed)) / math.sqrt(count - 1)

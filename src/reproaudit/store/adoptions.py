@@ -202,9 +202,9 @@ class Adoptions:
             for cell in line.cells:
                 sets = found.setdefault((cell.pair, versions), [])
                 old, new = self.name(line.old), self.name(line.new)
-                joined = [one for one in sets if old in one or new in one]
+                joined = [codes for codes in sets if old in codes or new in codes]
                 codes = [code for one in joined for code in one if code != new]
-                sets[:] = [one for one in sets if one not in joined]
+                sets[:] = [codes for codes in sets if codes not in joined]
                 sets.append(list(dict.fromkeys([*codes, old, new])))
         return found
 
@@ -214,7 +214,7 @@ class Adoptions:
         if not self.lines:
             return [name]
         sets = self._alike.get((pair, tuple(sorted(versions))), [])
-        return next((one for one in sets if name in one), [name])
+        return next((codes for codes in sets if name in codes), [name])
 
     def counting_as(self, record: Record) -> str:
         """The name of the code that a record counts as: today's if it gave the same bits."""
@@ -225,7 +225,11 @@ class Adoptions:
 
     def cells_of(self, records: Iterable[Record]) -> set[ComparedCell]:
         """The cells that were measured again for the pairs of some records, under their codes."""
-        of = {(pair_of(one), self.name(one.code)) for one in records} if self.lines else set()
+        of = (
+            {(pair_of(record), self.name(record.code)) for record in records}
+            if self.lines
+            else set()
+        )
         return {
             cell
             for line in self.lines

@@ -130,7 +130,9 @@ def planned_only(
     adoptions: Adoptions = NO_ADOPTIONS,
 ) -> Chosen:
     """The records that have the fingerprint which a plan gave to their cell, and no others."""
-    of_plan = [one for one in records if planned.get((one.tier, one.key)) == one.fingerprint]
+    of_plan = [
+        record for record in records if planned.get((record.tier, record.key)) == record.fingerprint
+    ]
     group = group_of(of_plan[0], adoptions) if of_plan else None
     by_cell = _by_cell(of_plan, adoptions)
     return Chosen(by_cell, group, of_today=True, adoptions=adoptions)
@@ -168,7 +170,7 @@ def choose(
     ranks = {}
     for group, by_cell in groups.items():
         cells = by_cell.keys() & set(planned)
-        fast = tuple(one for one in group.versions if one != ("form", "plain"))
+        fast = tuple(version for version in group.versions if version != ("form", "plain"))
         is_of_today = Group(group.code, fast) in today
         done = sum(by_cell[key].status is not CellStatus.FAILED for key in cells)
         ranks[group] = (fast == group.versions, is_of_today, done, len(cells))
@@ -194,7 +196,7 @@ def _todays_data(
     records: Iterable[Record], planned_data: PlannedData
 ) -> dict[tuple[str, str, str], Data]:
     """The data of today by tier, experiment and settings, from the records of one group."""
-    last = {_alike(one): one for one in records}
+    last = {_alike(record): record for record in records}
     noted = {key: planned_data(one) for key, one in last.items()}
     return {key: last[key].data if data is None else data for key, data in noted.items()}
 
@@ -287,7 +289,7 @@ def chosen_of_store(
     """
     kept = stored_tier(audit, tier)
     places = (kept, varied_tier(kept))
-    records = store.in_order(one for it in places for one in store.records(entry.slug, it))
+    records = store.in_order(record for it in places for record in store.records(entry.slug, it))
     planned = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
     keys = {(one.tier, one.key) for one in (records if shipped else planned)}
     adoptions = _adoptions_of(entry, store, None if shipped else store.root, kept, records)
@@ -310,7 +312,7 @@ def _adoptions_of(
         return adoptions
     places = map(adoption_tier, (tier, varied_tier(tier)))
     compared = [
-        one for it in places for one in store.records(entry.slug, it, lambda _damaged: None)
+        record for it in places for record in store.records(entry.slug, it, lambda _damaged: None)
     ]
     return adoptions.held_against([*records, *compared])
 

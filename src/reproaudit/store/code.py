@@ -174,7 +174,7 @@ def _files_at(place: Path, sources: Sequence[Path] | None) -> list[Path]:
     if is_module:
         return [own_file(file, place.parent)]
     own_file(start, place.parent)
-    return [one for one in sources if one.suffix == ".py" and place in one.parents]
+    return [source for source in sources if source.suffix == ".py" and place in source.parents]
 
 
 def _bytes(file: Path) -> bytes:

@@ -89,7 +89,7 @@ class ChangedAxes:
 
     def line(self, count: int) -> str:
         """Say of so many records what differs and what to do."""
-        names = ", ".join(f"'{one}'" for one in self.measurements)
+        names = ", ".join(f"'{measurement}'" for measurement in self.measurements)
         return (
             f"{self.paper}, experiment '{self.experiment}': {count} {self.tier} records have "
             f"{names} along {self.before}, and the audit now declares {self.now}. Put the audit's "

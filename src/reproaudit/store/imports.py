@@ -84,7 +84,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 def _imported_by(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Import(names=names):
-            yield from (one.name for one in names)
+            yield from (name.name for name in names)
         case ast.ImportFrom(module=module, names=names, level=level):
             of = "." * level + (f"{module}." if module else "")
             yield from (of + one.name for one in names)

@@ -124,7 +124,7 @@ def _left(path: Path) -> str:
 def size_of(path: Path) -> int:
     """The bytes of a file, or of all files in a folder."""
     files = path.rglob("*") if path.is_dir() else [path]
-    return sum(one.stat().st_size for one in files)
+    return sum(file.stat().st_size for file in files)
 
 
 def remove(path: Path) -> None:
@@ -136,7 +136,7 @@ def remove(path: Path) -> None:
 def experiment_folders(store: Store, papers: Collection[str]) -> Iterator[Path]:
     """The folder of every experiment of every tier of some papers."""
     for paper in sorted(papers):
-        yield from (one for one in sorted((store.root / paper).glob("*/*")) if one.is_dir())
+        yield from (path for path in sorted((store.root / paper).glob("*/*")) if path.is_dir())
 
 
 def _is_held(path: Path) -> bool:

@@ -63,11 +63,11 @@ class _Computing(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if _last_name(node.func) == "Field":
-            node.keywords = [one for one in node.keywords if not _is_description(one)]
+            node.keywords = [keyword for keyword in node.keywords if not _is_description(keyword)]
         return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
-        node.names = [one for one in node.names if one.name != "logging" or one.asname]
+        node.names = [name for name in node.names if name.name != "logging" or name.asname]
         return node if node.names else None
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
@@ -84,7 +84,7 @@ class _Computing(ast.NodeTransformer):
             return False
         logger = call.func.value
         is_logger = isinstance(logger, ast.Name) and logger.id in self.loggers
-        given = [*call.args, *(one.value for one in call.keywords)]
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
         return is_logger and call.func.attr in LEVELS and all(map(_is_there, given))
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:

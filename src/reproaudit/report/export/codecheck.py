@@ -34,7 +34,7 @@ def codecheck_export(request: ExportRequest) -> Exported:
     """
     people = _people(request)
     card = request.scorecard()
-    files = {f"codecheck/{one.file}": one.render(card).encode() for one in PAGES.values()}
+    files = {f"codecheck/{page.file}": page.render(card).encode() for page in PAGES.values()}
     authors = _authors(card, request)
     said = _configuration(card, request, people, authors)
     missing = _missing(said, request)
@@ -133,7 +133,7 @@ def _configuration(
     authors: list[dict[str, str]],
 ) -> dict[str, Any]:
     """What the file says; its first file is the report until one is published."""
-    files = {f"codecheck/{one.file}": one.about for one in PAGES.values()}
+    files = {f"codecheck/{page.file}": page.about for page in PAGES.values()}
     paper: dict[str, Any] = {"title": clean(card.paper.title), "authors": authors}
     if known := identifiers(card.paper):
         paper["reference"] = known[0].url

@@ -64,13 +64,13 @@ def ro_crate_export(request: ExportRequest) -> Exported:
     except OSError as error:
         raise StoreError(f"cannot read {request.audit_file}: {error.strerror or error}") from error
     files = [
-        CrateFile(one.file, one.render(card).encode(), one.media_type, one.about)
-        for one in PAGES.values()
+        CrateFile(page.file, page.render(card).encode(), page.media_type, page.about)
+        for page in PAGES.values()
     ]
     about = "The audit: the paper's claims, settings and documentation as data"
     files.append(CrateFile(request.audit_file.name, audit, "application/yaml", about, made=False))
     metadata = _metadata(card, files, url).encode()
-    return Exported({**{one.name: one.content for one in files}, METADATA: metadata}, card.tier)
+    return Exported({**{file.name: file.content for file in files}, METADATA: metadata}, card.tier)
 
 
 def _metadata(card: Scorecard, parts: list[CrateFile], url: str | None) -> str:
@@ -100,7 +100,7 @@ def _to(identifier: str) -> dict[str, str]:
 
 def _each(identifiers: Iterable[str]) -> Any:
     """Return references to entities; a single one without a list, as RO-Crate asks."""
-    found = [_to(one) for one in identifiers]
+    found = [_to(identifier) for identifier in identifiers]
     return found[0] if len(found) == 1 else found
 
 
