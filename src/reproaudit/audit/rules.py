@@ -279,7 +279,8 @@ class _Read(NamedTuple):
     @property
     def placed(self) -> dict[str, Coordinate]:
         """The coordinates at which the quantity is read whatever the level, by axis."""
-        fixed, own = self.place.fixed, self.place.own
+        fixed = self.place.fixed
+        own = self.place.own
         return {
             axis: one
             for axis, one in fixed.items()

@@ -452,7 +452,7 @@ class Kind(StrictModel):
 
     @property
     def timed(self) -> tuple[Quantity, ...]:
-        """The quantities of which it is read when they pass a level, or change."""
+        """The quantities whose passing of a level, or whose change, is timed."""
         return tuple(one for one in self.quantities() if one.passes is not None)
 
     @property

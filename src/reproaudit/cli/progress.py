@@ -354,7 +354,9 @@ class DueLines:
     def due(self) -> str | None:
         """Look at the run, and return the line that is due, if one is."""
         with self._watch._lock:
-            activity, share, line = self._watch.activity, self._watch.share, self._watch.line()
+            activity = self._watch.activity
+            share = self._watch.share
+            line = self._watch.line()
         now = self._watch.get_time()
         if self._since is None:
             self._since = now

@@ -133,7 +133,7 @@ def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcom
 def outcome_of(
     stated: Sequence[Answer], own: Answer, credible: Collection[Answer], *, lacks_support: bool
 ) -> Outcome:
-    """Return the outcome of what stated readings and credible alternatives answer, where one ran.
+    """Return the outcome of what stated readings and credible alternatives that ran answer.
 
     Args:
         stated: the answers of the readings that a source states, in any order.

@@ -205,7 +205,7 @@ def _as_best(run: Run, logs: Sequence[Logged], check: Kind) -> Run | None:
 
 
 def _without_records(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A best so far, as low after its start as that may be of which it is the best."""
+    """A best so far, lowered after its start to the least that the course behind it may have."""
     moved = values - math.copysign(courses.made_by_records(values), values[-1] - values[0])
     moved[0] = values[0]
     return moved

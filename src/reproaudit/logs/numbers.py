@@ -42,7 +42,7 @@ def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | N
     Args:
         source: the file, named as its run.
         text: what it holds.
-        usual: what stands between cells, unless another fits better.
+        usual: the delimiter of cells, unless another fits better.
     """
     refuse_large(text, source.name)
     delimiter = delimiter_of(text, usual)

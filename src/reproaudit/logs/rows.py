@@ -92,7 +92,7 @@ def is_table(text: str) -> bool:
 
 
 def delimiter_of(text: str, usual: str) -> str:
-    """Return what stands between the cells of a table: the usual, unless another fits better."""
+    """Return the delimiter of a table's cells: the usual, unless another fits better."""
     lines = text[:100_000].splitlines()
     first = [one for one in lines if one.strip() and not one.lstrip().startswith("#")]
     for one in (usual, *_DELIMITERS):

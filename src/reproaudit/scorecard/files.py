@@ -51,18 +51,18 @@ def _is_same(folder: Path, card: Scorecard) -> bool:
     return mine == theirs
 
 
-def scorecards_in(folder: Path, besides: Container[Path]) -> Iterator[tuple[Path, Scorecard]]:
+def scorecards_in(folder: Path, without: Container[Path]) -> Iterator[tuple[Path, Scorecard]]:
     """Yield each scorecard below a tier's folder, with its folder, unless another version wrote it.
 
     Args:
         folder: the tier's folder.
-        besides: folders whose scorecards are left out.
+        without: folders whose scorecards are left out.
 
     Raises:
         StoreError: at a file that is no scorecard.
     """
     files = [*folder.glob(f"*/{SCORECARD}"), *folder.glob(f"*/elsewhere/*/{SCORECARD}")]
-    for file in sorted(file for file in files if file.parent not in besides):
+    for file in sorted(file for file in files if file.parent not in without):
         try:
             yield file.parent, read_scorecard(file)
         except OtherVersionError:

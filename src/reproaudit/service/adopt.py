@@ -102,7 +102,7 @@ class CodeComparison:
 
 
 class Prepared(StrictModel):
-    """What stands ready for an adoption of later code."""
+    """What is ready for an adoption of later code."""
 
     paper: str
     code: str

@@ -34,7 +34,7 @@ class Verified(StrictModel):
 
     records: int
     root: str | None
-    """What stands for the whole list of records; None if it cannot be relied on."""
+    """The digest of the whole list of records; None if it cannot be relied on."""
     faults: tuple[StoreFault, ...]
     recomputed: tuple[Path, ...]
     """The files of the records that were measured again."""

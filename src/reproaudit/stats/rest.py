@@ -82,7 +82,8 @@ def change_at_rest(steps: FloatArray, logs: FloatArray, most: float) -> float:
         if late.sum() < FEWEST_LATE:
             continue
         trend = _Trend.of(np.log(steps[late]), logs[late])
-        change, doubt = math.log(2) * abs(trend.slope), math.log(2) * trend.error
+        change = math.log(2) * abs(trend.slope)
+        doubt = math.log(2) * trend.error
         if change - doubt > most:
             break
         surely = change <= most and change + doubt <= TWICE * most

@@ -67,7 +67,7 @@ class Noted:
         self._file = block.notes
         self._read_to = 0
         self.waiting = {_name(job.cell): job for job in block.jobs}
-        """The jobs of which it has noted no end."""
+        """The jobs without a noted end."""
 
     def events(self) -> Iterator[CellNote | tuple[Job, CellFinished]]:
         """What is new: notes, and the first end of each job."""
