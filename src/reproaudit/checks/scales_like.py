@@ -72,9 +72,9 @@ class ScalesLike(Kind):
 
     A trend, an exponent with a bound, is no single size: a run says no unless the bound is met
     without the first and without the last size, too; of three sizes, what is left may miss the
-    bound, but has the same sign. Nor is it a single step: of six sizes or more, if neighbours part by four fifths of
-    the change, each side of that step with three sizes or more meets the bound, too.
-    With `offset`, the form is a claim of its own, and is fitted to all sizes.
+    bound, but has the same sign. Nor is it a single step: of six sizes or more, if neighbours part
+    by four fifths of the change, each side of that step with three sizes or more meets the bound,
+    too. With `offset`, the form is a claim of its own, and is fitted to all sizes.
 
     Noise is what the best rival leaves over, or the power above a constant. A run whose bend is not
     surely one is void, and so is one that decides alone, not by the mean, and misses a bound that
