@@ -117,6 +117,13 @@ def test_a_best_so_far_is_held_against_the_best_of_the_other(to: float, fair: bo
     assert holds(found, Void.STATISTIC) is fair
 
 
+@pytest.mark.parametrize(("half", "fair"), [(4_500, False), (9_000, True)])
+def test_a_best_so_far_passes_beside_the_best_of_the_other(half: int, fair: bool) -> None:
+    own = changed(runs(rises(5_000, noise=0.06)), np.maximum.accumulate)
+    arms = {"own": own, "other": runs(rises(half, noise=0.06), every=201)}
+    assert holds(answered(audit_of(SOONER), arms), Void.STATISTIC) is fair
+
+
 @pytest.mark.parametrize(("to", "fair"), [(0.22, False), (0.12, True)])
 def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(
     to: float, fair: bool
@@ -144,6 +151,19 @@ def test_a_passage_of_a_log_that_begins_late_elsewhere_is_not_compared(
     step: int, fair: bool
 ) -> None:
     arms = {"own": runs(rises(5_000)), "other": since(step, runs(rises(9_000)))}
+    assert holds(answered(audit_of(SOONER), arms), Void.STARTS_ELSEWHERE) is fair
+
+
+@pytest.mark.parametrize(("ahead", "fair"), [(3_000, False), (0, True)])
+def test_a_passage_after_a_head_start_is_not_compared(ahead: int, fair: bool) -> None:
+    def learns(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+        pace = 4_000 if fair else 8_000
+        return 0.95 - 0.85 * np.exp(-(at + ahead) / pace) + 0.01 * random.normal(size=len(at))
+
+    def other(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+        return 0.95 - 0.85 * np.exp(-at / 8_000) + 0.01 * random.normal(size=len(at))
+
+    arms = {"own": runs(learns), "other": runs(other, every=201)}
     assert holds(answered(audit_of(SOONER), arms), Void.STARTS_ELSEWHERE) is fair
 
 

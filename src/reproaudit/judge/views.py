@@ -91,11 +91,15 @@ def not_comparable(check: Kind, run: Run, found: Sequence[Condition]) -> list[Co
 
 
 def _starts_elsewhere(logs: Sequence[Logged]) -> tuple[str, float] | None:
-    """The measurement and first step of a log that begins late, far from where another begins."""
-    begins = [(one, one.run.begins_late(one.read)) for one in logs]
-    for (late, step), (early, other) in itertools.permutations(begins, 2):
-        if step is not None and other is None and _start_apart(late, early):
-            return late.quantity.measurement, float(step)
+    """The measurement and first step of a log that begins far from where another begins.
+
+    It begins late; or it is of another arm, which had learned something before.
+    """
+    begins = [(log, log.run.begins_late(log.read)) for log in logs]
+    for (log, step), (other, late) in itertools.permutations(begins, 2):
+        ahead = step is None and log.quantity.measurement == other.quantity.measurement
+        if late is None and (step is not None or ahead) and _start_apart(log, other):
+            return log.quantity.measurement, float(log.run.series(log.read)[0][0])
     return None
 
 
@@ -159,7 +163,10 @@ def views(check: Kind, run: Run) -> Iterator[tuple[Void, Run]]:
     ]
     if any(lags):
         yield Void.STATISTIC, _without_lags(run, logs, lags)
-    best = _as_best(run, [one for one in logs if one.quantity.step in ("last", "late")], check)
+    ends_or_timed = [
+        log for log in logs if log.quantity.step in ("last", "late") or log.quantity in check.timed
+    ]
+    best = _as_best(run, ends_or_timed, check)
     if best is not None:
         yield Void.STATISTIC, best
     extreme = [one for one in logs if one.quantity.step in ("least", "largest")]
@@ -189,18 +196,14 @@ def _without_lags(run: Run, logs: Sequence[Logged], lags: Sequence[int]) -> Run:
 
 def _as_best(run: Run, logs: Sequence[Logged], check: Kind) -> Run | None:
     """The run where no series is the best so far beside one that is not; None if none is."""
-    if check.timed or not logs:
-        return None
-    bests = [one for one in logs if all(map(courses.is_best_so_far, one.columns))]
-    if not bests:
+    if not any(all(map(courses.is_best_so_far, log.columns)) for log in logs):
         return None
     if len(logs) == 1:
-        return _changed(run, logs[0].quantity, _without_records)
-    course = bests[0].columns[0]
-    upwards = bool(course[-1] > course[0])
-    for one in logs:
-        if not any(map(courses.improves_only, one.columns)):
-            run = _changed(run, one.quantity, _best_until, upwards)
+        return None if check.timed else _changed(run, logs[0].quantity, _without_records)
+    for log in logs:
+        if not any(map(courses.improves_only, log.columns)):
+            upwards = bool(log.columns[0][-1] > log.columns[0][0])
+            run = _changed(run, log.quantity, _best_until, upwards)
     return run
 
 
