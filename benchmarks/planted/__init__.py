@@ -8,7 +8,7 @@ planted`` judges them all and prints how often the tool is wrong, and how sure i
 
 from __future__ import annotations
 
-from . import comparisons, laws, mechanisms
+from . import comparisons, further, laws, mechanisms
 from .world import WORLDS, World
 
-__all__ = ["WORLDS", "World", "comparisons", "laws", "mechanisms"]
+__all__ = ["WORLDS", "World", "comparisons", "further", "laws", "mechanisms"]

@@ -25,6 +25,10 @@ _WHAT_THEY_ARE = (
     "They are no sample of papers: the rates do not say how often a verdict on a paper is wrong,",
     "and the intervals are those of worlds written in the same way. What fooled the rules when",
     "these worlds were first judged has been mended since, so others may fool them more often.",
+    "When the worlds of `further.py` were judged once, before anything was mended on them, 3 of",
+    "20 look-alikes were supported, 0 of 20 true claims called not supported, and 1 of 20 left",
+    "without an answer; of the others it was 24 of 58, 0 of 49 and 6 of 49 before what fooled",
+    "the rules was mended.",
     "",
 )
 
