@@ -7,9 +7,10 @@ shipped audits or the tutorial's, word for word; without one, the check by which
 from __future__ import annotations
 
 import json
-import runpy
+import sys
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from reproaudit.audit.schema import audit_schema
 Schema = dict[str, Any]
 
 ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT))  # where the benchmarks are, with an example of each kind
 EXAMPLES = [*sorted(ROOT.glob("audits/*.yaml")), *ROOT.glob("docs/tutorial/*.yaml")]
 
 HEAD = """\
@@ -145,7 +147,7 @@ def _example(kind: str) -> str:
                                   *lines[start + 1 : end]])  # fmt: skip
                 block = "- " + textwrap.indent(textwrap.dedent(body).strip(), "  ").lstrip()
                 return f"of the audit `{file.stem}`:\n\n```yaml\n{block}\n```"
-    calibrated = runpy.run_path(str(ROOT / "benchmarks" / "calibrate.py"))["CHECKS"][kind]
+    calibrated = import_module("benchmarks.calibrate").CHECKS[kind]
     block = yaml.safe_dump([{"kind": kind, **calibrated}], sort_keys=False)
     return f"as it is calibrated:\n\n```yaml\n{block}```"
 
