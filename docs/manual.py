@@ -23,7 +23,6 @@ from reproaudit.audit.schema import audit_schema
 Schema = dict[str, Any]
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT))  # where the benchmarks are, with an example of each kind
 EXAMPLES = [*sorted(ROOT.glob("audits/*.yaml")), *ROOT.glob("docs/tutorial/*.yaml")]
 
 HEAD = """\
@@ -147,6 +146,7 @@ def _example(kind: str) -> str:
                                   *lines[start + 1 : end]])  # fmt: skip
                 block = "- " + textwrap.indent(textwrap.dedent(body).strip(), "  ").lstrip()
                 return f"of the audit `{file.stem}`:\n\n```yaml\n{block}\n```"
+    sys.path.append(str(ROOT))  # here, since MkDocs puts the path back once it has loaded this file
     calibrated = import_module("benchmarks.calibrate").CHECKS[kind]
     block = yaml.safe_dump([{"kind": kind, **calibrated}], sort_keys=False)
     return f"as it is calibrated:\n\n```yaml\n{block}```"
