@@ -99,6 +99,15 @@ class Document:
         return _place(self.names.get(here, self.marks[here]) if by_name else self.marks[here])
 
 
+    def written_at(self, loc: Loc) -> Loc:
+        """Return the place in the file that a place in the data comes from: the same."""
+        return loc
+
+    def worded(self, message: str, remedy: str, rule: str) -> tuple[str, str]:  # noqa: ARG002
+        """Return a fault's message and remedy in the words of the file's form: the same."""
+        return message, remedy
+
+
 def read_yaml(text: str, faults: Faults) -> Document | None:
     """Return what a text holds; None if it cannot be read to its end.
 

@@ -37,6 +37,9 @@ MAX_AUDIT_BYTES = 2**20
 
 VERSION: Loc = ("schema_version",)
 
+SHORT_FORM = 3
+"""The version of the short form, `reproaudit.audit.short`."""
+
 
 Rules = Callable[[_Model], Iterable[Violation]]
 """What a file must satisfy once its model accepts it."""
@@ -121,17 +124,39 @@ def read_as(
             found = "no mapping" if document and document.data is not None else "an empty file"
             faults.add(START, (), "RA005", f"found {found}; expected {noun}")
         return None, None, faults.in_order()
+    written = document
+    if model is Audit and document.data.get(*VERSION) == SHORT_FORM:
+        document = _expanded(document, faults)
     read, refusals = _validate(model, document.data)
-    doubtful = faults.locs  # what follows from these is not reported again
-    for one in refusals:
-        if doubtful.isdisjoint(one.loc[:depth] for depth in range(len(one.loc) + 1)):
-            _take([one], document, faults)
+    _take_first(refusals, document, faults)
     if rules is not None:
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
         known = faults.locs
-        _take((one for one in unfinished(document.data) if one.loc not in known), document, faults)
+        _take((one for one in unfinished(written.data) if one.loc not in known), written, faults)
     return None if faults.refuse else read, document, faults.in_order()
+
+
+def _expanded(document: Document, faults: Faults) -> Document:
+    """Return a document in the short form as one of schema 2; keep what is wrong with it."""
+    from reproaudit.audit.short.expansion import expanded
+    from reproaudit.audit.short.forms import ShortAudit
+    from reproaudit.audit.short.refusals import in_short
+
+    found = expanded(document)
+    _, refusals = _validate(ShortAudit, document.data)
+    _take_first(in_short(refusals, document.data), document, faults)
+    _take_first(found.found, document, faults)
+    return found
+
+
+def _take_first(found: Iterable[Violation], document: Document, faults: Faults) -> None:
+    """Keep what breaks a rule, but for what follows from faults that are kept already."""
+    doubtful = faults.locs
+    for one in found:
+        loc = document.written_at(one.loc)
+        if doubtful.isdisjoint(loc[:depth] for depth in range(len(loc) + 1)):
+            _take([one], document, faults)
 
 
 def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
@@ -144,7 +169,8 @@ def _take(found: Iterable[Violation], document: Document, faults: Faults) -> Non
         hint = did_you_mean(one.about, one.known) if one.about and one.known else ""
         place = document.place(one.loc, at_key=one.about in one.loc[-1:])
         beside = f" (see line {document.place(one.beside).line})" if one.beside else ""
-        faults.add(place, one.loc, one.rule, f"{one.message}{beside}", one.remedy or hint)
+        message, remedy = document.worded(f"{one.message}{beside}", one.remedy or hint, one.rule)
+        faults.add(place, document.written_at(one.loc), one.rule, message, remedy)
 
 
 # --- what the models refuse ----------------------------------------------------------------------

@@ -110,8 +110,8 @@ class Variable(StrictModel):
 
     name: VariableName
     """The variable's name, one of the nine."""
-    card: Classification
-    """The automated classification on the reproducibility card."""
+    card: Classification | None = None
+    """The automated classification on the reproducibility card, if the paper has one."""
     authors: tuple[AuthorsAnswer, ...] = ()
     """The authors' side: their answers in a conference's checklist. They count in no score."""
     evidence: tuple[Evidence, ...] = Field(min_length=1)
@@ -509,7 +509,7 @@ class Finding(StrictModel):
     """The finding, in your own words."""
     sources: tuple[Text, ...] = Field(min_length=1)
     """The sources that show it, each with its place."""
-    as_of: date
+    as_of: date | None = None
     """The day of the finding, YYYY-MM-DD."""
     settings: tuple[SettingName, ...] = ()
     """The settings that the finding is about; `experiment.setting` for the own setting of one
@@ -539,11 +539,11 @@ class Paper(StrictModel):
     """The paper's short name, for example ahn2023. The file is called `SLUG.yaml`."""
     title: Text
     """The title as published."""
-    authors: tuple[Text, ...] = Field(min_length=1)
+    authors: tuple[Text, ...] = ()
     """The authors in the paper's order."""
-    venue: Text
+    venue: Text | None = None
     """The conference, journal or archive that published the paper."""
-    year: int = Field(ge=1900, le=2100)
+    year: int | None = Field(default=None, ge=1900, le=2100)
     """The year of publication."""
     arxiv: Annotated[str, Field(pattern=r"^\d{4}\.\d{4,5}$")] | None = None
     """The arXiv identifier in quotes and without version, for example "2306.00297"."""
@@ -555,6 +555,11 @@ class Paper(StrictModel):
     """What was read of the paper, in a few words each: its text, its card, the authors' code."""
     not_read: tuple[Text, ...] = ()
     """What was not read and a reader would expect, in a few words each: its full text."""
+
+    @property
+    def published(self) -> str:
+        """Venue and year, as far as they are known."""
+        return " ".join(str(part) for part in (self.venue, self.year) if part is not None)
 
 
 class Stage(StrictModel):
@@ -628,8 +633,10 @@ class Audit(StrictModel):
     """What a reader must know of the task and its symbols, in at most 45 words."""
     runs: RunCounts = RunCounts()
     """The numbers of runs of each tier; an experiment may have its own."""
-    variables: tuple[Variable, ...]
-    """The nine reproducibility variables, each once."""
+    method: Name | None = None
+    """What runs from elsewhere call the claims' own arm; left out, `own`."""
+    variables: tuple[Variable, ...] = ()
+    """The reproducibility variables that somebody looked at, each once."""
     settings: dict[Name, Setting] = Field(default_factory=dict)
     """Settings that all experiments share, by name. An experiment may replace one by its own."""
     measurements: dict[Name, Declaration] = Field(default_factory=dict)
