@@ -186,6 +186,17 @@ class CouldBe(StrictModel):
     """Why it is less credible than the value that is run, so that it changes no outcome."""
 
 
+def _form_of_other(value: Any) -> str:
+    return "entry" if isinstance(value, dict | StrictModel) else "value"
+
+
+Other = Annotated[
+    Annotated[CouldBe, Tag("entry")] | Annotated[Value, Tag("value")],
+    Discriminator(_form_of_other),
+]
+"""Another value of the only setting of a group, or an entry that names its setting."""
+
+
 def _form_of_phrases(value: Any) -> str:
     nested = isinstance(value, dict) and all(isinstance(below, dict) for below in value.values())
     return "settings" if nested else "values"
@@ -216,8 +227,9 @@ class Group(StrictModel):
     """Other sources that state these settings, with the same values or with others."""
     why: Text | None = None
     """Of a guess, and of what is ours: the reason for the values."""
-    could_be: tuple[CouldBe, ...] = ()
-    """Of a guess: other values that a careful reader might equally have chosen."""
+    could_be: tuple[Other, ...] = ()
+    """Of a guess: other values that a careful reader might equally have chosen; the value alone
+    where the group has one setting."""
     no_other: Text | None = None
     """Of a guess without such values: why there is only one reading."""
     words: BySetting | None = None

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from reproaudit.audit.document import read_plain
@@ -21,7 +22,6 @@ BLOCKS = frozenset(
         "",
         "paper",
         "variables",
-        "axes",
         "bounds",
         "settings",
         "quick",
@@ -54,8 +54,9 @@ def written(data: dict[str, Any]) -> str:
 def _field(name: str, value: Any, indent: int, path: tuple[str, ...]) -> Iterator[str]:
     """Yield the lines of one entry of a mapping in a block."""
     head = f"{' ' * indent}{_key(name)}:"
-    text = f"{head} {flow(value)}"
-    if len(text) <= WIDTH or not isinstance(value, dict | list) or not _in_block(path):
+    text = f"{head} {_text(value, within=False) if isinstance(value, str) else flow(value)}"
+    short = len(text) <= WIDTH or not isinstance(value, dict | list) or not _in_block(path)
+    if short or (len(path) > 1 and isinstance(value, list) and len(value) == 1):
         yield from filled(text, indent)
         return
     yield head
@@ -64,7 +65,7 @@ def _field(name: str, value: Any, indent: int, path: tuple[str, ...]) -> Iterato
             yield from _field(below, entry, indent + 2, (*path, below))
         return
     for entry in value:
-        yield from filled(f"{' ' * (indent + 2)}- {flow(entry)}", indent + 4)
+        yield from filled(f"{' ' * (indent + 2)}- {flow(entry)}", indent + 3)
 
 
 def _in_block(path: tuple[str, ...]) -> bool:
@@ -72,7 +73,7 @@ def _in_block(path: tuple[str, ...]) -> bool:
     if len(path) == 1:
         return path[0] in BLOCKS
     if path[0] in ("experiments", "claims", "our_questions"):
-        return len(path) == 2 or path[-1] not in ("runs", "grade", "misses", "without_part")
+        return len(path) == 2 or (len(path) == 3 and path[2] not in ("runs", "grade", "misses"))
     return False
 
 
@@ -113,8 +114,9 @@ def _number(value: bool | int | float | None) -> str:
     return f"{mantissa}e{int(exponent):+d}"
 
 
-def _text(text: str) -> str:
-    if _is_plain(text):
+def _text(text: str, *, within: bool = True) -> str:
+    """Return a text, quoted where it must be; `within` brackets a comma would end it."""
+    if _is_plain(text if within else text.replace(", ", " ")):
         return _breakable(text, plain=True)
     return _breakable(json.dumps(text, ensure_ascii=False), plain=False)
 
@@ -134,7 +136,7 @@ def _breakable(text: str, *, plain: bool) -> str:
     """Return a text with breaks at its single spaces; of plain text, before harmless words."""
     words = text.split(" ")
     parts = [words[0]]
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         harmless = word and before and (not plain or word[0] not in _UNSAFE_BEGIN)
         parts.append(f"{BREAK if harmless else ' '}{word}")
     return "".join(parts)

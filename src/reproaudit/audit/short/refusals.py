@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reproaudit.audit.faults import Loc, Violation, quoted
+from reproaudit.audit.faults import Violation
 
 
 def in_short(refusals: Iterable[Violation], data: Any) -> Iterator[Violation]:

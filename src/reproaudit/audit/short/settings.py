@@ -67,7 +67,7 @@ def _setting(group: Node, name: str, value: Node, only: bool) -> Node:
         "only_reading": group.get("no_other"),
         "ask": _own(group.get("ask"), name, only),
         "ours": origin.holding(True) if ours and origin is not None else None,
-        **_others(group, name),
+        **_others(group, name, only),
         **_stated(group, name),
     }
     if data.get("alternatives") is not None and not only:
@@ -97,13 +97,14 @@ def _locator(entry: Node, place: Node | None, note: Node | None = None) -> Node 
     return place.holding(", ".join(text for text in texts if text is not None))
 
 
-def _others(group: Node, name: str) -> dict[str, Node | None]:
+def _others(group: Node, name: str, only: bool) -> dict[str, Node | None]:
     """Return the values that could as well be chosen for a setting."""
     entries = group.get("could_be")
     others: list[Node] = []
     unlikely: dict[str, Node] = {}
     for entry in group.list_under("could_be"):
-        value = entry.mapping_under("values").get(name)
+        plain = not isinstance(entry.data, dict)
+        value = entry if plain and only else entry.mapping_under("values").get(name)
         if value is None:
             continue
         others.append(value)
@@ -180,6 +181,12 @@ def _unvaried(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
         yield Violation("RA051", group.loc, message, "Add 'why'.")
     entries = group.list_under("could_be")
     varied = {name for entry in entries for name in entry.mapping_under("values")}
+    alone = [entry for entry in entries if not isinstance(entry.data, dict)]
+    if len(own) == 1 and alone:
+        varied |= own.keys()
+    elif alone:
+        message = f"found a value alone for {len(own)} settings; expected the name of one"
+        yield Violation("RA059", alone[0].loc, message, "Write {values: {SETTING: VALUE}}.")
     for name, value in own.items():
         if name not in varied and group.get("no_other") is None:
             message = f"found no other value of the guess '{name}'; expected some under 'could_be'"

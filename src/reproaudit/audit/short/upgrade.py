@@ -14,7 +14,6 @@ from typing import Any
 from reproaudit.audit.model import (
     Audit,
     Claim,
-    ExperimentSpec,
     NamedArm,
     Paper,
     Reading,
@@ -22,13 +21,16 @@ from reproaudit.audit.model import (
     Source,
     Variable,
 )
-from reproaudit.audit.short.checks import BOUNDS, PAIRS, QUANTITIES
 from reproaudit.audit.short.expansion import READ
 from reproaudit.audit.short.layout import written
 from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
+from reproaudit.cell import value_text
 from reproaudit.declarations import Axis, Declaration, MeasurementKind, Quantity, StrictModel
 
 Data = dict[str, Any]
+
+FEW_OF_ONE_PLACE = 3
+"""Settings of exactly one place that are a group of their own, at least."""
 
 _ORIGIN = {source: origin for origin, source in SOURCES.items() if origin != "ours"}
 
@@ -191,7 +193,7 @@ class _Upgrade:
         return {
             "every_step" if over_training else "once": axes,
             "unit": declared.unit if declared.unit != "1" else None,
-            "range": list(declared.range) if declared.range is not None else None,
+            "range": list(map(_whole, declared.range)) if declared.range is not None else None,
             "noun": declared.noun,
             "says": declared.meaning,
         }
@@ -288,9 +290,12 @@ def _groups(settings: Mapping[str, Setting]) -> list[Data]:
     """Return settings in groups: by source and place where nothing else is said of them."""
     groups: list[Data] = []
     by_place: dict[tuple[Any, ...], list[str]] = {}
+    exact = Counter((one.source, one.locator) for one in settings.values())
     for name, one in settings.items():
         stated = not (one.readings or one.guessed or one.words or one.phrases or one.ask)
-        place = (one.locator or "").partition(", ")[0]
+        place = one.locator or ""
+        if exact[one.source, one.locator] < FEW_OF_ONE_PLACE:
+            place = place.partition(", ")[0]
         same = (one.source, one.ours, place, one.also_at) if stated else (name,)
         by_place.setdefault(same, []).append(name)
     for names in by_place.values():
@@ -327,11 +332,11 @@ def _group(
         "notes": notes or None,
         "why": place if by_why else one.why,
         "also_stated": [
-            *({"from": _ORIGIN[one.source.value], "at": one.locator} for one in one.also_at),
+            *({"from": _ORIGIN[also.source.value], "at": also.locator} for also in one.also_at),
             *(_reading(names[0], reading) for reading in one.readings),
         ]
         or None,
-        "could_be": [_other(names[0], one, value) for value in one.alternatives] or None,
+        "could_be": [_other(names, one, value) for value in one.alternatives] or None,
         "no_other": one.only_reading,
         "words": one.words,
         "phrases": one.phrases or None,
@@ -350,13 +355,12 @@ def _reading(name: str, reading: Reading) -> Data:
     }
 
 
-def _other(name: str, setting: Setting, value: Any) -> Data:
-    unlikely = {
-        text: why for text, why in setting.unlikely.items() if not setting.is_credible(value)
-    }
-    from reproaudit.cell import value_text
-
-    return {"values": {name: _plain(value)}, "unlikely": unlikely.get(value_text(value))}
+def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
+    """Return another value of a guess, alone where nothing is said of it."""
+    unlikely = setting.unlikely.get(value_text(value))
+    if unlikely is None and len(names) == 1:
+        return _plain(value)
+    return {"values": {names[0]: _plain(value)}, "unlikely": unlikely}
 
 
 def _tiers(settings: Mapping[str, Setting]) -> Data:
@@ -470,7 +474,9 @@ def _check_part(part: StrictModel) -> Data:
             data[key] = _quantity(value)
         elif isinstance(value, StrictModel):
             inner = _check_part(value)
-            data[key] = {("absolute" if k == "is" else k): v for k, v in inner.items()}
+            ends = [k for k in ("from", "why") if k in inner]
+            order = [*(k for k in inner if k not in ends), *ends]
+            data[key] = {("absolute" if k == "is" else k): inner[k] for k in order}
         elif isinstance(value, tuple) and all(isinstance(one, Quantity) for one in value):
             data[key] = list(map(_quantity, value))
         else:
@@ -495,6 +501,10 @@ def _as_fraction(value: Any) -> Any:
     fraction = Fraction(value).limit_denominator(999)
     same = fraction.numerator / fraction.denominator == value
     return fraction if same and fraction.denominator > 1 else value
+
+
+def _whole(end: float | None) -> float | None:
+    return int(end) if end is not None and end.is_integer() else end
 
 
 def _stated(model: StrictModel, *left_out: str) -> Data:
