@@ -37,6 +37,9 @@ MAX_AUDIT_BYTES = 2**20
 
 VERSION: Loc = ("schema_version",)
 
+OF_THE_WHOLE = frozenset({"RA211"})
+"""The rules that an audit's sound part may break where the whole does not."""
+
 SHORT_FORM = 3
 """The version of the short form, `reproaudit.audit.short`."""
 
@@ -132,6 +135,10 @@ def read_as(
     if rules is not None:
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
+        elif (sound := document.sound(faults.locs)) is not None:
+            judged, _ = _validate(model, sound.data)
+            broken = rules(judged) if judged is not None else ()
+            _take_first((one for one in broken if one.rule not in OF_THE_WHOLE), sound, faults)
         known = faults.locs
         _take((one for one in unfinished(written.data) if one.loc not in known), written, faults)
     return None if faults.refuse else read, document, faults.in_order()
@@ -147,6 +154,8 @@ def _expanded(document: Document, faults: Faults) -> Document:
     _, refusals = _validate(ShortAudit, document.data)
     _take_first(in_short(refusals, document.data), document, faults)
     _take_first(found.found, document, faults)
+    if not faults.refuse:
+        _take(found.unused, document, faults)
     return found
 
 
@@ -155,7 +164,8 @@ def _take_first(found: Iterable[Violation], document: Document, faults: Faults) 
     doubtful = faults.locs
     for one in found:
         loc = document.written_at(one.loc)
-        if doubtful.isdisjoint(loc[:depth] for depth in range(len(loc) + 1)):
+        follows = document.follows(loc, doubtful)
+        if not follows and doubtful.isdisjoint(loc[:depth] for depth in range(len(loc) + 1)):
             _take([one], document, faults)
 
 

@@ -78,6 +78,8 @@ class Names:
         self, loc: Loc, noun: str, name: str, known: Mapping[str, Any], remedy: str = ""
     ) -> None:
         """Report a name that is none of those that are known."""
+        if any(fault.loc == loc for fault in self.faults):
+            return
         message = f"found '{name}', which is no {noun} of this audit; expected one"
         self.faults.append(Violation("RA224", loc, message, remedy, name, known))
 
@@ -378,11 +380,19 @@ def _with_numbers(
             source = _margin(data, key, source, names)
     fields = {one.alias or name for name, one in model.model_fields.items()}
     data |= {key: below for key, below in source.items() if key in fields}
-    if "from" in fields and "from" not in data and model.model_fields["origin"].is_required():
+    origin = model.model_fields.get("origin")
+    of_number = "exponent" in data and not _is_mapping(data["exponent"])
+    needed = origin is not None and (origin.is_required() or of_number)
+    if needed and "from" not in data and not _misnamed(name, names):
         message = "found no 'from': where the number comes from; expected one"
         remedy = "Add 'from': paper, derived, null, ceiling, or ours with 'why'."
         names.faults.append(Violation("RA241", node.loc, message, remedy))
     return node.holding(data)
+
+
+def _misnamed(name: Node | None, names: Names) -> bool:
+    """Tell whether the name of a bound is none."""
+    return name is not None and name.text not in names.bounds
 
 
 def _margin(
@@ -481,7 +491,7 @@ def bound_of(
     data = {**data, **{key: number(data[key]) or data[key] for key in keep if key in data}}
     if "from" not in data:
         data |= shared
-    if "from" not in data:
+    if "from" not in data and not _misnamed(name, names):
         message = "found a bound without 'from': where it comes from; expected one"
         remedy = "Add 'from': paper, derived, null, ceiling, or ours with 'why'."
         names.faults.append(Violation("RA241", node.loc, message, remedy))

@@ -7,7 +7,7 @@ own place.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,7 @@ from reproaudit.audit.short.claims import (
     renamed,
 )
 from reproaudit.audit.short.nodes import Node, placed, plain
+from reproaudit.audit.short.refusals import short_words
 from reproaudit.audit.short.settings import Settings, scaled, settings_of
 from reproaudit.checks import Kind
 
@@ -39,7 +40,14 @@ READ = {
 }
 """What a page says of what was read, and of what was not."""
 
-PAPER = ("slug", "title", "authors", "venue", "year", "arxiv", "openreview", "code")
+ALONE = frozenset(
+    (name,) for name in ("claims", "our_questions", "findings", "not_audited", "variables")
+)
+"""The sections of whose entries nothing else makes use."""
+
+LISTS = ("claims", "findings", "not_audited", "variables")
+"""The same sections in schema 2."""
+
 SAME = ("about", "runs", "training_loss", "length", "method")
 MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "range": "range"}
 EXPERIMENT = ("title", "runs", "training_loss", "length", "measures")
@@ -53,11 +61,15 @@ class Expanded(Document):
         short: the document in the short form.
         places: place in this document -> place in the short one.
         found: what is wrong in the short one beyond what its models refuse, with places there.
+        unused: what it declares and nothing uses, with places there.
+        node: this document's data, with their places in the short one.
     """
 
     short: Document = field(default_factory=Document)
     places: dict[Loc, Loc] = field(default_factory=dict)
     found: list[Violation] = field(default_factory=list)
+    unused: list[Violation] = field(default_factory=list)
+    node: Node = field(default_factory=lambda: Node({}, ()))
 
     def written_at(self, loc: Loc) -> Loc:
         """Return the place in the short document that a place in this one comes from."""
@@ -68,13 +80,38 @@ class Expanded(Document):
         """Return the line and column in the file."""
         return self.short.place(self.written_at(loc), at_key=at_key)
 
+    def follows(self, loc: Loc, faulty: Collection[Loc]) -> bool:
+        """Tell whether what is wrong at a place follows from faults below it."""
+        return any(one[: len(loc)] == loc for one in faulty)
+
+    def sound(self, faulty: Collection[Loc]) -> Expanded | None:
+        """Return the document without the entries at fault; None if a fault lies elsewhere."""
+        if any(loc[:1] not in ALONE for loc in faulty):
+            return None
+        data = dict(self.node.data)
+        for name in LISTS:
+            kept = [
+                entry
+                for entry in self.node.list_under(name)
+                if not any(loc[: len(entry.loc)] == entry.loc for loc in faulty)
+            ]
+            data[name] = self.node.holding(kept if name != "findings" else [])
+        places: dict[Loc, Loc] = {}
+        plain_data = plain(self.node.holding(data), places)
+        return Expanded(plain_data, {}, {}, self.short, places)
+
+    def worded(self, message: str, remedy: str, rule: str) -> tuple[str, str]:
+        """Return a fault's message and remedy with the names of the short form."""
+        return short_words(message, remedy, rule)
+
 
 def expanded(document: Document) -> Expanded:
     """Return a document of schema 2 for one in the short form."""
     audit = _Audit(placed(document.data))
     places: dict[Loc, Loc] = {}
-    data = plain(audit.expanded(), places)
-    return Expanded(data, {}, {}, document, places, audit.faults)
+    node = audit.expanded()
+    data = plain(node, places)
+    return Expanded(data, {}, {}, document, places, audit.faults, audit.unused, node)
 
 
 class _Audit:
@@ -83,6 +120,7 @@ class _Audit:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.faults: list[Violation] = []
+        self.unused: list[Violation] = []
         self.experiments = node.mapping_under("experiments")
         self.axes = node.mapping_under("axes")
         self._used = {"axis": set[str](), "experiment": set[str]()}
@@ -330,7 +368,7 @@ class _Audit:
                 if name not in used[noun]:
                     article = "an" if noun[0] in "ae" else "a"
                     message = f"found {article} {noun} that no {by.get(noun, 'claim')} uses"
-                    self.faults.append(Violation("RA242", node.loc, message, "", name))
+                    self.unused.append(Violation("RA242", node.loc, message, "", name))
 
 
 PASSAGE = {"says": "statement", "at": "locator"}

@@ -457,6 +457,8 @@ def _check(check: StrictModel) -> Data:
         data["within"] = {"relative": sourced.pop("absolute"), **sourced}
     elif getattr(check, "relative", False):
         data["relative"] = True
+    if check.kind == "scales_like" and not isinstance(data["exponent"], dict):  # type: ignore[attr-defined]
+        data["from"] = check.origin.value  # type: ignore[attr-defined]
     middle = [key for key in data if key not in (*LAST, "kind")]
     return {key: data[key] for key in ("kind", *middle, *(k for k in LAST if k in data))}
 
