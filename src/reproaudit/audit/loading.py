@@ -23,6 +23,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from reproaudit.audit import SHORT_FILE
 from reproaudit.audit.document import Document, read_file, read_yaml
 from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation, quoted, shown
 from reproaudit.audit.model import Audit
@@ -65,7 +66,8 @@ def read_audit(
     """
 
     def rules(audit: Audit) -> Iterator[Violation]:
-        broken = list(broken_rules(audit, Path(path).stem))
+        name = Path(path).name.removesuffix(SHORT_FILE)
+        broken = list(broken_rules(audit, Path(name).stem))
         yield from broken
         if all(one.rule in WARNINGS for one in broken):
             yield from more(audit)
@@ -153,7 +155,8 @@ def _expanded(document: Document, faults: Faults) -> Document:
     found = expanded(document)
     _, refusals = _validate(ShortAudit, document.data)
     _take_first(in_short(refusals, document.data), document, faults)
-    _take_first(found.found, document, faults)
+    refused = faults.locs
+    _take_first((one for one in found.found if not found.misses(one, refused)), document, faults)
     if not faults.refuse:
         _take(found.unused, document, faults)
     return found
@@ -162,11 +165,13 @@ def _expanded(document: Document, faults: Faults) -> Document:
 def _take_first(found: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule, but for what follows from faults that are kept already."""
     doubtful = faults.locs
-    for one in found:
+
+    def is_new(one: Violation) -> bool:
         loc = document.written_at(one.loc)
-        follows = document.follows(loc, doubtful)
-        if not follows and doubtful.isdisjoint(loc[:depth] for depth in range(len(loc) + 1)):
-            _take([one], document, faults)
+        below = document.follows(loc, doubtful)
+        return not below and doubtful.isdisjoint(loc[:n] for n in range(len(loc) + 1))
+
+    _take(filter(is_new, found), document, faults)
 
 
 def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
@@ -249,11 +254,14 @@ def _below(members: list[Any], data: Any, step: str | int) -> list[Any]:
 
 
 def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
-    """The model among some types; of several, which are kinds of check, that of the kind."""
+    """The model among some types; of several kinds of check that of the kind, else the likest."""
     models = [
         member for member in members if isinstance(member, type) and issubclass(member, BaseModel)
     ]
-    if len(models) > 1:
+    if not all("kind" in model.model_fields for model in models):
+        named = set(data) if isinstance(data, dict) else set()
+        models.sort(key=lambda model: -len(_fields(model).keys() & named))
+    elif len(models) > 1:
         kind = data.get("kind") if isinstance(data, dict) else None
         models = [m for m in models if kind in get_args(m.model_fields["kind"].annotation)]
     return models[0] if models else None

@@ -7,6 +7,7 @@ source. It checks one node at a time; `reproaudit.audit.rules` checks more.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
@@ -22,9 +23,56 @@ def audit_schema() -> dict[str, Any]:
     return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
 
 
+def short_schema() -> dict[str, Any]:
+    """Return the schema of the short form, `reproaudit.audit.short.forms.ShortAudit`."""
+    from reproaudit.audit.short.forms import ShortAudit
+
+    schema = ShortAudit.model_json_schema(schema_generator=_Generator)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
+
+
+def schema_of_both() -> dict[str, Any]:
+    """Return the schema by which either form is completed and checked.
+
+    A file that does not say its version is one in the short form.
+    """
+    long = _nested(audit_schema(), "Audit", "")
+    short = _nested(short_schema(), "ShortAudit", "Short")
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "if": {"properties": {"schema_version": {"const": 2}}, "required": ["schema_version"]},
+        "then": {"$ref": "#/$defs/Audit"},
+        "else": {"$ref": "#/$defs/ShortAudit"},
+        "$defs": {**long, **short},
+    }
+
+
+def _nested(schema: dict[str, Any], name: str, prefix: str) -> dict[str, Any]:
+    """Return the definitions of a schema, its own among them, with a prefix to the others."""
+    parts = schema.pop("$defs")
+    renamed = {below: f"{prefix}{below}" for below in parts}
+    del schema["$schema"]
+    return {
+        name: _referring(schema, renamed),
+        **{renamed[below]: _referring(part, renamed) for below, part in parts.items()},
+    }
+
+
+def _referring(node: Any, renamed: Mapping[str, str]) -> Any:
+    """Return a schema whose references have the new names."""
+    if isinstance(node, list):
+        return [_referring(below, renamed) for below in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _referring(below, renamed) for key, below in node.items()}
+    if isinstance(found.get("$ref"), str):
+        found["$ref"] = f"#/$defs/{renamed[found['$ref'].rpartition('/')[2]]}"
+    return found
+
+
 def schema_text() -> str:
-    """Return the schema as it is written to ``audits/schema.json``."""
-    return json.dumps(audit_schema(), indent=2, ensure_ascii=False) + "\n"
+    """Return the schema of both forms as it is written to ``audits/schema.json``."""
+    return json.dumps(schema_of_both(), indent=2, ensure_ascii=False) + "\n"
 
 
 class _Generator(GenerateJsonSchema):

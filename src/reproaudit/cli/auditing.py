@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -14,6 +14,11 @@ from reproaudit.cli.options import app, known_slugs, permission, workspace
 from reproaudit.cli.output import present, say
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import read_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reproaudit.service.workspace import Workspace
 
 LARGEST_NOTE = 2**14
 """Bytes of a note's file; 100 words have a twentieth of it."""
@@ -37,13 +42,22 @@ def check(
     run: Annotated[
         bool, Option("--run", help="Import the modules; hold their settings against these.")
     ] = False,
+    upgrade: Annotated[
+        bool,
+        Option("--upgrade", help="Write each in the short form, as SLUG.short.yaml beside it."),
+    ] = False,
     trust: options.Trust = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and remedy.
 
     With --run, modules are imported, and the settings, types and alternatives of
     their experiments are held against the audits. Nothing is trained.
+
+    With --upgrade, an audit of schema 2 that has no error is written in the short form, schema 3.
+    The old file stays: move the new one over it. Comments are left out, and nothing else.
     """
+    if upgrade:
+        return _upgrade(audits_named or (), workspace(audits), as_json)
     if as_sarif and as_json:
         raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
     checked = workspace(audits).check(audits_named or (), run=run, permission=permission(trust))
@@ -60,6 +74,13 @@ def check(
         counts = (_count(checked.errors, "error"), _count(warnings, "warning"))
         say(f"{_count(len(checked.files), 'audit')}: {', '.join(counts)}")
     return SpecError.exit_code if checked.errors else 0
+
+
+def _upgrade(named: Sequence[str], place: Workspace, as_json: bool) -> int:
+    upgrades = place.upgrade(named)
+    lines = [*map(str, upgrades.faults), *(line for one in upgrades.written for line in one.lines)]
+    present(upgrades.data, lines, as_json)
+    return SpecError.exit_code if upgrades.faults else 0
 
 
 def _count(number: int, noun: str) -> str:

@@ -63,9 +63,7 @@ def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
         for variable in audit.variables
     ]
     scored = [
-        row
-        for row in rows
-        if row.variable.name not in UNSCORED and row.variable.card is not None
+        row for row in rows if row.variable.name not in UNSCORED and row.variable.card is not None
     ]
     card = sum(_by_card(row.variable) for row in scored)
     return Documentation(tuple(rows), len(scored), card, sum(row.documented for row in scored))

@@ -15,12 +15,24 @@ from pydantic.fields import FieldInfo
 
 from reproaudit.checks import Check, Kind
 from reproaudit.checks.kind import Provenance
-from reproaudit.declarations import Coordinate, Name, ObservedAt, Passes, Reduction, StrictModel
+from reproaudit.declarations import (
+    Coordinate,
+    Name,
+    ObservedAt,
+    OneComplaint,
+    Passes,
+    Reduction,
+    StrictModel,
+)
 
 Text = Annotated[str, Field(min_length=1)]
 
 Fraction = Annotated[str, Field(pattern=r"^-?[0-9]{1,15}/[1-9][0-9]{0,14}$")]
 """Two integers as 20/26."""
+
+Plain = Annotated[
+    float | Fraction, OneComplaint("a number, or a fraction of two integers such as 20/26")
+]
 
 SIDES = ("at_most", "at_least", "below", "above")
 """The sides of a bound."""
@@ -76,38 +88,32 @@ class Sourced(StrictModel):
 class Number(Sourced):
     """A number with its own source."""
 
-    amount: float | Fraction = Field(alias="is")
+    amount: Plain = Field(alias="is")
     """The number, or a fraction of two integers such as 20/26."""
 
 
 class Margin(Sourced):
     """A margin with its own source."""
 
-    absolute: float | Fraction | None = None
+    absolute: Plain | None = None
     """The largest distance that still counts as equal."""
-    relative: float | Fraction | None = None
+    relative: Plain | None = None
     """The margin as a factor either way: with 0.25 the quantity lies between what it equals over
     1.25 and 1.25 times that."""
-    amount: float | Fraction | None = Field(default=None, alias="is")
+    amount: Plain | None = Field(default=None, alias="is")
     """The same as `absolute`, where no factor could be meant."""
 
 
 def _form_of_number(value: Any) -> str:
-    if isinstance(value, str):
-        return "fraction"
     return "sourced" if isinstance(value, dict | StrictModel) else "number"
 
 
 AnyNumber = Annotated[
-    Annotated[float, Tag("number")]
-    | Annotated[Fraction, Tag("fraction")]
-    | Annotated[Number, Tag("sourced")],
+    Annotated[Plain, Tag("number")] | Annotated[Number, Tag("sourced")],
     Discriminator(_form_of_number),
 ]
 AnyMargin = Annotated[
-    Annotated[float, Tag("number")]
-    | Annotated[Fraction, Tag("fraction")]
-    | Annotated[Margin, Tag("sourced")],
+    Annotated[Plain, Tag("number")] | Annotated[Margin, Tag("sourced")],
     Discriminator(_form_of_number),
 ]
 
@@ -160,8 +166,7 @@ def _form_of_exponent(value: Any) -> str:
 
 
 Exponent = Annotated[
-    Annotated[float, Tag("number")]
-    | Annotated[Fraction, Tag("fraction")]
+    Annotated[Plain, Tag("number")]
     | Annotated[Number, Tag("sourced")]
     | Annotated[Name, Tag("name")]
     | Annotated[Bound, Tag("bound")],
@@ -178,17 +183,17 @@ class Onset(StrictModel):
 
     series: AnyQuantity
     """A series of one number, which cannot cancel: of the worst head, or a norm."""
-    crosses: float | Fraction | None = None
+    crosses: Plain | None = None
     """The fixed level whose crossing is the onset; left out, it is half of a change that
     saturates."""
-    least: float | Fraction = 0.25
+    least: Plain = 0.25
     """The smallest change that counts, in the series' units."""
 
 
 class Quantile(Bound):
     """A bound on the distance that holds for a share of the training that is compared."""
 
-    share: float | Fraction
+    share: Plain
     """The share: 0.9 for nine tenths of the time."""
     bound: Name | None = None
     """The bound, by its name."""

@@ -16,16 +16,10 @@ from pydantic import ValidationError
 
 from reproaudit.audit.document import Document
 from reproaudit.audit.faults import Loc, Place, Violation
-from reproaudit.audit.short.claims import (
-    ELSEWHERE,
-    KINDS,
-    Names,
-    arm_of,
-    bound_of,
-    claim_of,
-    renamed,
-)
-from reproaudit.audit.short.nodes import Node, placed, plain
+from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
+from reproaudit.audit.short.conditions import KINDS, written_bound
+from reproaudit.audit.short.names import Names
+from reproaudit.audit.short.nodes import Node, placed, plain, renamed
 from reproaudit.audit.short.refusals import short_words
 from reproaudit.audit.short.settings import Settings, scaled, settings_of
 from reproaudit.checks import Kind
@@ -83,6 +77,10 @@ class Expanded(Document):
     def follows(self, loc: Loc, faulty: Collection[Loc]) -> bool:
         """Tell whether what is wrong at a place follows from faults below it."""
         return any(one[: len(loc)] == loc for one in faulty)
+
+    def misses(self, one: Violation, faulty: Collection[Loc]) -> bool:
+        """Tell whether what is missing stands there under a name that is refused."""
+        return one.rule in ("RA051", "RA241") and self.follows(one.loc, faulty)
 
     def sound(self, faulty: Collection[Loc]) -> Expanded | None:
         """Return the document without the entries at fault; None if a fault lies elsewhere."""
@@ -143,7 +141,7 @@ class _Audit:
             names.know_all(level.get("must_pass"))
         arms = {name: arm_of(name, arm, names) for name, arm in names.arms.items()}
         for bound in names.bounds.values():
-            bound_of(bound, names, {})
+            written_bound(bound, names)
         if claims and not self.experiments:
             made[ELSEWHERE] = from_elsewhere(self.node, claims)
         data = {
@@ -161,6 +159,7 @@ class _Audit:
         }
         self._find_unused(names)
         self.faults += names.faults
+        self.unused += names.unused
         return self.node.holding({key: node for key, node in data.items() if node is not None})
 
     def _names(self) -> Names:

@@ -16,7 +16,7 @@ from reproaudit.audit.short.checks import (
     AnyCheck,
     AnyQuantity,
     Bound,
-    Fraction,
+    Plain,
     Text,
 )
 from reproaudit.declarations import Coordinate, Name, StrictModel
@@ -25,20 +25,27 @@ Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 """The name of a claim or a finding: lower-case words joined by hyphens."""
 
 
-def _form(value: Any) -> str:
-    if isinstance(value, str):
-        return "text"
+def _text_or_list(value: Any) -> str:
+    return "text" if isinstance(value, str) else "list"
+
+
+def _text_or_mapping(value: Any) -> str:
+    return "text" if isinstance(value, str) else "mapping"
+
+
+def _list_or_mapping(value: Any) -> str:
     return "list" if isinstance(value, list | tuple) else "mapping"
 
 
 Texts = Annotated[
-    Annotated[Text, Tag("text")] | Annotated[tuple[Text, ...], Tag("list")], Discriminator(_form)
+    Annotated[Text, Tag("text")] | Annotated[tuple[Text, ...], Tag("list")],
+    Discriminator(_text_or_list),
 ]
 """A text, or several in a list."""
 
 BySetting = Annotated[
     Annotated[Text, Tag("text")] | Annotated[dict[Name, Text], Tag("mapping")],
-    Discriminator(_form),
+    Discriminator(_text_or_mapping),
 ]
 """A text for the only setting of a group, or one for each by the setting's name."""
 
@@ -180,8 +187,8 @@ class AlsoStated(StrictModel):
 class CouldBe(StrictModel):
     """Another value that a careful reader might equally have chosen."""
 
-    values: dict[Name, Value] = Field(min_length=1, max_length=1)
-    """The value, by setting."""
+    values: dict[Name, Value] = Field(min_length=1)
+    """The value, by setting: of one, since alternatives are tried one at a time."""
     unlikely: Text | None = None
     """Why it is less credible than the value that is run, so that it changes no outcome."""
 
@@ -245,7 +252,7 @@ class Group(StrictModel):
 Groups = tuple[Group, ...]
 Tiers = Annotated[
     Annotated[Tier, Tag("mapping")] | Annotated[tuple[Tier, ...], Tag("list")],
-    Discriminator(_form),
+    Discriminator(_list_or_mapping),
 ]
 """One block with its reason, or several in a list, each with its own."""
 
@@ -307,7 +314,7 @@ class Stage(StrictModel):
 Controls = tuple[Name, ...]
 Built = Annotated[
     Annotated[Name, Tag("text")] | Annotated[Annotated[Controls, Field(max_length=1)], Tag("list")],
-    Discriminator(_form),
+    Discriminator(_text_or_list),
 ]
 
 
@@ -442,7 +449,7 @@ class Question(StrictModel):
     experiment that the claim does not set itself; `[]` for none."""
     grade: Grade | None = None
     """The axis along which `holds_if` is judged, coordinate by coordinate."""
-    share_of_runs: float | Fraction = 0.5
+    share_of_runs: Plain = 0.5
     """The share of all runs of which more must say yes."""
     exact: bool = False
     """Whether one run decides, as of a construction or an identity."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,3 +80,10 @@ def plain(node: Node, places: dict[Loc, Loc], loc: Loc = ()) -> Any:
     if isinstance(node.data, list):
         return [plain(below, places, (*loc, i)) for i, below in enumerate(node.data)]
     return node.data
+
+
+def renamed(node: Node, fields: Mapping[str, str]) -> Node:
+    """Return a mapping with other names for some of its fields."""
+    if not isinstance(node.data, dict):
+        return node
+    return node.holding({fields.get(name, name): below for name, below in node.data.items()})

@@ -164,6 +164,10 @@ def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
         if node is not None and node.text is not None and len(own) > 1:
             message = f"found one text for {len(own)} settings; expected one for each"
             yield Violation("RA059", node.loc, message, f"Write {field}: {{SETTING: TEXT}}.")
+    for entry in group.list_under("could_be"):
+        if (count := len(entry.mapping_under("values"))) > 1:
+            message = f"found {count} values; expected one: they are tried one at a time"
+            yield Violation("RA059", entry.loc, message, "Write an entry for each.")
     for name, loc in named:
         if name not in own:
             message = f"found '{name}', which is no setting of this group; expected one"
