@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -17,9 +18,11 @@ from reproaudit.audit.faults import REMEDIES
 from reproaudit.audit.loading import load_audit, read_audit
 from reproaudit.audit.model import Audit, Source
 from reproaudit.audit.review import version_of
+from reproaudit.audit.schema import audit_schema, short_schema
 from reproaudit.audit.seeds import rule
+from reproaudit.audit.short.refusals import NEW_NAMES
 from reproaudit.audit.short.upgrade import in_order, upgraded
-from reproaudit.checks import Beats
+from reproaudit.checks import Beats, Check
 from reproaudit.cli import run_command
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +39,7 @@ BAD = {
     for one in yaml.safe_load((ROOT / "tests" / "golden" / "short_faults.yaml").read_text())
 }
 SECONDS = 2.0
+NAMES_OF_KINDS = {kind.__name__ for kind in get_args(get_args(Check)[0])}
 
 
 def read(text: str, slug: str = "saxe2014") -> Audit:
@@ -375,3 +379,60 @@ def test_damaged_audits_are_refused_in_order() -> None:
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_ten_thousand_damaged_audits_are_refused_in_order(seed: int) -> None:
     check_damaged(1000, seed)
+
+
+# --- the table of names ---------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "short-form.md").read_text(encoding="utf-8")
+
+
+def test_the_table_has_every_field_of_schema_2() -> None:
+    """Those of checks have a table of their own, since a kind has the same fields in both forms."""
+    schema = audit_schema()
+    of_checks = {*NAMES_OF_KINDS, "Bound", "Onset", "Quantile", "Quantity", "SourcedNumber", "Wait"}
+    fields = [
+        f"{name}.{field}"
+        for name, model in {"Audit": schema, **schema["$defs"]}.items()
+        for field in model.get("properties", ())
+        if name not in of_checks and not (name == "NamedArm" and field != "name")
+        if not (name == "StartBound" and field != "value")
+    ]
+    assert [field for field in fields if f"| `{field}` |" not in PAGE] == []
+    listed = re.findall(r"^\| `([A-Z]\w+\.\w+)` \|", PAGE, re.MULTILINE)
+    assert sorted(set(listed) - set(fields)) == []
+
+
+def test_the_names_on_the_page_are_fields_of_the_short_form() -> None:
+    schema = short_schema()
+    models = [schema, *schema["$defs"].values()]
+    known = {field for model in models for field in model.get("properties", ())}
+    known |= {"own", "runs", "paper", "not_others"}
+    named = re.findall(r"^\| `[A-Z]\w+\.\w+` \| `([a-z_]+)[`:]", PAGE, re.MULTILINE)
+    assert len(named) > 40
+    assert sorted(set(named) - known) == []
+
+
+@pytest.mark.parametrize("block", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+def test_check_accepts_the_audits_on_the_page(block: str) -> None:
+    slug = yaml.safe_load(block)["paper"]["slug"]
+    audit, faults = read_audit(f"{slug}.yaml", block)
+    assert [str(fault) for fault in faults] == []
+    assert audit is not None
+
+
+def test_renamed_fields_have_names_that_the_short_form_has() -> None:
+    schema = short_schema()
+    models = [schema, *schema["$defs"].values()]
+    known = {field for model in models for field in model.get("properties", ())}
+    assert {name for names in NEW_NAMES.values() for name in names} <= known
+
+
+def test_nothing_else_knows_the_short_form() -> None:
+    """Who reads an audit, its schema, and the command that writes one."""
+    source = ROOT / "src" / "reproaudit"
+    using = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "audit.short" in path.read_text(encoding="utf-8") and "short" not in path.parts
+    }
+    assert using == {"audit/loading.py", "audit/schema.py", "service/upgrade.py"}

@@ -44,7 +44,7 @@ def check(
     ] = False,
     upgrade: Annotated[
         bool,
-        Option("--upgrade", help="Write each in the short form, as SLUG.short.yaml beside it."),
+        Option("--upgrade", help="Write each in the short form, SLUG.short.yaml."),
     ] = False,
     trust: options.Trust = False,
 ) -> int:

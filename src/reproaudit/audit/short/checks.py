@@ -243,7 +243,7 @@ _MORE: dict[str, dict[str, Any]] = {
     },
 }
 
-WHERE = Field(
+WHERE: Any = Field(
     default_factory=dict,
     description="Coordinates at which every quantity of the check is read, by axis.",
 )
@@ -270,7 +270,7 @@ LEFT_OUT = frozenset({("equals", "relative")})
 """Fields of a kind that the short form says elsewhere: a margin is `{relative: 0.05}`."""
 
 
-def _short_field(kind: str, field: str, info: FieldInfo) -> tuple[Any, FieldInfo]:
+def _short_field(kind: str, field: str, info: FieldInfo) -> Any:
     """Return the annotation of a field in the short form, and what the field is."""
     annotation = _BY_KIND.get((kind, field)) or _ANNOTATIONS.get(field)
     if (kind, field) == ("follows", "share") or annotation is None:

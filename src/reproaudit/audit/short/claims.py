@@ -46,7 +46,7 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
     above = names.experiments.get(str(experiment.data)) if experiment is not None else None
     fields: dict[str, Node | None] = {
         "id": node.holding(f"{names.slug}.{name}"),
-        **{long: node.data.get(short) for short, long in CLAIM.items()},
+        **{long: node.field(short) for short, long in CLAIM.items()},
         "short": node.get("short") or _short(node, names),
         "locator": node.get("at") or node.holding("a question of ours" if ours else "not stated"),
         "experiment": experiment,
@@ -61,7 +61,7 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
         "elsewhere": _misses(node.get("misses")),
     }
     for short, long in CHECKS.items():
-        listed = node.data.get(short)
+        listed = node.field(short)
         if listed is not None and isinstance(listed.data, list):
             listed = listed.holding([check_of(one, names) for one in listed.data])
         fields[long] = listed
@@ -111,7 +111,7 @@ def _short(node: Node, names: Names) -> Node | None:
 
 def _controls(node: Node, above: Node | None, own: Settings, names: Names) -> Node | None:
     """Return the controls of a claim: its own, or those of its experiment."""
-    controls = node.data.get("must_fail")
+    controls = node.field("must_fail")
     if controls is None and above is not None:
         controls = above.get("must_fail")
     if controls is None or not isinstance(controls.data, list):
@@ -121,7 +121,7 @@ def _controls(node: Node, above: Node | None, own: Settings, names: Names) -> No
 
 def _built(node: Node, above: Node | None, own: Settings, names: Names) -> Node | None:
     """Return the positive control of a claim: its own, or that of its experiment."""
-    built = node.data.get("must_pass")
+    built = node.field("must_pass")
     if built is None and above is not None:
         built = above.get("must_pass")
     if built is not None and isinstance(built.data, list):
@@ -147,11 +147,9 @@ def _arm(node: Node, own: Settings, names: Names) -> Node:
         _know(node, own, names)
         return node
     written = arm_of(node.text, own[node.text], names)
-    return (
-        written.holding({**written.data, "name": node})
-        if isinstance(written.data, dict)
-        else written
-    )
+    if not isinstance(written.data, dict):
+        return written
+    return written.holding({**written.data, "name": node})
 
 
 def _know(node: Node, own: Mapping[str, Node], names: Names) -> None:
@@ -200,7 +198,7 @@ def _arms_in(node: Node) -> Iterator[tuple[str, Node]]:
 
 def _readings(node: Node, experiment: Node | None, names: Names) -> Node | None:
     """Return the settings whose readings are judged: those named, or all of the experiment."""
-    if (listed := node.data.get("readings")) is not None:
+    if (listed := node.field("readings")) is not None:
         return listed
     known = names.settings.get(str(experiment.data), {}) if experiment is not None else {}
     own = node.mapping_under("settings")
@@ -217,7 +215,7 @@ def _grade(node: Node | None) -> Node | None:
     if node is None or not isinstance(node.data, dict):
         return node
     data = {"primary" if key == "decisive" else key: below for key, below in node.data.items()}
-    levels = node.data.get("easiest_first")
+    levels = node.field("easiest_first")
     if data.get("primary") is None and levels is not None:
         data["primary"] = levels
     return node.holding(data)

@@ -147,14 +147,14 @@ class _Audit:
         data = {
             **{key: self.node.data[key] for key in SAME if key in self.node.data},
             "schema_version": self.node.holding(2),
-            "paper": _paper(self.node.data.get("paper")),
+            "paper": _paper(self.node.field("paper")),
             "variables": self._variables(),
             "settings": self.node.holding(self._shared),
             "measurements": self.node.holding(self._measurements(self.node)),
             "experiments": self.node.holding(made),
             "arms": self.node.holding(arms),
             "claims": self.node.holding(claims),
-            "not_audited": _not_audited(self.node.data.get("not_audited")),
+            "not_audited": _not_audited(self.node.field("not_audited")),
             "findings": self._findings(names.slug),
         }
         self._find_unused(names)
@@ -288,7 +288,7 @@ class _Audit:
     # --- what is read and found ---
 
     def _variables(self) -> Node | None:
-        node = self.node.data.get("variables")
+        node = self.node.field("variables")
         if node is None or not isinstance(node.data, dict):
             return node
         read = self.node.get("card_read")
@@ -323,7 +323,7 @@ class _Audit:
         return node.holding(data)
 
     def _findings(self, slug: str) -> Node | None:
-        node = self.node.data.get("findings")
+        node = self.node.field("findings")
         if node is None or not isinstance(node.data, dict):
             return node
         return node.holding([self._finding(slug, name, one) for name, one in node.data.items()])

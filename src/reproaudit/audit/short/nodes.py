@@ -26,6 +26,11 @@ class Node:
         node = self.data.get(name) if isinstance(self.data, dict) else None
         return node if node is not None and node.data is not None else None
 
+    def field(self, name: str) -> Node | None:
+        """Return what a mapping has under a name, although it be nothing."""
+        below: Node | None = self.data.get(name) if isinstance(self.data, dict) else None
+        return below
+
     def items(self) -> Iterator[tuple[str, Node]]:
         """Yield the names and nodes of a mapping; nothing of anything else."""
         yield from self.data.items() if isinstance(self.data, dict) else ()
