@@ -18,7 +18,7 @@ from reproaudit.papers.wang2024.measures import (
 )
 from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.sampling import root
-from reproaudit.papers.wang2024.settings import CodeDimensions, FullyConnected, NetWidths, Selection
+from reproaudit.papers.wang2024.settings import CodeDimensions, FullyConnected, Selection
 from reproaudit.papers.wang2024.task import Codes, TokenBatch, draw_codes, draw_test_set
 from reproaudit.papers.wang2024.training import (
     Model,
@@ -148,7 +148,9 @@ def measure_fully_connected(s: FullyConnected, session: Session) -> Measurements
     tests = draw_test_set(seed, s, None, s.tokens)
     layer = untrained_layer(seed, s, session)
     best = replace(layer, parameters=best_weights(seed, s, s.tokens)).loss(tests)
-    series = train_model(nets, session, "nets", POINTS, partial(_best_loss, nets, tests))
+    series = train_model(
+        nets, session, "nets", POINTS, lambda: {"loss": np.fmin.reduce(nets.measure(tests))}
+    )
     untrained = s.token_dimension / (2 * s.selected)  # d/(2q), the loss of the output 0
     unlearned = (series["loss"].values[-1] - best) / (untrained - best)
     scalars = {
@@ -160,29 +162,6 @@ def measure_fully_connected(s: FullyConnected, session: Session) -> Measurements
     return Measurements(scalars=scalars, series=series)
 
 
-def measure_widths(s: NetWidths, session: Session) -> Measurements:
-    """Train fully-connected nets of several widths, each with every rate, on the same batches.
-
-    At every observation the best rate of a width counts.
-    """
-    seed = session.seed
-    tests = draw_test_set(seed, s, None, s.tokens)
-    series = []
-    for index, width in enumerate(s.widths):
-        nets = untrained_nets(seed, replace(s, widths=(width,)), session)
-        best = partial(_best_loss, nets, tests)
-        series.append(train_model(nets, session, f"width_{index}", POINTS, best)["loss"])
-    losses = stack_series(series)
-    untrained = s.token_dimension / (2 * s.selected)  # d/(2q), the loss of the output 0
-    return Measurements(
-        series={"loss": losses}, arrays={"loss_left": losses.values[-1] / untrained}
-    )
-
-
-def _best_loss(nets: Model, tests: Sequence[TokenBatch]) -> dict[str, float]:
-    return {"loss": np.fmin.reduce(nets.measure(tests))}
-
-
 def _phases(s: Selection) -> dict[str, int]:
     names = ("selection",) if s.companions == "untrained" else ("selection", "fixed_codes")
     return dict.fromkeys(names, s.trained_steps)
@@ -191,10 +170,6 @@ def _phases(s: Selection) -> dict[str, int]:
 def _dimension_phases(s: CodeDimensions) -> dict[str, int]:
     others = (f"dimension_{d_e}" for d_e in s.dimensions if d_e != s.code_dimension)
     return {**_phases(s), **dict.fromkeys(others, s.trained_steps)}
-
-
-def _width_phases(s: NetWidths) -> dict[str, int]:
-    return {f"width_{index}": s.trained_steps for index, _ in enumerate(s.widths)}
 
 
 _experiment = partial(Experiment, has_plain_form=True)
@@ -208,5 +183,4 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "query_attended": _experiment(Selection, measure_selection, phases=_phases),
     "fully_connected": _NETS,
     "wide_net": _NETS,
-    "width": _experiment(NetWidths, measure_widths, phases=_width_phases),
 }

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from reproaudit.lab import Array
 from reproaudit.papers.wang2024 import model
-from reproaudit.papers.wang2024.settings import Nets, Selection
+from reproaudit.papers.wang2024.settings import FullyConnected, Selection
 from reproaudit.papers.wang2024.task import TokenBatch
 
 
@@ -89,7 +89,7 @@ def net_outputs(
     return (W_out @ values + b_out[:, None]).T
 
 
-def net_inputs(batch: TokenBatch, s: Nets, like: Tensor) -> Float[Tensor, "batch inputs"]:
+def net_inputs(batch: TokenBatch, s: FullyConnected, like: Tensor) -> Float[Tensor, "batch inputs"]:
     """Make rows (x_1 … x_T, y): the tokens coordinate by coordinate, then the subset."""
     X = torch.from_numpy(batch.X)
     queried = torch.from_numpy(batch.queried)
@@ -101,7 +101,7 @@ def net_inputs(batch: TokenBatch, s: Nets, like: Tensor) -> Float[Tensor, "batch
 
 
 def net_losses(
-    nets: Sequence[Array], batch: TokenBatch, s: Nets, *, device: str = "cpu"
+    nets: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
 ) -> list[Float[Array, " batch"]]:
     """Compute each sample's ½‖output − target‖², of one net after another."""
     tensors = _tensors(nets, device)
@@ -110,7 +110,7 @@ def net_losses(
 
 
 def net_gradient(
-    nets: Sequence[Array], batch: TokenBatch, s: Nets, *, device: str = "cpu"
+    nets: Sequence[Array], batch: TokenBatch, s: FullyConnected, *, device: str = "cpu"
 ) -> list[Array]:
     """Compute the gradient of each net's loss c · mean ‖output − target‖² times its rate."""
     tensors = _tensors(nets, device)
@@ -123,7 +123,7 @@ def net_gradient(
     return slopes
 
 
-def split_nets(blocks: Sequence[Any], s: Nets) -> list[Sequence[Any]]:
+def split_nets(blocks: Sequence[Any], s: FullyConnected) -> list[Sequence[Any]]:
     """Split the parameters of all nets: one net for each rate."""
     size = len(blocks) // len(s.net_rates)
     return [blocks[first : first + size] for first in range(0, len(blocks), size)]

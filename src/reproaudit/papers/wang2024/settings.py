@@ -139,11 +139,12 @@ class CodeDimensions(Selection):
 
 
 @dataclass(frozen=True)
-class Nets(Selection):
+class FullyConnected(Selection):
     """Fully-connected nets on the batches of the layer, which is not trained.
 
     Attributes:
         hidden_layers: of the net.
+        parameter_ratio: the net's parameters over those of the attention layer.
         subset_input: how the net sees the subset: ``multi_hot`` or ``positions``.
         net_init: ``uniform`` in ±1/√(fan-in), weights and biases; or ``he``: normal weights of
             variance 2/(fan-in), biases 0.
@@ -151,35 +152,10 @@ class Nets(Selection):
     """
 
     hidden_layers: int
+    parameter_ratio: float
     subset_input: Literal["multi_hot", "positions"]
     net_init: Literal["uniform", "he"]
     net_rates: tuple[float, ...]
-
-    @property
-    def net_inputs(self) -> int:
-        """The inputs of the net: Td for the tokens, then those for the subset."""
-        of_subset = self.tokens if self.subset_input == "multi_hot" else self.selected
-        return self.token_dimension * self.tokens + of_subset
-
-    def layers(self, width: int) -> tuple[int, ...]:
-        """Return the net's layers from inputs to outputs, each hidden one of a width."""
-        return (self.net_inputs, *[width] * self.hidden_layers, self.token_dimension)
-
-    @property
-    def net_sizes(self) -> tuple[int, ...]:
-        """The net's layers from inputs to outputs."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class FullyConnected(Nets):
-    """A net with a wished number of parameters.
-
-    Attributes:
-        parameter_ratio: the net's parameters over those of the attention layer.
-    """
-
-    parameter_ratio: float
 
     @property
     def layer_parameters(self) -> int:
@@ -190,28 +166,16 @@ class FullyConnected(Nets):
     @property
     def net_sizes(self) -> tuple[int, ...]:
         """The net's layers from inputs to outputs, of the width that best meets the wished size."""
+        d = self.token_dimension
+        inputs = d * self.tokens + (
+            self.tokens if self.subset_input == "multi_hot" else self.selected
+        )
         wished = round(self.parameter_ratio * self.layer_parameters)
-        candidates = map(self.layers, range(1, max(2, wished // (self.net_inputs + 1) + 2)))
+        candidates = [
+            (inputs, *[width] * self.hidden_layers, d)
+            for width in range(1, max(2, wished // (inputs + 1) + 2))
+        ]
         return min(candidates, key=lambda sizes: abs(net_parameters(sizes) - wished))
-
-
-@dataclass(frozen=True)
-class NetWidths(Nets):
-    """Nets of several widths.
-
-    Attributes:
-        widths: the neurons of each hidden layer as multiples of Td, one for each net.
-        widening: a factor of all widths; above 1 in a control.
-    """
-
-    widths: tuple[float, ...]
-    widening: float
-
-    @property
-    def net_sizes(self) -> tuple[int, ...]:
-        """The layers of the first net from inputs to outputs."""
-        Td = self.tokens * self.token_dimension
-        return self.layers(max(1, round(self.widths[0] * self.widening * Td)))
 
 
 def net_parameters(sizes: tuple[int, ...]) -> int:

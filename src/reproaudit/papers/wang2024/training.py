@@ -25,7 +25,7 @@ from reproaudit.lab import (
 from reproaudit.papers.wang2024 import fast, plain
 from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.sampling import child, root
-from reproaudit.papers.wang2024.settings import Nets, Selection
+from reproaudit.papers.wang2024.settings import FullyConnected, Selection
 from reproaudit.papers.wang2024.task import Codes, TokenBatch, draw_batch, draw_test_set
 
 
@@ -132,7 +132,7 @@ def untrained_layer(
     return Model(seed, s, losses, gradient, begin, weights, codes, placed)
 
 
-def untrained_nets(seed: int, s: Nets, session: Session) -> Model:
+def untrained_nets(seed: int, s: FullyConnected, session: Session) -> Model:
     """Return fully-connected nets before training, W and b of each layer in turn.
 
     There is one for each rate, with the same start. They see no codes, and the batches of the layer
@@ -158,7 +158,7 @@ def best_net(nets: Model, tests: Sequence[TokenBatch]) -> Model:
     """Return the net that has the smallest loss, alone."""
     s = nets.settings
     losses = np.array(nets.measure(tests))
-    assert isinstance(s, Nets), "nets have no other settings"
+    assert isinstance(s, FullyConnected), "nets have no other settings"
     chosen = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
     both = (plain.split_nets(blocks, s)[chosen] for blocks in (nets.begin, nets.parameters))
     begin, parameters = both
