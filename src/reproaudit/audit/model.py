@@ -201,6 +201,8 @@ class Reading(StrictModel):
     """The other source."""
     locator: Text
     """The place where the other source states it."""
+    also_at: tuple[Statement, ...] = ()
+    """Further sources that state that value, each with its place."""
     together: dict[Name, Value] = Field(default_factory=dict, alias="with")
     """Values of other settings that the same source states and that change along."""
     quick: dict[Name, Value] = Field(default_factory=dict)
@@ -427,9 +429,8 @@ class Claim(StrictModel):
     main: bool = False
     """Whether it is a main claim of the paper; at least one claim is."""
     whose: Literal["paper", "code", "derived"] = "paper"
-    """Whose claim it is: the paper's, though its words be from memory; the authors' code's alone; or
-    what follows from the paper by algebra that the paper does not do. Of a question of ours: left
-    out."""
+    """Whose claim it is: the paper's, though its words be from memory; the authors' code's alone;
+    or what follows from the paper by algebra that it does not do. A question of ours has none."""
     ours: bool = False
     """Whether it is a question of ours, which the paper does not raise: it stands apart, and in no
     count, badge or register."""
