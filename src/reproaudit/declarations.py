@@ -160,16 +160,16 @@ def misfit(
     """
     if name not in measurements.names:
         return f"has no '{name}'"
-    found = values_of(name, declaration, measurements)
-    if found is None:
+    values = values_of(name, declaration, measurements)
+    if values is None:
         return f"has '{name}', but not as the declared {declaration.kind}"
-    if declaration.kind is MeasurementKind.SERIES and not len(found):
+    if declaration.kind is MeasurementKind.SERIES and not len(values):
         return f"has no observation of '{name}'"
     shape = declaration.shape(settings)
-    inner = found.shape[1:] if declaration.kind is MeasurementKind.SERIES else found.shape
+    inner = values.shape[1:] if declaration.kind is MeasurementKind.SERIES else values.shape
     if inner != shape:
         return f"has '{name}' of shape {inner}; the audit declares {shape}"
-    beyond = beyond_range(declaration, found)
+    beyond = beyond_range(declaration, values)
     low, high = declaration.range or (None, None)
     if beyond is None:
         return None
@@ -272,16 +272,16 @@ class Quantity(StrictModel):
     def _from_short_form(cls, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        found = _SHORT.match(value.strip())
-        if found is None:
+        match = _SHORT.match(value.strip())
+        if match is None:
             raise ValueError(
                 "expected a measurement's name, such as test_loss or baseline_loss[preconditioned]"
             )
-        inside = [one.strip() for one in (found[2] or "").split(",") if one.strip()]
+        inside = [part.strip() for part in (match[2] or "").split(",") if part.strip()]
         return {
-            "measurement": found[1],
+            "measurement": match[1],
             "coordinates": tuple(map(_coordinate, inside)),
-            "step": "first" if found[3] else "last",
+            "step": "first" if match[3] else "last",
         }
 
     @model_validator(mode="after")
@@ -327,14 +327,16 @@ def placement(
         at: axis -> the coordinate that the check states, or a level of a grade.
     """
     kept = {
-        axis: tuple(one for one in known if one not in quantity.without.get(axis, ()))
+        axis: tuple(
+            coordinate for coordinate in known if coordinate not in quantity.without.get(axis, ())
+        )
         for axis, known in along.items()
     }
     own = {axis: quantity.at[axis] for axis in along if axis in quantity.at}
     unplaced = list(quantity.coordinates)
     open_axes = [axis for axis in along if axis not in own and axis not in quantity.over]
-    for axis in sorted(open_axes, key=lambda one: one in at):
-        coordinate = next((one for one in unplaced if one in kept[axis]), None)
+    for axis in sorted(open_axes, key=lambda axis: axis in at):
+        coordinate = next((coordinate for coordinate in unplaced if coordinate in kept[axis]), None)
         if coordinate is not None:
             unplaced.remove(coordinate)
             own[axis] = coordinate

@@ -125,7 +125,7 @@ def quantities_of(claim: Claim) -> Iterator[Quantity]:
 
 def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     """Return the number of runs that an arm of a claim needs at a tier."""
-    compared = {q.arm for one in claim.headline for q in one.quantities()}
+    compared = {q.arm for check in claim.headline for q in check.quantities()}
     contrast = any(number.contrast for check in claim.headline for number in check.numbers)
     paired = arm.role is Role.CONTROL and contrast
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
@@ -162,19 +162,19 @@ def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> Planned
 def _arm(
     audit: Audit, claim: Claim, written: NamedArm | str, role: Role, lacks: str = ""
 ) -> PlannedArm:
-    name, one = (
+    name, spec = (
         (written, audit.arms[written]) if isinstance(written, str) else (written.name, written)
     )
-    experiment = one.experiment or claim.experiment
+    experiment = spec.experiment or claim.experiment
     known = audit.settings_of(experiment)
     shared = {name: value for name, value in claim.settings.items() if name in known}
     return PlannedArm(
         name,
         role,
         experiment,
-        {**shared, **one.settings},
-        reads=dict(one.reads),
+        {**shared, **spec.settings},
+        reads=dict(spec.reads),
         lacks=lacks,
-        holds_at_start=one.holds_at_start,
-        deterministic=one.deterministic is not None,
+        holds_at_start=spec.holds_at_start,
+        deterministic=spec.deterministic is not None,
     )

@@ -48,8 +48,11 @@ def _variable(name: VariableName, card: Card, today: date) -> str:
         f"    card: {{result: {_quoted(card.rows.get(name))}, as_of: {today}}}",
         *(["    authors:"] if name in card.answers else []),
     ]
-    for one in card.answers.get(name, ()):
-        fields = [*(f"{field}: {_quoted(text)}" for field, text in one.items()), f"as_of: {today}"]
+    for answer in card.answers.get(name, ()):
+        fields = [
+            *(f"{field}: {_quoted(text)}" for field, text in answer.items()),
+            f"as_of: {today}",
+        ]
         lines.append("      - " + "\n        ".join(fields))
     locator = f"card, row {name.value}" if name in card.rows else TODO
     lines += ["    evidence:", "      - statement: TODO", f"        locator: {locator}"]

@@ -187,13 +187,15 @@ class Faults:
     @property
     def locs(self) -> frozenset[Loc]:
         """The places that have a fault."""
-        return frozenset(one.loc for one in self._kept)
+        return frozenset(fault.loc for fault in self._kept)
 
     def in_order(self) -> list[Fault]:
         """Return the faults by place, each once; of too many the errors first, and then a count."""
-        found = sorted(dict.fromkeys(self._kept), key=lambda one: one.severity)
-        listed = sorted(found[:MOST_FAULTS], key=lambda one: (one.place, one.rule, one.message))
-        if unlisted := len(found) - len(listed):
+        faults = sorted(dict.fromkeys(self._kept), key=lambda fault: fault.severity)
+        listed = sorted(
+            faults[:MOST_FAULTS], key=lambda fault: (fault.place, fault.rule, fault.message)
+        )
+        if unlisted := len(faults) - len(listed):
             message = f"found {unlisted} further faults; listed are {len(listed)}"
             listed.append(Fault(self.file, START, (), message, REMEDIES["RA017"], "RA017"))
         return listed

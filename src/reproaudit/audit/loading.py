@@ -61,7 +61,7 @@ def read_audit(
     def rules(audit: Audit) -> Iterator[Violation]:
         broken = list(broken_rules(audit, Path(path).stem))
         yield from broken
-        if all(one.rule in WARNINGS for one in broken):
+        if all(violation.rule in WARNINGS for violation in broken):
             yield from more(audit)
 
     audit, _, faults = read_as(Audit, path, "an audit", rules, text)
@@ -88,14 +88,14 @@ def read_reviews(
     def rules(reviews: Reviews) -> Iterable[Violation]:
         return of_reviews(audit, reviews) if audit is not None else ()
 
-    found, _, faults = read_as(Reviews, path, "the reviews of an audit", rules, text)
-    return found, faults
+    reviews, _, faults = read_as(Reviews, path, "the reviews of an audit", rules, text)
+    return reviews, faults
 
 
-def _loaded(found: _Model | None, faults: list[Fault]) -> _Model:
-    if found is None:
+def _loaded(data: _Model | None, faults: list[Fault]) -> _Model:
+    if data is None:
         raise SpecError("\n".join(map(str, faults)))
-    return found
+    return data
 
 
 def read_as(
@@ -118,33 +118,47 @@ def read_as(
     document = read_yaml(text, faults) if text is not None else None
     if document is None or not isinstance(document.data, dict):
         if not faults.refuse:
-            found = "no mapping" if document and document.data is not None else "an empty file"
-            faults.add(START, (), "RA005", f"found {found}; expected {noun}")
+            content = "no mapping" if document and document.data is not None else "an empty file"
+            faults.add(START, (), "RA005", f"found {content}; expected {noun}")
         return None, None, faults.in_order()
     read, refusals = _validate(model, document.data)
     doubtful = faults.locs  # what follows from these is not reported again
-    for one in refusals:
-        if doubtful.isdisjoint(one.loc[:depth] for depth in range(len(one.loc) + 1)):
-            _take([one], document, faults)
+    for refusal in refusals:
+        if doubtful.isdisjoint(refusal.loc[:depth] for depth in range(len(refusal.loc) + 1)):
+            _take([refusal], document, faults)
     if rules is not None:
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
         known = faults.locs
-        _take((one for one in unfinished(document.data) if one.loc not in known), document, faults)
+        _take(
+            (violation for violation in unfinished(document.data) if violation.loc not in known),
+            document,
+            faults,
+        )
     return None if faults.refuse else read, document, faults.in_order()
 
 
-def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
+def _take(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule as faults, each once, with the nearest known name as a remedy."""
     seen = set()
-    for one in found:
-        if (one.rule, one.loc, one.remedy) in seen:
+    for violation in violations:
+        if (violation.rule, violation.loc, violation.remedy) in seen:
             continue
-        seen.add((one.rule, one.loc, one.remedy))
-        hint = did_you_mean(one.about, one.known) if one.about and one.known else ""
-        place = document.place(one.loc, at_key=one.about in one.loc[-1:])
-        beside = f" (see line {document.place(one.beside).line})" if one.beside else ""
-        faults.add(place, one.loc, one.rule, f"{one.message}{beside}", one.remedy or hint)
+        seen.add((violation.rule, violation.loc, violation.remedy))
+        hint = (
+            did_you_mean(violation.about, violation.known)
+            if violation.about and violation.known
+            else ""
+        )
+        place = document.place(violation.loc, at_key=violation.about in violation.loc[-1:])
+        beside = f" (see line {document.place(violation.beside).line})" if violation.beside else ""
+        faults.add(
+            place,
+            violation.loc,
+            violation.rule,
+            f"{violation.message}{beside}",
+            violation.remedy or hint,
+        )
 
 
 # --- what the models refuse ----------------------------------------------------------------------
@@ -157,8 +171,8 @@ def _validate(model: type[_Model], data: Any) -> tuple[_Model | None, list[Viola
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
     # of a file of another version nothing else is said: it would be refused field by field
-    errors = [one for one in errors if one["loc"] == VERSION] or errors
-    return None, [found for one in errors for found in _lead_back(one, data, model)]
+    errors = [refusal for refusal in errors if refusal["loc"] == VERSION] or errors
+    return None, [violation for refusal in errors for violation in _lead_back(refusal, data, model)]
 
 
 def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violation]:
@@ -189,14 +203,14 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
     context = error.get("ctx") or {}
     if kind == "too_short" and len(value) >= context["min_length"]:
         return  # its entries are refused, so that they do not count
-    found = quoted(str(loc[-1])) if at_key else _found(value)
+    given = quoted(str(loc[-1])) if at_key else _found(value)
     if kind in ("enum", "literal_error", "union_tag_invalid"):
-        one = _of_word(loc, value, found, context)
+        violation = _of_word(loc, value, given, context)
     else:
-        rule, message = _of_value(kind, value, found, error["msg"])
-        one = Violation(rule, loc, message, about=str(loc[-1]) if at_key else "")
+        rule, message = _of_value(kind, value, given, error["msg"])
+        violation = Violation(rule, loc, message, about=str(loc[-1]) if at_key else "")
     todo = isinstance(value, str) and not at_key and UNFINISHED_WORDS.search(value)
-    yield one._replace(rule="RA058", remedy="") if todo else one
+    yield violation._replace(rule="RA058", remedy="") if todo else violation
 
 
 # --- the model of a node ------------------------------------------------------------------------
@@ -208,8 +222,8 @@ def _below(members: list[Any], data: Any, step: str | int) -> list[Any]:
         field = _fields(model).get(str(step))
         return _members(field.annotation) if field is not None else []
     inner = {dict: 1, tuple: 0}
-    below = (get_args(one)[inner[o]] for one in members if (o := get_origin(one)) in inner)
-    return [member for one in below for member in _members(one)]
+    below = (get_args(member)[inner[o]] for member in members if (o := get_origin(member)) in inner)
+    return [member for annotation in below for member in _members(annotation)]
 
 
 def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
@@ -226,7 +240,7 @@ def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
 def _fields(model: type[BaseModel] | None) -> dict[str, FieldInfo]:
     """The fields of a model by the names that a file has for them."""
     fields = model.model_fields.items() if model is not None else ()
-    return {one.alias or name: one for name, one in fields}
+    return {field.alias or name: field for name, field in fields}
 
 
 def _members(annotation: Any) -> list[Any]:
@@ -262,22 +276,22 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
     return Violation("RA051", loc, f"found no '{name}'; expected one", f"Add '{name}': {about}")
 
 
-def _of_word(loc: Loc, value: Any, found: str, context: dict[str, Any]) -> Violation:
+def _of_word(loc: Loc, value: Any, given: str, context: dict[str, Any]) -> Violation:
     expected = str(context.get("expected") or context.get("expected_tags"))
     known = re.findall("'([^']*)'", expected)
     close = closest(value, known) if isinstance(value, str) else None
     remedy = f"Did you mean '{close}'?" if close else ""
-    return Violation("RA054", loc, f"found {found}; expected {expected}", remedy)
+    return Violation("RA054", loc, f"found {given}; expected {expected}", remedy)
 
 
-def _of_value(kind: str, value: Any, found: str, said: str) -> tuple[str, str]:
+def _of_value(kind: str, value: Any, given: str, message: str) -> tuple[str, str]:
     """The rule that a value breaks, and what was found and expected: pydantic's words or ours."""
-    words = said.removeprefix("Value error, ")
+    words = message.removeprefix("Value error, ")
     if (expected := re.fullmatch(r"[A-Z]\w+ (should .*)", words)) is None:
         if kind == "union":
-            return "RA052", f"found {found}; {words}"
-        return "RA059", words if isinstance(value, dict) else f"found {found}; {words}"
+            return "RA052", f"found {given}; {words}"
+        return "RA059", words if isinstance(value, dict) else f"found {given}; {words}"
     rule = "RA052" if kind.endswith("_type") else "RA053"
     if kind == "string_pattern_mismatch":
         rule = "RA055"
-    return rule, f"found {found}; it {expected[1]}"
+    return rule, f"found {given}; it {expected[1]}"

@@ -37,8 +37,8 @@ def at_most_words(most: int) -> AfterValidator:
     """Return a validator of a text's length."""
 
     def is_brief(text: str) -> str:
-        if (found := len(text.split())) > most:
-            raise ValueError(f"expected at most {most} words, not {found}")
+        if (count := len(text.split())) > most:
+            raise ValueError(f"expected at most {most} words, not {count}")
         return text
 
     return AfterValidator(is_brief)
@@ -240,7 +240,7 @@ class Setting(StrictModel):
                 "'only_reading': why there are none"
             )
         known = [value_text(alternative) for alternative in self.alternatives]
-        if unknown := [one for one in self.unlikely if one not in known]:
+        if unknown := [alternative for alternative in self.unlikely if alternative not in known]:
             raise ValueError(
                 f"'unlikely' names {unknown[0]!r}, which is none of the alternatives: "
                 f"{', '.join(known) or 'there are none'}"
@@ -444,8 +444,10 @@ class Claim(StrictModel):
 
     def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
         """Yield each control, ablation and positive control, with its place in the claim."""
-        yield from ((("nulls", i), one) for i, one in enumerate(self.nulls))
-        yield from ((("ablations", i, "arm"), one.arm) for i, one in enumerate(self.ablations))
+        yield from ((("nulls", i), null) for i, null in enumerate(self.nulls))
+        yield from (
+            (("ablations", i, "arm"), ablation.arm) for i, ablation in enumerate(self.ablations)
+        )
         if self.constructed is not None:
             yield ("constructed",), self.constructed
 
@@ -641,11 +643,11 @@ class Audit(StrictModel):
         every = self.measurements
         shared = {
             name: every
-            if one.measures is None
-            else {other: every[other] for other in one.measures if other in every}
-            for name, one in self.experiments.items()
+            if spec.measures is None
+            else {other: every[other] for other in spec.measures if other in every}
+            for name, spec in self.experiments.items()
         }
-        return {n: {**shared[n], **one.measurements} for n, one in self.experiments.items()}
+        return {n: {**shared[n], **spec.measurements} for n, spec in self.experiments.items()}
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
         """Return the declaration of an experiment's measurement; None if there is none."""

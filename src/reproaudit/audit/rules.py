@@ -85,15 +85,18 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
     """Yield faults of variables, ids, findings, the main claim and numbers of runs."""
     names = [variable.name.value for variable in audit.variables]
     yield from _again(("variables",), names, "name")
-    if missing := [one.value for one in VariableName if one not in names]:
+    if missing := [name.value for name in VariableName if name not in names]:
         message = f"found no variable '{missing[0]}'; expected all nine"
         yield Violation("RA151", ("variables",), message, f"Add 'name: {missing[0]}'.")
-    ids = [one.id for one in audit.claims]
-    for field, each in (("claims", ids), ("findings", [one.id for one in audit.findings])):
-        yield from _again((field,), each, "id")
-        for i, one in enumerate(each):
-            if not one.startswith(f"{slug}."):
-                message = f"found '{one}'; expected an id that begins with '{slug}.'"
+    ids = [claim.id for claim in audit.claims]
+    for field, identifiers in (
+        ("claims", ids),
+        ("findings", [finding.id for finding in audit.findings]),
+    ):
+        yield from _again((field,), identifiers, "id")
+        for i, identifier in enumerate(identifiers):
+            if not identifier.startswith(f"{slug}."):
+                message = f"found '{identifier}'; expected an id that begins with '{slug}.'"
                 yield Violation("RA226", (field, i, "id"), message)
     settings = every_setting(audit)
     claims = frozenset(ids)
@@ -107,7 +110,9 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
         yield Violation("RA211", ("claims",), "found no main claim; expected one with 'main: true'")
     for i in main[1:]:
         yield Violation("RA211", ("claims", i, "main"), "found a second main claim; expected one")
-    judged = {one.experiment for one in audit.claims if not one.exact} & audit.experiments.keys()
+    judged = {
+        claim.experiment for claim in audit.claims if not claim.exact
+    } & audit.experiments.keys()
     for name in judged:
         own = audit.experiments[name].runs
         loc: Loc = ("experiments", name, "runs") if own is not None else ("runs",)
@@ -120,8 +125,8 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
 def every_setting(audit: Audit) -> frozenset[str]:
     """Return the names of all settings; an experiment's own also with the experiment's name."""
     known = set(audit.settings)
-    for experiment, one in audit.experiments.items():
-        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
+    for experiment, spec in audit.experiments.items():
+        known.update(spec.settings, (f"{experiment}.{name}" for name in spec.settings))
     return frozenset(known)
 
 
@@ -131,32 +136,36 @@ def every_setting(audit: Audit) -> frozenset[str]:
 def _of_declared(audit: Audit) -> Iterator[Violation]:
     """Yield faults of settings, measurements, experiments and shared arms."""
     every = {**audit.settings}
-    for one in audit.experiments.values():
-        every.update(one.settings)
+    for spec in audit.experiments.values():
+        every.update(spec.settings)
     for name, setting in audit.settings.items():
         yield from _setting(("settings", name), name, setting, every)
     for name, declaration in audit.measurements.items():
-        users = [one for one in audit.experiments if audit.declaration(one, name) is declaration]
+        users = [
+            experiment
+            for experiment in audit.experiments
+            if audit.declaration(experiment, name) is declaration
+        ]
         yield from _declaration(audit, ("measurements", name), declaration, users)
     yield from _training_loss(audit, ("training_loss",), audit.training_loss, audit.experiments)
     if audit.length is not None:
         yield from _unknown(("length",), "setting", audit.length, every)
-    for experiment, one in audit.experiments.items():
+    for experiment, spec in audit.experiments.items():
         loc: Loc = ("experiments", experiment)
-        for name, setting in one.settings.items():
+        for name, setting in spec.settings.items():
             yield from _setting((*loc, "settings", name), name, setting, every)
-        for name, declaration in one.measurements.items():
+        for name, declaration in spec.measurements.items():
             yield from _declaration(audit, (*loc, "measurements", name), declaration, [experiment])
-        for i, name in enumerate(one.measures or ()):
+        for i, name in enumerate(spec.measures or ()):
             yield from _unknown((*loc, "measures", i), "measurement", name, audit.measurements)
-        for i, stage in enumerate(one.stages):
+        for i, stage in enumerate(spec.stages):
             place = (*loc, "stages", i, "steps")
             known = audit.settings_of(experiment)
             yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
-        yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
-        if one.length is not None:
+        yield from _training_loss(audit, (*loc, "training_loss"), spec.training_loss, [experiment])
+        if spec.length is not None:
             known = audit.settings_of(experiment)
-            yield from _unknown((*loc, "length"), "setting", one.length, known, f"'{experiment}'")
+            yield from _unknown((*loc, "length"), "setting", spec.length, known, f"'{experiment}'")
     for name, arm in audit.arms.items():
         if arm.experiment is not None:
             place = ("arms", name, "experiment")
@@ -167,12 +176,15 @@ def _setting(
     loc: Loc, name: str, setting: Setting, every: Mapping[str, Setting]
 ) -> Iterator[Violation]:
     """Yield values of another type than the setting's, equal ones, and guesses as readings."""
-    others: list[tuple[Loc, SettingValue]] = [
-        *(((*loc, "alternatives", i), one) for i, one in enumerate(setting.alternatives)),
-        *(((*loc, "readings", i, "value"), one.value) for i, one in enumerate(setting.readings)),
+    variants: list[tuple[Loc, SettingValue]] = [
+        *(((*loc, "alternatives", i), value) for i, value in enumerate(setting.alternatives)),
+        *(
+            ((*loc, "readings", i, "value"), reading.value)
+            for i, reading in enumerate(setting.readings)
+        ),
     ]
-    for i in repeated([setting.value, *(value for _, value in others)]):
-        place, value = others[i - 1]
+    for i in repeated([setting.value, *(value for _, value in variants)]):
+        place, value = variants[i - 1]
         message = f"found {shown(value)} again; expected another value than those of '{name}'"
         yield Violation("RA225", place, message)
     for i, reading in enumerate(setting.readings):
@@ -188,8 +200,8 @@ def _setting(
                     yield from _other_type(place, other, value, every[other])
     for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
         if scaled is not None:
-            others.append(((*loc, tier, "value"), scaled.value))
-    for place, value in others:
+            variants.append(((*loc, tier, "value"), scaled.value))
+    for place, value in variants:
         yield from _other_type(place, name, value, setting)
 
 
@@ -208,19 +220,21 @@ def _declaration(
     kind = declaration.kind
     yield from _again((*loc, "axes"), [axis.name for axis in axes], "name")
     if bool(axes) is (kind is MeasurementKind.SCALAR) and kind is not MeasurementKind.SERIES:
-        found, expected = ("a scalar with", "none") if axes else ("an array without", "some")
-        message = f"found {found} axes; expected {expected}"
+        kept, expected = ("a scalar with", "none") if axes else ("an array without", "some")
+        message = f"found {kept} axes; expected {expected}"
         yield Violation("RA124", loc, message)
     for i, axis in enumerate(axes):
         place = (*loc, "axes", i)
-        given = [one for one in ("values", "setting", "size") if getattr(axis, one) is not None]
+        given = [
+            field for field in ("values", "setting", "size") if getattr(axis, field) is not None
+        ]
         if len(given) != 1:
             message = f"found {' and '.join(given) or 'none of these'} on axis '{axis.name}'"
             yield Violation("RA121", place, f"{message}; expected exactly one")
         yield from _again((*place, "values"), axis.values or ())
         for experiment in users if axis.setting is not None else ():
             settings = audit.settings_of(experiment).items()
-            lists = [other for other, one in settings if isinstance(one.value, tuple)]
+            lists = [other for other, setting in settings if isinstance(setting.value, tuple)]
             where = (*place, "setting")
             yield from _unknown(where, "list", str(axis.setting), lists, f"'{experiment}'")
 
@@ -229,8 +243,15 @@ def _training_loss(
     audit: Audit, loc: Loc, name: str | None, experiments: Collection[str]
 ) -> Iterator[Violation]:
     """Yield a training loss that no experiment measures as a series."""
-    made = (audit.measurements_of(one).items() for one in experiments if name is not None)
-    known = {one for each in made for one, d in each if d.kind is MeasurementKind.SERIES}
+    made = (
+        audit.measurements_of(experiment).items() for experiment in experiments if name is not None
+    )
+    known = {
+        series
+        for declarations in made
+        for series, d in declarations
+        if d.kind is MeasurementKind.SERIES
+    }
     if name is not None and experiments:
         yield from _unknown(loc, "series", name, known)
 
@@ -264,7 +285,9 @@ class _Read(NamedTuple):
     def of_check(self) -> dict[str, Coordinate]:
         """The coordinates that the check states, by axis."""
         at = self.check.at if self.check is not None else {}
-        return {name: one for name, one in at.items() if name not in self.quantity.over}
+        return {
+            name: coordinate for name, coordinate in at.items() if name not in self.quantity.over
+        }
 
     @property
     def stated(self) -> dict[str, Coordinate]:
@@ -273,7 +296,7 @@ class _Read(NamedTuple):
 
     @property
     def place(self) -> Placement:
-        level = {axis: one[0] for axis, one in self.levels.items()}
+        level = {axis: coordinates[0] for axis, coordinates in self.levels.items()}
         return placement(self.quantity, self.along, {**level, **self.of_check})
 
     @property
@@ -282,8 +305,8 @@ class _Read(NamedTuple):
         fixed = self.place.fixed
         own = self.place.own
         return {
-            axis: one
-            for axis, one in fixed.items()
+            axis: coordinate
+            for axis, coordinate in fixed.items()
             if axis in own or axis in self.of_check or axis not in self.levels
         }
 
@@ -297,7 +320,11 @@ class _Read(NamedTuple):
         """Return the coordinates of an axis that are not left out."""
         left_out = self.quantity.without.get(axis)
         known = self.along[axis]
-        return known if left_out is None else tuple(one for one in known if one not in left_out)
+        return (
+            known
+            if left_out is None
+            else tuple(coordinate for coordinate in known if coordinate not in left_out)
+        )
 
     @property
     def check_loc(self) -> Loc:
@@ -313,26 +340,26 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     yield from misnamed
     if misnamed:
         return
-    arms = {one.name: one for one in arms_of(audit, claim) if one.role is not Role.READING}
+    arms = {arm.name: arm for arm in arms_of(audit, claim) if arm.role is not Role.READING}
     own, *others = arms.values()
     places: dict[str, Loc] = {name: ("arms", name) for name in arms}
     places |= {a.name: (*loc, *at) for at, a in claim.arms() if not isinstance(a, str)}
-    compared = [one for one in others if one.role is not Role.COMPARED]
-    varied = [one for one in arms_of(audit, claim) if one.role is Role.READING]
+    compared = [arm for arm in others if arm.role is not Role.COMPARED]
+    varied = [arm for arm in arms_of(audit, claim) if arm.role is Role.READING]
     varied += alternatives_of(audit, claim)
     axes = {
         axis.setting for d in audit.measurements_of(claim.experiment).values() for axis in d.axes
     }
-    compared += [one for one in varied if axes & one.overrides.keys()]
+    compared += [arm for arm in varied if axes & arm.overrides.keys()]
     read: list[_Wanted] = []
     for place, check, quantity in _quantities_of(loc, claim):
         read.append((place, check, quantity, arms[quantity.arm or OWN], (*place, "measurement")))
         measured = audit.declaration(claim.experiment, quantity.measurement) is not None
         if measured and check is not None and quantity.arm in (None, OWN):
             read += [(place, check, quantity, arm, places.get(arm.name, ())) for arm in compared]
-    written = {one.name: one for _, one in claim.arms() if not isinstance(one, str)}
-    stated = [one for one in varied if one.role is Role.READING]
-    readings = {(tier, *one.key(audit, tier)): one for one in stated for tier in JUDGED}
+    written = {arm.name: arm for _, arm in claim.arms() if not isinstance(arm, str)}
+    stated = [arm for arm in varied if arm.role is Role.READING]
+    readings = {(tier, *arm.key(audit, tier)): arm for arm in stated for tier in JUDGED}
     for arm in others:
         settings = {**audit.arms, **written}[arm.name].settings
         yield from _arm(audit, own, arm, settings, places[arm.name])
@@ -344,7 +371,7 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     yield from _undeclared(audit, read)
     for tier in JUDGED:
         reads = list(_reads(audit, claim, read, tier))
-        wrong = [fault for one in reads for fault in [*_unmeasured(one)] or _course(claim, one)]
+        wrong = [fault for read in reads for fault in [*_unmeasured(read)] or _course(claim, read)]
         wrong += _axes(reads)
         yield from wrong or _with_itself(reads)
         yield from _unpaired(claim, reads)
@@ -386,20 +413,20 @@ def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
         place = (*loc, "readings", j)
         settings = audit.settings_of(claim.experiment)
-        read = [other for other, one in settings.items() if one.readings]
+        read = [other for other, setting in settings.items() if setting.readings]
         yield from _unknown(place, "setting with readings", name, read, f"'{claim.experiment}'")
     written = list(claim.arms())
-    taken = Counter(one.name for _, one in written if not isinstance(one, str))
-    for place, one in written:
-        if isinstance(one, str):
-            yield from _unknown((*loc, *place), "arm", one, audit.arms if one != OWN else ())
+    taken = Counter(arm.name for _, arm in written if not isinstance(arm, str))
+    for place, arm in written:
+        if isinstance(arm, str):
+            yield from _unknown((*loc, *place), "arm", arm, audit.arms if arm != OWN else ())
             continue
-        if one.name == OWN or one.name in audit.arms or taken[one.name] > 1:
-            message = f"found '{one.name}', the name of another arm as well; expected a new one"
+        if arm.name == OWN or arm.name in audit.arms or taken[arm.name] > 1:
+            message = f"found '{arm.name}', the name of another arm as well; expected a new one"
             yield Violation("RA225", (*loc, *place, "name"), message)
-        if one.experiment is not None:
+        if arm.experiment is not None:
             where = (*loc, *place, "experiment")
-            yield from _unknown(where, "experiment", one.experiment, audit.experiments)
+            yield from _unknown(where, "experiment", arm.experiment, audit.experiments)
     known = {OWN, *taken, *audit.arms}
     for place, _, quantity in _quantities_of(loc, claim):
         yield from _unknown((*place, "arm"), "arm", quantity.arm or OWN, known)
@@ -507,8 +534,8 @@ def _opposed(
 
     The last place is where the claim has its positive control.
     """
-    without = [one for one in arms if one.role in (Role.CONTROL, Role.ABLATION)]
-    built = [one for one in arms if one.role is Role.POSITIVE_CONTROL]
+    without = [arm for arm in arms if arm.role in (Role.CONTROL, Role.ABLATION)]
+    built = [arm for arm in arms if arm.role is Role.POSITIVE_CONTROL]
     pairs = [(arm, other) for arm in built for other in without if arm.reads == other.reads]
     for arm, other in pairs:
         if any(arm.key(audit, tier) == other.key(audit, tier) for tier in JUDGED):
@@ -534,7 +561,9 @@ def _only_alternative(
     setting = audit.settings_of(own.experiment).get(name)
     if setting is None or name in own.overrides or not setting.guessed:
         return None
-    return apart[0] if any(same(value, one) for one in setting.alternatives) else None
+    return (
+        apart[0] if any(same(value, alternative) for alternative in setting.alternatives) else None
+    )
 
 
 def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValue) -> Loc:
@@ -543,10 +572,10 @@ def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValu
     loc: Loc = ("experiments", experiment, "settings", name)
     loc = loc if of_experiment else ("settings", name)
     setting = audit.settings_of(experiment)[name]
-    for i, one in enumerate(setting.alternatives):
-        if same(one, value):
+    for i, alternative in enumerate(setting.alternatives):
+        if same(alternative, value):
             return (*loc, "alternatives", i)
-    stated = [i for i, one in enumerate(setting.readings) if same(one.value, value)]
+    stated = [i for i, reading in enumerate(setting.readings) if same(reading.value, value)]
     return (*loc, "readings", *stated[:1])
 
 
@@ -598,9 +627,9 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
     if "notes" in read.loc and read.tier != "paper":
         return
     kept = {name: read.kept(name) for name in read.along}
-    named = [one for name, one in kept.items() if name not in read.quantity.over]
+    named = [coordinates for name, coordinates in kept.items() if name not in read.quantity.over]
     stated = [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
-    taken = [at for at in read.place.unplaced if any(at in one for one in named)]
+    taken = [at for at in read.place.unplaced if any(at in coordinates for coordinates in named)]
     unknown = [at for at in read.place.unplaced if at not in taken]
     stated += [("at", "coordinate", at, next(iter(named), ())) for at in unknown]
     for name, left_out in read.quantity.without.items():
@@ -635,9 +664,11 @@ def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
     if read.check is not None and read.check.sizes is not None:
         axis, fewest = read.check.sizes
         sizes = {
-            name: one
-            for name, one in free.items()
-            if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= fewest
+            name: coordinates
+            for name, coordinates in free.items()
+            if len({n for n in coordinates if not isinstance(n, str) and n > 0})
+            == len(coordinates)
+            >= fewest
         }
         of = f"at least {fewest} positive sizes of '{read.name}' at the {read.tier} tier"
         yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
@@ -672,8 +703,10 @@ def _list(read: _Read, free: Mapping[str, Sequence[Coordinate]]) -> Iterator[Vio
     """Yield a quantity that is no list along one axis, or too short a list."""
     fewest = read.check.fewest if read.check is not None else 1
     if len(free) != 1 or min(map(len, free.values())) < fewest:
-        found = " by ".join(f"{len(one)} along '{name}'" for name, one in free.items())
-        message = f"found {found or 'a single number'} of '{read.name}' at the {read.tier} tier; "
+        lengths = " by ".join(
+            f"{len(coordinates)} along '{name}'" for name, coordinates in free.items()
+        )
+        message = f"found {lengths or 'a single number'} of '{read.name}' at the {read.tier} tier; "
         yield Violation("RA232", read.loc, f"{message}expected at least {fewest} along one axis")
 
 
@@ -694,7 +727,9 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
     for read in reads:
         if read.check is None or not read.check.by_coordinate:
             continue
-        free = [f"{len(one)} along '{name}'" for name, one in _free(claim, read).items()]
+        free = [
+            f"{len(coordinates)} along '{name}'" for name, coordinates in _free(claim, read).items()
+        ]
         runs = OWN if read.quantity.arm else read.arm.name
         name, expected = first.setdefault((read.check_loc, runs), (read.name, free))
         if free and expected and free != expected:
@@ -705,18 +740,18 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
 
 def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield comparisons of a number with itself, and ratios whose divisor may be 0."""
-    told: set[Loc] = set()
+    reported: set[Loc] = set()
     for read in reads:
         if read.check is None or read.arm.role not in (Role.OWN, Role.COMPARED):
             continue
         first, *others = read.check.sides or (None,)
         shared = read.quantity == first and any(
-            _share_a_number(read, one)
-            for one in reads
-            if one.check_loc == read.check_loc and one.quantity in others
+            _share_a_number(read, beside)
+            for beside in reads
+            if beside.check_loc == read.check_loc and beside.quantity in others
         )
-        if shared and read.check_loc not in told:
-            told.add(read.check_loc)
+        if shared and read.check_loc not in reported:
+            reported.add(read.check_loc)
             message = f"found '{read.name}' compared with itself"
             yield Violation("RA228", read.loc, f"{message}; expected two quantities")
         low, high = read.range
@@ -727,21 +762,21 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
             yield Violation("RA229", read.loc, f"{message}; expected one that is never 0")
 
 
-def _share_a_number(one: _Read, other: _Read) -> bool:
+def _share_a_number(read: _Read, other: _Read) -> bool:
     """Tell whether a number on one side of a comparison is on the other, too.
 
     So it is where a coordinate is held against all of its axis, or against the best of them; an
     average over an axis is a number of its own.
     """
     place = {"at", "coordinates", "without", "over"}
-    same_arm = (one.name, one.arm) == (other.name, other.arm)
-    if not same_arm or one.quantity.model_dump(exclude=place) != other.quantity.model_dump(
+    same_arm = (read.name, read.arm) == (other.name, other.arm)
+    if not same_arm or read.quantity.model_dump(exclude=place) != other.quantity.model_dump(
         exclude=place
     ):
         return False
-    for axis in one.along:
-        sides = [set(each.coordinates(axis)) for each in (one, other)]
-        words = {each.quantity.over.get(axis) for each in (one, other)}
+    for axis in read.along:
+        sides = [set(side.coordinates(axis)) for side in (read, other)]
+        words = {side.quantity.over.get(axis) for side in (read, other)}
         if words & _AVERAGES and (len(words) > 1 or sides[0] != sides[1]):
             return False
         if not sides[0] & sides[1]:
@@ -767,17 +802,19 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
         return
     name = claim.grade.axis
     wanted = claim.grade.easiest_first
-    headline = [one for one in reads if "headline" in one.loc and one.arm.role is Role.OWN]
+    headline = [read for read in reads if "headline" in read.loc and read.arm.role is Role.OWN]
     free = {
         axis: at
-        for one in headline
-        for axis, at in one.along.items()
-        if axis not in one.placed and axis not in one.quantity.over
+        for read in headline
+        for axis, at in read.along.items()
+        if axis not in read.placed and axis not in read.quantity.over
     }
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
-    for j, one in enumerate(wanted if name in free else ()):
-        if (tier == "paper" or one in claim.grade.primary) and one not in free[name]:
-            message = f"found {name} {shown(one)}; expected one of {shown(free[name])} at the "
+    for j, coordinate in enumerate(wanted if name in free else ()):
+        if (tier == "paper" or coordinate in claim.grade.primary) and coordinate not in free[name]:
+            message = (
+                f"found {name} {shown(coordinate)}; expected one of {shown(free[name])} at the "
+            )
             yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")
 
 
@@ -787,9 +824,11 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
 def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
     """Yield what reviews say that does not fit the audit, with the place in their file."""
     for variable, decisions in reviews.variables.items():
-        yield from _again(("variables", variable), [one.reviewer for one in decisions], "reviewer")
+        yield from _again(
+            ("variables", variable), [review.reviewer for review in decisions], "reviewer"
+        )
     claims = {claim.id for claim in audit.claims}
-    answered = claims | {one.id for one in audit.findings}
+    answered = claims | {finding.id for finding in audit.findings}
     for i, response in enumerate(reviews.responses):
         yield from _unknown(("responses", i, "to"), "id", response.to, answered)
     written = (arm for claim in audit.claims for _, arm in claim.arms())
@@ -800,9 +839,9 @@ def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
             if (name := getattr(dispute, field)) is not None:
                 yield from _unknown(("disputes", i, field), field, name, names)
     version = version_of(audit) if reviews.sign_offs else ""
-    for i, one in enumerate(reviews.sign_offs):
-        if one.version != version:
-            message = f"found {one.version}; expected {version}, the present version"
+    for i, sign_off in enumerate(reviews.sign_offs):
+        if sign_off.version != version:
+            message = f"found {sign_off.version}; expected {version}, the present version"
             yield Violation("RA173", ("sign_offs", i, "version"), message)
 
 

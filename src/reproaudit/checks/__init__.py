@@ -84,6 +84,6 @@ Check = Annotated[
 """Any kind of check; its field `kind` says which. A new kind is named here."""
 
 NUMBERS: Mapping[str, Number] = {
-    one.name: one for kind in get_args(get_args(Check)[0]) for one in kind.made
+    number.name: number for kind in get_args(get_args(Check)[0]) for number in kind.made
 }
 """Every number that a kind may make, by its name, which no other has."""

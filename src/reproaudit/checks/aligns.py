@@ -58,7 +58,9 @@ class Aligns(OneBound):
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         upper = self.limit().side in (Side.AT_MOST, Side.BELOW)
-        stated = [one for one in ("distance", "cosine", "ranks") if getattr(self, one) is not None]
+        stated = [
+            form for form in ("distance", "cosine", "ranks") if getattr(self, form) is not None
+        ]
         if len(stated) != 1 or upper != (stated == ["distance"]):
             raise ValueError(
                 "state one of 'distance' with 'at_most', 'cosine' with 'at_least', and 'ranks' "
@@ -109,21 +111,23 @@ class Aligns(OneBound):
         limit = self.limit(1.0 if self.distance is None else 0.0)
         limit = replace(limit, least=least, most=None if math.isinf(most) else most)
         if self.ranks is not None:
-            other = self.ranks[1]
+            reference = self.ranks[1]
             return (
-                self._learned(run, self.ranks[0], number, limit, lambda one: _tau(run, one, other)),
+                self._learned(
+                    run, self.ranks[0], number, limit, lambda ranked: _tau(run, ranked, reference)
+                ),
             )
         quantity = self.distance or self.cosine
         assert quantity is not None, "refused by _one_form"
-        found = self._learned(run, quantity, number, limit, run.numbers)
-        return (out_of_range(found, run.numbers(quantity), least, most),)
+        condition = self._learned(run, quantity, number, limit, run.numbers)
+        return (out_of_range(condition, run.numbers(quantity), least, most),)
 
 
-def _tau(run: Run, quantity: Quantity, other: Quantity) -> NDArray[np.float64]:
+def _tau(run: Run, quantity: Quantity, reference: Quantity) -> NDArray[np.float64]:
     """The tau of two lists, read at the same observation where the first is read at its start."""
     lists = [run.numbers(quantity)]
-    first = run.first(other) if quantity.step == "first" else None
-    lists.append(run.numbers(first or other))
+    first = run.first(reference) if quantity.step == "first" else None
+    lists.append(run.numbers(first or reference))
     if len(lists[0]) != len(lists[1]):
         why = f"lists of {len(lists[0])} and {len(lists[1])} cannot be ordered alike"
         raise MeasurementMissingError(why, quantity.measurement)

@@ -55,8 +55,8 @@ class CanonicalForm:
 
     def of(self, model: Any) -> Any:
         """Return plain data of what decides in a model."""
-        found = {k: plain(getattr(model, p.attribute), p.form) for k, p in self.parts.items()}
-        return {key: value for key, value in found.items() if value != self.parts[key].unless}
+        entries = {k: plain(getattr(model, p.attribute), p.form) for k, p in self.parts.items()}
+        return {key: value for key, value in entries.items() if value != self.parts[key].unless}
 
 
 class NumberAlone(CanonicalForm):
@@ -76,9 +76,9 @@ def plain(value: Any, form: CanonicalForm | None = None) -> Any:
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list | tuple):
-        return [plain(one, form) for one in value]
+        return [plain(entry, form) for entry in value]
     if isinstance(value, Mapping):
-        return {name: plain(one, form) for name, one in value.items()}
+        return {name: plain(entry, form) for name, entry in value.items()}
     return (form or value.canonical).of(value)
 
 

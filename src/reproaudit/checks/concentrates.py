@@ -65,11 +65,11 @@ class Concentrates(OneBound):
         (number,) = self.numbers
         limit = replace(self.limit(1.0), least=0.0, most=1.0)
         if self.of_the_rest:
-            found, shares = self._of_the_rest(run, number, limit)
+            condition, shares = self._of_the_rest(run, number, limit)
         else:
-            found = self._learned(run, self.share, number, limit, run.numbers)
+            condition = self._learned(run, self.share, number, limit, run.numbers)
             shares = run.numbers(self.share)
-        return (out_of_range(found, shares, 0.0, 1.0),)
+        return (out_of_range(condition, shares, 0.0, 1.0),)
 
     def _of_the_rest(
         self, run: Run, number: Number, limit: Limit
@@ -80,7 +80,7 @@ class Concentrates(OneBound):
         ends = run.numbers(self.share)
         rest = 1 - starts
         covered = np.where(rest > 0, (ends - starts) / np.where(rest > 0, rest, 1.0), 0.0)
-        found = self._condition(covered, limit, self.share, number)
+        condition = self._condition(covered, limit, self.share, number)
         if (late := run.begins_late(first)) is not None:
-            found = replace(found, value=None, void=Void.BEGINS_LATE, found=late)
-        return found, np.concatenate([starts, ends])
+            condition = replace(condition, value=None, void=Void.BEGINS_LATE, found=late)
+        return condition, np.concatenate([starts, ends])

@@ -168,7 +168,7 @@ class Converges(Kind):
         if cut is None:
             self._refuse_few(steps)
         later = steps >= (steps[0] if cut is None else cut)
-        since = steps[later] - (cut or 0.0), [one[later] for one in losses]
+        since = steps[later] - (cut or 0.0), [loss[later] for loss in losses]
         return tuple(
             self._condition_on(number, limit, (steps, losses), since)
             for number, limit in self._asked()
@@ -179,20 +179,20 @@ class Converges(Kind):
     ) -> Condition:
         """The condition on a number of the whole courses, or of those since the rate was cut."""
         steps, losses = since if number in (_FLATTENS, _SLOPE) else whole
-        found = self._of_courses(
-            number, limit, [_OF_COURSE[number](steps, one, limit) for one in losses]
+        condition = self._of_courses(
+            number, limit, [_OF_COURSE[number](steps, loss, limit) for loss in losses]
         )
-        if found.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
-            found = replace(found, void=Void.FEW_OBSERVED)
-        open_end = number is _FLATTENS and not found.met
+        if condition.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
+            condition = replace(condition, void=Void.FEW_OBSERVED)
+        open_end = number is _FLATTENS and not condition.met
         if open_end and self._may_be_cut(steps, losses, limit):
-            return replace(found, value=None, void=Void.CUT)
-        return found
+            return replace(condition, value=None, void=Void.CUT)
+        return condition
 
     def _refuse_few(self, steps: _Array) -> None:
         """Refuse a run whose rest nobody can read."""
-        told = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
-        if self.flattens is not None and not told:
+        is_readable = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
+        if self.flattens is not None and not is_readable:
             name = self.loss.measurement
             raise FewObservedError(
                 f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
@@ -210,7 +210,7 @@ class Converges(Kind):
             stated = run.settings.get(self.cut_at, ())
             every = stated if isinstance(stated, tuple) else (stated,)
             cuts = np.array(
-                [one for one in every if isinstance(one, int | float)], dtype=np.float64
+                [step for step in every if isinstance(step, int | float)], dtype=np.float64
             )
         before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
         return float(before.max()) if before.size else None
@@ -218,14 +218,18 @@ class Converges(Kind):
     def _may_be_cut(self, steps: _Array, losses: Sequence[_Array], limit: Limit) -> bool:
         """Whether a loss drops all at once, where nobody says when the rate was cut."""
         known = self.rate is not None or self.cut_at is not None
-        return not known and any(one.min() > 0 and _drops(steps, one, limit.at) for one in losses)
+        return not known and any(
+            loss.min() > 0 and _drops(steps, loss, limit.at) for loss in losses
+        )
 
     def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
         """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
         hidden = not values or bool(np.isnan(values).any())
         says = None if hidden else all(map(limit.met_by, values))
-        found = self._condition(values, limit, self.loss, number, says=says)
-        return replace(found, void=Void.HIDDEN) if values and found.met is None else found
+        condition = self._condition(values, limit, self.loss, number, says=says)
+        return (
+            replace(condition, void=Void.HIDDEN) if values and condition.met is None else condition
+        )
 
     def _asked(self) -> Iterator[tuple[Number, Limit]]:
         """The numbers that the audit asks for, each with its bound."""
@@ -275,19 +279,21 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
     if loss.min() > 0:
         loss = _without_spikes(loss)
-    found = _of_decays(steps, loss, limit)
-    if limit.met_by(found) or loss.min() == 0:
-        return found
+    change = _of_decays(steps, loss, limit)
+    if limit.met_by(change) or loss.min() == 0:
+        return change
     at_rest = change_at_rest(steps, np.log(loss), limit.at)
-    return found if math.isnan(at_rest) else at_rest
+    return change if math.isnan(at_rest) else at_rest
 
 
 def _drops(steps: _Array, loss: _Array, least: float) -> bool:
     """Whether a late drop fits surely better than any decay, by more than a bound."""
     late = _late(steps)
     drop = drop_of(steps[late], np.log(loss[late]), least)
-    decays = (best_decay(tuple(steps[late]), loss[late], one) for one in (_exponential, _power))
-    return drop is not None and all(one and drop.surely_below(one.misfit) for one in decays)
+    decays = (
+        best_decay(tuple(steps[late]), loss[late], family) for family in (_exponential, _power)
+    )
+    return drop is not None and all(decay and drop.surely_below(decay.misfit) for decay in decays)
 
 
 def _without_spikes(loss: _Array) -> _Array:
@@ -309,15 +315,15 @@ def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
     swing = swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
     if not limit.met_by(swing):
         return max(change, swing)
-    found = []
+    fits = []
     for among in (_exponential, _power):
         decay = best_decay(tuple(steps[late]), loss[late], among)
         assert decay is not None, "there are always some"
         error = decay.misfit.noise * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
         goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
         goes_on = min(goes_on, AS_LONG_AGAIN * (change + CERTAIN * error))
-        found.append((decay.misfit, max(change, swing, goes_on), error))
-    (better, number, error), (worse, other, _) = sorted(found, key=lambda one: one[0].size)
+        fits.append((decay.misfit, max(change, swing, goes_on), error))
+    (better, number, error), (worse, other, _) = sorted(fits, key=lambda decay: decay[0].size)
     met = limit.met_by(number)
     by_noise = not met and limit.met_by(number - CERTAIN * error)
     disagree = met != limit.met_by(other) and not better.surely_below(worse)
@@ -330,7 +336,7 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     Where six observations lie in more than that alone, it is over as much as that.
     """
     late = next(
-        (one for since in BACK_TO if (one := _late(steps, since)).sum() >= FEWEST_LATE),
+        (part for since in BACK_TO if (part := _late(steps, since)).sum() >= FEWEST_LATE),
         _late(steps),
     )
     if loss[-1] == 0:
@@ -349,8 +355,8 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     error = quantile_t(0.95, int(free)) * zero.size / (np.log(steps[late]).std() * np.sqrt(free))
     if slope - error > -SLOWEST:
         return np.inf
-    told = level is None or zero.surely_below(level)
-    if slope >= -error or (not told and _may_rest(steps, loss)):
+    is_zero = level is None or zero.surely_below(level)
+    if slope >= -error or (not is_zero and _may_rest(steps, loss)):
         return np.nan
     return slope
 

@@ -114,7 +114,9 @@ class Follows(OneBound):
         """The largest distance, that of a quantile if asked, and how much was compared."""
         if self.share is not None:
             return _QUANTILE, _COMPARED
-        return tuple(one for one in self.made if one is not _QUANTILE or self.quantile is not None)
+        return tuple(
+            number for number in self.made if number is not _QUANTILE or self.quantile is not None
+        )
 
     @property
     def uncounted(self) -> str:
@@ -139,20 +141,20 @@ class Follows(OneBound):
         common = (grid >= max(since, at[0])) & (grid <= at[-1])
         self._enough(grid, common, since, np.asarray(at, dtype=np.float64))
         share = float(np.ptp(grid[common]) / np.ptp(grid))
-        expected = np.stack([np.interp(grid[common], at, one) for one in known.T], axis=1)
+        expected = np.stack([np.interp(grid[common], at, course) for course in known.T], axis=1)
         distances = self._distances(values[common], expected)
         limit = replace(self.limit(), most=self._widest(run))
-        found = []
+        conditions = []
         if self.share is None:
-            farthest = [limit.worst(one.tolist()) for one in distances.T]
-            found.append(self._condition(farthest, limit, self.series, _LARGEST))
+            farthest = [limit.worst(course.tolist()) for course in distances.T]
+            conditions.append(self._condition(farthest, limit, self.series, _LARGEST))
         bound = self._for_a_share(limit)
         if bound is not None:
             for_a_share, mostly = bound
             quantiles = _quantiles(grid[common], distances, for_a_share)
-            found.append(self._condition(quantiles, mostly, self.series, _QUANTILE))
+            conditions.append(self._condition(quantiles, mostly, self.series, _QUANTILE))
         enough = Limit(Side.AT_LEAST, COMPARED * (1 - self.since), Provenance.DERIVED, 1.0)
-        return (*found, self._condition([share], enough, self.series, _COMPARED))
+        return (*conditions, self._condition([share], enough, self.series, _COMPARED))
 
     def _for_a_share(self, limit: Limit) -> tuple[float, Limit] | None:
         """The share of the time for which a bound holds, and that bound."""
@@ -185,20 +187,20 @@ class Follows(OneBound):
             return None
         return most - least
 
-    def _distances(self, found: _Array, expected: _Array) -> _Array:
+    def _distances(self, values: _Array, expected: _Array) -> _Array:
         """The distance at each observation, NaN where a ratio has no number; as `found`."""
         if not self.relative:
-            return np.asarray(np.abs(found - expected))
-        if min(found.min(), expected.min()) <= 0:
-            return np.full_like(found, np.nan)
-        return np.asarray(np.expm1(np.abs(np.log(found) - np.log(expected))))
+            return np.asarray(np.abs(values - expected))
+        if min(values.min(), expected.min()) <= 0:
+            return np.full_like(values, np.nan)
+        return np.asarray(np.expm1(np.abs(np.log(values) - np.log(expected))))
 
 
 def _quantiles(grid: _Array, distances: _Array, share: float) -> list[float]:
     """The distance that each course of shape (step, coordinate) keeps for a share of the time."""
     evenly = np.linspace(grid.min(), grid.max(), EVENLY)
-    each = (np.interp(evenly, grid, one) for one in distances.T)
-    return [float(np.quantile(one, share)) for one in each]
+    courses = (np.interp(evenly, grid, course) for course in distances.T)
+    return [float(np.quantile(course, share)) for course in courses]
 
 
 EVENLY = 1001

@@ -160,23 +160,23 @@ class GrowsLike(Kind, Sourced):
         at = np.asarray(steps, dtype=np.float64)
         part = at >= late[0]
         if self.since is None:
-            found = misfits(*thinned(at[part], course[part]), self._law)
+            laws = misfits(*thinned(at[part], course[part]), self._law)
         else:
-            found = misfits(tuple(late), course[part], self._law)
-        grows = found["law"].size < found["constant"].size
-        goes_on = self._goes_on(at, course, part, found["law"])
-        if goes_on and self.since is None and not self._is_refuted(found, MOST_LIKELY):
-            longest = self._after_its_start(at, course, part, found["law"])
+            laws = misfits(tuple(late), course[part], self._law)
+        grows = laws["law"].size < laws["constant"].size
+        goes_on = self._goes_on(at, course, part, laws["law"])
+        if goes_on and self.since is None and not self._is_refuted(laws, MOST_LIKELY):
+            longest = self._after_its_start(at, course, part, laws["law"])
             grows = grows or longest is not None
-            found = longest or found
-        return growth, self._fits(found, grows and goes_on, fit)
+            laws = longest or laws
+        return growth, self._fits(laws, grows and goes_on, fit)
 
-    def _fits(self, found: Mapping[str, Misfit], grows: bool, fit: Number) -> Condition:
+    def _fits(self, laws: Mapping[str, Misfit], grows: bool, fit: Number) -> Condition:
         """The condition on the law's fit; void where a rival fits better, and not surely so."""
         limit = Limit(Side.ABOVE, 1.0, self.origin)
-        ratio = self._best_rival(found).size / found["law"].size
+        ratio = self._best_rival(laws).size / laws["law"].size
         fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
-        if grows and ratio <= 1 and not self._is_refuted(found):
+        if grows and ratio <= 1 and not self._is_refuted(laws):
             return replace(fits, value=None, says=None, void=Void.HIDDEN)
         return fits
 
@@ -192,11 +192,11 @@ class GrowsLike(Kind, Sourced):
         since = float(at[at > 0][0])
         while since < at[late][0]:
             part = at >= since
-            found = misfits(*thinned(at[part], course[part]), self._law)
-            whole, _ = self._pace(at[part], course[part], found["law"])
+            laws = misfits(*thinned(at[part], course[part]), self._law)
+            whole, _ = self._pace(at[part], course[part], laws["law"])
             as_fast = abs(whole - newest) <= SURELY * error
-            if as_fast and not found["law"].systematic and not self._is_refuted(found):
-                return found
+            if as_fast and not laws["law"].systematic and not self._is_refuted(laws):
+                return laws
             since *= LATER
         return None
 
@@ -216,12 +216,12 @@ class GrowsLike(Kind, Sourced):
     def _law(self) -> Law:
         return Law(self.exponent or 0.0, self.apart)
 
-    def _best_rival(self, found: Mapping[str, Misfit]) -> Misfit:
-        return min((found[one] for one in self._law.rivals), key=lambda one: one.size)
+    def _best_rival(self, laws: Mapping[str, Misfit]) -> Misfit:
+        return min((laws[rival] for rival in self._law.rivals), key=lambda misfit: misfit.size)
 
-    def _is_refuted(self, found: Mapping[str, Misfit], beyond: float = LIKELY) -> bool:
+    def _is_refuted(self, laws: Mapping[str, Misfit], beyond: float = LIKELY) -> bool:
         """Whether a rival surely fits better."""
-        return self._best_rival(found).surely_below(found["law"], beyond)
+        return self._best_rival(laws).surely_below(laws["law"], beyond)
 
     def _goes_on(
         self, at: FloatArray, course: FloatArray, late: NDArray[np.bool_], misfit: Misfit

@@ -436,7 +436,9 @@ class Kind(StrictModel):
     @property
     def drawing(self) -> Drawing:
         """What a figure draws: the course of the first quantity that is read in the own arm."""
-        return Drawing(next((one for one in self.quantities() if one.arm is None), None))
+        return Drawing(
+            next((quantity for quantity in self.quantities() if quantity.arm is None), None)
+        )
 
     @property
     def over_training(self) -> tuple[Quantity, ...]:
@@ -447,18 +449,18 @@ class Kind(StrictModel):
     def to_the_end(self) -> tuple[Quantity, ...]:
         """The quantities of which an end, or the whole course, is read, and no passage."""
         ends = ("last", "late", "largest", "least")
-        read = (one for one in self.quantities() if one.passes is None)
-        return tuple(one for one in read if self.whole_course or one.step in ends)
+        read = (quantity for quantity in self.quantities() if quantity.passes is None)
+        return tuple(quantity for quantity in read if self.whole_course or quantity.step in ends)
 
     @property
     def timed(self) -> tuple[Quantity, ...]:
         """The quantities whose passing of a level, or whose change, is timed."""
-        return tuple(one for one in self.quantities() if one.passes is not None)
+        return tuple(quantity for quantity in self.quantities() if quantity.passes is not None)
 
     @property
     def from_the_start(self) -> tuple[Quantity, ...]:
         """The quantities whose first observation is a number that it compares with later ones."""
-        return tuple(one for one in self.quantities() if one.step == "first")
+        return tuple(quantity for quantity in self.quantities() if quantity.step == "first")
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:
@@ -501,7 +503,10 @@ class Kind(StrictModel):
 
     def _noun(self, measurement: str, names: Names) -> str:
         """What a page calls what the check reads of a measurement."""
-        read = next((one for one in self.quantities() if one.measurement == measurement), None)
+        read = next(
+            (quantity for quantity in self.quantities() if quantity.measurement == measurement),
+            None,
+        )
         return names.noun(measurement) if read is None else read_noun(read, names)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
@@ -514,12 +519,14 @@ class Kind(StrictModel):
 
     def ours(self) -> list[dict[str, Any]]:
         """Return the canonical forms of what of the check is ours: bounds, margins, laws."""
-        parts = [(getattr(self, one.attribute), one.form) for one in self.canonical.parts.values()]
+        parts = [
+            (getattr(self, part.attribute), part.form) for part in self.canonical.parts.values()
+        ]
         sourced = [(self, self.canonical), *parts]
         return [
-            plain(one, form)
-            for one, form in sourced
-            if isinstance(one, Sourced) and one.origin is Provenance.OURS
+            plain(model, form)
+            for model, form in sourced
+            if isinstance(model, Sourced) and model.origin is Provenance.OURS
         ]
 
     def quantities(self) -> tuple[Quantity, ...]:
@@ -541,20 +548,20 @@ class Kind(StrictModel):
         since it is none or censored; else the farthest. With `in_share` it is the worst of those
         that are needed.
         """
-        numbers = [float(one) for one in values]
+        numbers = [float(value) for value in values]
         known = [*censored] or [None] * len(numbers)
         if quantity.passes is not None:  # its number is a step, and no value of the course
             number = replace(number, drawn=False)
-        found = Condition(number, quantity.measurement, None, limit, says)
+        condition = Condition(number, quantity.measurement, None, limit, says)
         if not numbers:
-            return found
+            return condition
         best_first = sorted(
             range(len(numbers)), key=lambda k: _badness(limit, numbers[k], known[k])
         )
         needed = math.ceil((self.in_share or 1.0) * len(numbers) - ROUNDING)
         place = best_first[max(needed, 1) - 1]
         value = numbers[place] if math.isfinite(numbers[place]) else None
-        return replace(found, value=value, censored=known[place])
+        return replace(condition, value=value, censored=known[place])
 
     def _learned(
         self,
@@ -575,12 +582,12 @@ class Kind(StrictModel):
             return self._condition(ends, limit, quantity, number)
         pairs = zip(read(first), ends, strict=True)
         there = [limit.met_by(float(start)) and limit.met_by(float(end)) for start, end in pairs]
-        found = self._condition(np.where(there, np.nan, ends), limit, quantity, number)
-        if found.value is not None or not any(there):
-            return found
+        condition = self._condition(np.where(there, np.nan, ends), limit, quantity, number)
+        if condition.value is not None or not any(there):
+            return condition
         late = run.begins_late(first)
         void = Void.THERE_AT_START if late is None else Void.BEGINS_LATE
-        return replace(found, void=void, found=late)
+        return replace(condition, void=void, found=late)
 
     @property
     def name(self) -> str:
@@ -589,14 +596,16 @@ class Kind(StrictModel):
 
 
 def out_of_range(
-    found: Condition, values: NDArray[np.float64], least: float, most: float
+    condition: Condition, values: NDArray[np.float64], least: float, most: float
 ) -> Condition:
     """Return a condition, void if one of the numbers that it is made of lies out of their range."""
-    outside = [float(one) for one in values if one < least - ROUNDING or one > most + ROUNDING]
+    outside = [
+        float(value) for value in values if value < least - ROUNDING or value > most + ROUNDING
+    ]
     if not outside:
-        return found
+        return condition
     worst = max(outside, key=abs)
-    return replace(found, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
+    return replace(condition, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
 
 
 _WORST_LAST = (True, None, False)
@@ -615,8 +624,8 @@ class OneBound(Kind, Bound):
 
 
 def _quantities(model: StrictModel) -> Iterator[Quantity]:
-    for one in model.__dict__.values():
-        for part in one if isinstance(one, tuple) else (one,):
+    for value in model.__dict__.values():
+        for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Quantity):
                 yield part
             elif isinstance(part, StrictModel):

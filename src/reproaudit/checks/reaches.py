@@ -74,7 +74,13 @@ class Reaches(OneBound):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        if sum(one is not None for one in (self.relative_to, self.grown_from, self.between)) > 1:
+        if (
+            sum(
+                quantity is not None
+                for quantity in (self.relative_to, self.grown_from, self.between)
+            )
+            > 1
+        ):
             raise ValueError("state at most one of 'relative_to', 'grown_from' and 'between'")
         return self
 
@@ -101,8 +107,8 @@ class Reaches(OneBound):
     @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
         """Of a ratio or a growth, both quantities; of a place, its ends."""
-        other = self.relative_to or self.grown_from
-        return self.between if other is None else (self.value, other)
+        reference = self.relative_to or self.grown_from
+        return self.between if reference is None else (self.value, reference)
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity, and what it is divided by, or the ends between which it lies."""
@@ -110,7 +116,7 @@ class Reaches(OneBound):
         if self.relative_to is not None:
             return noun, noun_of(self.relative_to, names)
         if self.between is not None:
-            null, ceiling = (noun_of(one, names) for one in self.between)
+            null, ceiling = (noun_of(end, names) for end in self.between)
             return noun, f" between {null} and {ceiling}"
         return noun, ""
 
@@ -140,12 +146,12 @@ class Reaches(OneBound):
 
         limit = self.limit(1.0 if self.zero is None else self.zero)
         if limit.side in (Side.AT_LEAST, Side.ABOVE):
-            found = self._learned(run, self.value, number, limit, place)
+            condition = self._learned(run, self.value, number, limit, place)
         else:
-            found = self._condition(place(self.value), limit, self.value, number)
+            condition = self._condition(place(self.value), limit, self.value, number)
         if (gap == 0).any() or self._beyond(run, place, high.arm is not None):
-            return replace(found, value=None, says=None, void=Void.EXCHANGED, found=None)
-        return found
+            return replace(condition, value=None, says=None, void=Void.EXCHANGED, found=None)
+        return condition
 
     def _beyond(
         self, run: Run, place: Callable[[Quantity], NDArray[np.float64]], of_arm: bool

@@ -159,9 +159,9 @@ class Run:
                 return _median_at_end(steps, course), [None] * course.shape[-1]
             values = _observed(quantity, steps, course, run.seed)
         else:
-            found = values_of(name, declaration, run.measurements)
-            assert found is not None, "refused by _found"
-            values = np.atleast_1d(run._placed(quantity, declaration, found)).ravel()
+            whole = values_of(name, declaration, run.measurements)
+            assert whole is not None, "refused by _found"
+            values = np.atleast_1d(run._placed(quantity, declaration, whole)).ravel()
         return values, [None] * len(values)
 
     def of_group(self, quantity: Quantity) -> NDArray[np.float64]:
@@ -188,10 +188,10 @@ class Run:
             self._single[key] = float(numbers[0]) if len(numbers) == 1 else np.nan
         return self._single[key]
 
-    def _read_as(self, other: Run) -> Run:
+    def _read_as(self, run: Run) -> Run:
         """The same run, read as another is."""
-        read = replace(self, settled=other.settled, begins=other.begins, passes=other.passes)
-        return read.placed(other.at)
+        read = replace(self, settled=run.settled, begins=run.begins, passes=run.passes)
+        return read.placed(run.at)
 
     def series(self, quantity: Quantity) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
@@ -211,8 +211,10 @@ class Run:
             MeasurementMissingError: as `series`.
         """
         _, values = self.series(quantity)
-        found = {start_of(one) for one in values.T}
-        return next(one for one in (Start.ARTEFACT, Start.APART, Start.ALIKE) if one in found)
+        starts = {start_of(course) for course in values.T}
+        return next(
+            start for start in (Start.ARTEFACT, Start.APART, Start.ALIKE) if start in starts
+        )
 
     def _begun(
         self, steps: tuple[int, ...], values: NDArray[np.float64]
@@ -221,7 +223,7 @@ class Run:
         if self.begins is Begins.AS_LOGGED:
             return steps, values
         left_out = {Start.ARTEFACT, *([Start.APART] if self.begins is Begins.ALIKE else [])}
-        if any(start_of(one) in left_out for one in values.T):
+        if any(start_of(course) in left_out for course in values.T):
             return steps[1:], values[1:]
         return steps, values
 
@@ -252,7 +254,7 @@ class Run:
         return steps[0] if late else None
 
     def compared(
-        self, one: Quantity, other: Quantity, how: Callable[[Any, Any], Any]
+        self, quantity: Quantity, rival: Quantity, how: Callable[[Any, Any], Any]
     ) -> tuple[NDArray[np.float64], list[Censored | None]]:
         """Return how two quantities compare, coordinate by coordinate; as `limits`.
 
@@ -263,14 +265,14 @@ class Run:
         Raises:
             MeasurementMissingError: as `numbers`.
         """
-        values, first = self.limits(one)
-        rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(other)
+        values, first = self.limits(quantity)
+        rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(rival)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.atleast_1d(how(values, rivals))
-        left = np.broadcast_to(np.array(first, dtype=bool), found.shape)
-        right = np.broadcast_to(np.array(second, dtype=bool), found.shape)
+            comparison = np.atleast_1d(how(values, rivals))
+        left = np.broadcast_to(np.array(first, dtype=bool), comparison.shape)
+        right = np.broadcast_to(np.array(second, dtype=bool), comparison.shape)
         known = [_SIDES[bool(a), bool(b)] for a, b in zip(left, right, strict=True)]
-        return np.where(left & right, np.nan, found), known
+        return np.where(left & right, np.nan, comparison), known
 
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
         """Return the coordinates of an axis of the quantity's measurement, without those left out.
@@ -279,9 +281,9 @@ class Run:
             MeasurementMissingError: as `numbers`, or if there is no such axis.
         """
         run, name, declaration = self._found(quantity)
-        for one in declaration.axes:
-            if one.name == axis:
-                return run._kept(quantity, one)
+        for declared in declaration.axes:
+            if declared.name == axis:
+                return run._kept(quantity, declared)
         raise MeasurementMissingError(f"'{name}' has no axis '{axis}'", name)
 
     def _found(self, quantity: Quantity) -> tuple[Run, str, Declaration]:
@@ -325,11 +327,11 @@ class Run:
         if self.is_partial and np.isnan(values).any():
             name = quantity.measurement
             raise MeasurementMissingError(f"'{name}' was not observed at all coordinates", name)
-        for how in dict.fromkeys(quantity.over[one] for one in free if one in quantity.over):
-            together = [one for one in free if quantity.over.get(one) == how]
+        for how in dict.fromkeys(quantity.over[name] for name in free if name in quantity.over):
+            together = [name for name in free if quantity.over.get(name) == how]
             last = [*range(-len(together), 0)]
-            values = np.moveaxis(values, [before + free.index(one) for one in together], last)
-            free = [one for one in free if one not in together]
+            values = np.moveaxis(values, [before + free.index(name) for name in together], last)
+            free = [name for name in free if name not in together]
             values = _REDUCED[how](values.reshape(*values.shape[: before + len(free)], -1))
         return values
 
@@ -337,10 +339,10 @@ class Run:
         """The coordinates of an axis that the quantity does not leave out."""
         known = axis.coordinates(self.settings)
         left_out = quantity.without.get(axis.name, ())
-        for one in left_out:
-            if one not in known:
-                raise _no_coordinate(quantity, axis, one)
-        return tuple(one for one in known if one not in left_out)
+        for coordinate in left_out:
+            if coordinate not in known:
+                raise _no_coordinate(quantity, axis, coordinate)
+        return tuple(coordinate for coordinate in known if coordinate not in left_out)
 
     def _index(self, quantity: Quantity, declaration: Declaration) -> list[int | list[int]]:
         """The quantity's place on each axis; of a free axis every place that is not left out."""
@@ -355,7 +357,7 @@ class Run:
             if wanted is not None:
                 index.append(known[axis.name].index(wanted))
             elif kept:
-                index.append([known[axis.name].index(one) for one in kept])
+                index.append([known[axis.name].index(coordinate) for coordinate in kept])
             else:
                 why = f"'{quantity.measurement}' has no {axis.name} that is not left out"
                 raise MeasurementMissingError(why, quantity.measurement)
@@ -420,7 +422,7 @@ def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArr
     if len(steps) < FEWEST_OF_COURSE:
         return np.asarray(values[-1])
     since = steps[-1] - LAST_TENTH * (steps[-1] - steps[0])
-    count = max(FEWEST_AT_END, sum(one >= since for one in steps))
+    count = max(FEWEST_AT_END, sum(step >= since for step in steps))
     return np.asarray(np.median(values[-count:], axis=0))
 
 
@@ -428,16 +430,16 @@ def _passages(
     steps: tuple[int, ...], values: NDArray[np.float64], level: float, read: PassedAt
 ) -> tuple[NDArray[np.float64], list[Censored | None]]:
     """When each course of shape (step, coordinate) passes a level, or at least when."""
-    found = [first_passage(steps, one, level) for one in values.T]
-    times = np.array([_PASSED[read](one) for one, _ in found])
-    return times, [None if reached else Censored.AT_LEAST for _, reached in found]
+    passages = [first_passage(steps, course, level) for course in values.T]
+    times = np.array([_PASSED[read](passage) for passage, _ in passages])
+    return times, [None if reached else Censored.AT_LEAST for _, reached in passages]
 
 
 _PASSED: Mapping[PassedAt, Callable[[Passage], float]] = {
-    PassedAt.STRAIGHT: lambda one: one.step,
+    PassedAt.STRAIGHT: lambda passage: passage.step,
     # at the observation before, it had not passed: two courses may change places at one step
-    PassedAt.LEAST: lambda one: math.nextafter(one.before, one.after),
-    PassedAt.MOST: lambda one: one.after,
+    PassedAt.LEAST: lambda passage: math.nextafter(passage.before, passage.after),
+    PassedAt.MOST: lambda passage: passage.after,
 }
 """The step of a passage, by what is read of it."""
 

@@ -136,7 +136,7 @@ class ScalesLike(Kind):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
-        sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
+        sizes = [float(size) for size in run.coordinates(self.value, self.axis)]
         _, fewest = self.sizes
         if len(set(sizes)) < fewest or min(sizes) <= 0:
             raise FewObservedError(
@@ -157,8 +157,8 @@ class ScalesLike(Kind):
         line = fit if self.offset or not known else power_fit(array, values)
         apart = () if line is None else line.apart
         bend = self._condition(apart, self.bend.limit(), self.value, _BEND)
-        told = line is None or self.offset or surely_departs(array, values, line.left_over)
-        if bend.met is False and not told:
+        departs = line is None or self.offset or surely_departs(array, values, line.left_over)
+        if bend.met is False and not departs:
             bend = replace(bend, value=None, void=Void.HIDDEN)
         return exponent, bend
 
@@ -189,33 +189,35 @@ class ScalesLike(Kind):
             limit = self.exponent.limit()
         else:
             limit = self._margin(self.exponent)
-        found = self._condition([] if fit is None else [fit.exponent], limit, self.value, _EXPONENT)
-        if fit is None or self.by_mean or found.met is not False:
-            return found
+        condition = self._condition(
+            [] if fit is None else [fit.exponent], limit, self.value, _EXPONENT
+        )
+        if fit is None or self.by_mean or condition.met is not False:
+            return condition
         low, high = limit.accepted
         inside = fit.least < high and fit.most > low
-        return replace(found, value=None, void=Void.HIDDEN) if inside else found
+        return replace(condition, value=None, void=Void.HIDDEN) if inside else condition
 
     def _as_trend(
-        self, sizes: NDArray[np.float64], values: NDArray[np.float64], found: Condition
+        self, sizes: NDArray[np.float64], values: NDArray[np.float64], condition: Condition
     ) -> Condition:
         """The condition on an exponent with a bound, a no where a single size or step makes it.
 
         Its number is then that without the size, or beside the step; where a mean decides, it stays
         that of all sizes.
         """
-        if found.value is None or not isinstance(self.exponent, Bound) or self.offset:
-            return found
+        if condition.value is None or not isinstance(self.exponent, Bound) or self.offset:
+            return condition
         parts = slopes_without_an_end(sizes, values)
         if len(sizes) == FEWEST_SIZES:
-            parts = [one for one in parts if one * found.value <= 0]
+            parts = [slope for slope in parts if slope * condition.value <= 0]
         parts += slopes_beside_a_step(sizes, values)
-        missed = [one for one in parts if not found.limit.met_by(one)]
+        missed = [slope for slope in parts if not condition.limit.met_by(slope)]
         if not missed:
-            return found
+            return condition
         if self.by_mean:
-            return replace(found, refuted=True)
-        return replace(found, value=found.limit.worst(missed))
+            return replace(condition, refuted=True)
+        return replace(condition, value=condition.limit.worst(missed))
 
     def _margin(self, exponent: float) -> Limit:
         """The margin around a claimed exponent."""

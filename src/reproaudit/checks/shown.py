@@ -90,7 +90,9 @@ _STEPS = {"late": "late", "largest": "at its largest", "least": "at its least"}
 
 def reading_words(quantity: Quantity, names: Names) -> list[str]:
     """Return how a quantity is read off its measurement, but for coordinates, arm and start."""
-    left_out = [names.coordinate(one) for each in quantity.without.values() for one in each]
+    left_out = [
+        names.coordinate(coordinate) for each in quantity.without.values() for coordinate in each
+    ]
     return [
         *(
             f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"

@@ -182,10 +182,10 @@ def same_throughout(lower: NDArray[np.float64], upper: NDArray[np.float64], beyo
     apart = upper - lower
     parts = [
         apart[:, 0],
-        *(np.median(one, axis=1) for one in np.array_split(apart, TENTHS, axis=1)),
+        *(np.median(tenth, axis=1) for tenth in np.array_split(apart, TENTHS, axis=1)),
     ]
     middle = float(np.median(apart))
-    errors = [beyond * float(one.std(ddof=1)) / math.sqrt(len(one)) for one in parts]
+    errors = [beyond * float(part.std(ddof=1)) / math.sqrt(len(part)) for part in parts]
     moves = min(np.ptp(lower, axis=1).min(), np.ptp(upper, axis=1).min())
     if moves < CONTRAST_MOVES * abs(middle) or abs(parts[0].mean()) <= 2 * errors[0]:
         return False

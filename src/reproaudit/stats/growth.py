@@ -169,13 +169,13 @@ def misfits(steps: tuple[float, ...], values: FloatArray, law: Law) -> dict[str,
     """
     centred = values - values.mean()
     least = RESOLVED * float(np.sqrt(np.mean(centred**2))) or math.ulp(0.0)
-    found = {"constant": misfit_of(centred, least)}
+    of_laws = {"constant": misfit_of(centred, least)}
     few = len(steps) <= _MOST_OBSERVATIONS
     for name, courses in (_families_of_few if few else _families)(steps, law).items():
         growth = np.maximum(courses @ centred, 0.0)
         best = int(growth.argmax())
-        found[name] = misfit_of(centred - growth[best] * courses[best], least)
-    return found
+        of_laws[name] = misfit_of(centred - growth[best] * courses[best], least)
+    return of_laws
 
 
 def thinned(steps: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], FloatArray]:
@@ -185,7 +185,7 @@ def thinned(steps: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], F
     """
     each = math.ceil(len(steps) / _MOST_OBSERVATIONS)
     rest = len(steps) % each
-    means = [one[rest:].reshape(-1, each).mean(axis=1) for one in (steps, values)]
+    means = [numbers[rest:].reshape(-1, each).mean(axis=1) for numbers in (steps, values)]
     return tuple(means[0].tolist()), means[1]
 
 
@@ -290,16 +290,16 @@ def best_decay(
     rates = np.geomspace(*_RATES, _COARSE)
     step = float(exponents[1])
     ratio = float(rates[1] / rates[0])
-    found = None
+    decay = None
     for _ in range(_REFINED + 1):
         decays = _fitted(t, values, exponents, rates)
         squares = ((1 - decays.courses / values) ** 2).sum(axis=-1)
         squares = np.where(among(decays), squares, np.inf)
         best = int(squares.argmin())
         if not np.isfinite(squares[best]):
-            return found
+            return decay
         left_over = 1 - decays.courses[best] / values
-        found = Decay(
+        decay = Decay(
             misfit_of(left_over, RESOLVED), float(decays.now[best]), float(decays.later[best])
         )
         near = np.linspace(-1, 1, _FINE)
@@ -309,7 +309,7 @@ def best_decay(
         rates = rates[:0] if power else about * ratio**near
         step *= near[1] - near[0]
         ratio **= near[1] - near[0]
-    return found
+    return decay
 
 
 def _fitted(t: FloatArray, values: FloatArray, exponents: FloatArray, rates: FloatArray) -> Decays:
@@ -321,15 +321,17 @@ def _fitted(t: FloatArray, values: FloatArray, exponents: FloatArray, rates: Flo
     shapes = falling[:, :-1]
     ends = np.append(np.where(exponents == 0, -np.inf, -1 / p[:, 0]), np.zeros(len(rates)))
     weights = values.min() / values
-    one = (weights**2).sum()
+    constant = (weights**2).sum()
     both = shapes @ weights**2
     two = shapes**2 @ weights**2
     # a shape that weighs nothing, or is straight to the last digit, has no scale of its own
-    spread = one * two - both**2
-    told = spread > RESOLVED**2 * one * two
-    found = values.min() * (one * (shapes @ weights) - both * weights.sum())
-    b = np.maximum(np.divide(found, spread, out=np.zeros_like(found), where=told), 0.0)
-    c = (values.min() * weights.sum() - b * both) / one
+    spread = constant * two - both**2
+    is_scaled = spread > RESOLVED**2 * constant * two
+    covariance = values.min() * (constant * (shapes @ weights) - both * weights.sum())
+    b = np.maximum(
+        np.divide(covariance, spread, out=np.zeros_like(covariance), where=is_scaled), 0.0
+    )
+    c = (values.min() * weights.sum() - b * both) / constant
     return Decays(
         courses=c[:, None] + b[:, None] * shapes,
         limits=c + np.where(b > 0, b, 0.0) * np.where(b > 0, ends, 0.0),

@@ -99,7 +99,7 @@ def slopes_beside_a_step(sizes: NDArray[np.float64], values: NDArray[np.float64]
     if moves[at] / ((y[-1] - y[0]) or math.inf) < STEP_ALONE:
         return []
     parts = [(x[: at + 1], y[: at + 1]), (x[at + 1 :], y[at + 1 :])]
-    return [float(np.polyfit(*one, 1)[0]) for one in parts if len(one[0]) >= _PARAMETERS]
+    return [float(np.polyfit(*part, 1)[0]) for part in parts if len(part[0]) >= _PARAMETERS]
 
 
 def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> bool:

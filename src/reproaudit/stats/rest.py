@@ -60,7 +60,7 @@ def without_spikes(logs: FloatArray) -> FloatArray:
     above = logs - middle
     rough = _SCALE * float(np.median(np.abs(above)))
     spikes = above > max(SPIKE, _ROUGH * rough)
-    first, last = (np.logical_and.accumulate(one) for one in (spikes, spikes[::-1]))
+    first, last = (np.logical_and.accumulate(flags) for flags in (spikes, spikes[::-1]))
     spikes &= ~(first | last[::-1])
     return logs if spikes.mean() > _FEW else np.where(spikes, middle, logs)
 
@@ -175,7 +175,7 @@ def is_periodic(steps: FloatArray, values: FloatArray) -> bool:
         power = np.abs(np.fft.rfft(apart - apart.mean())[1:]) ** 2
         by_chance = (_UNLIKELY / len(power)) ** (1 / (len(power) - 1))
         return bool(power.max() > (1 - by_chance) * power.sum())
-    left = _without_a_sine(*(np.asarray(one) for one in thinned(steps, values)))
+    left = _without_a_sine(*(np.asarray(numbers) for numbers in thinned(steps, values)))
     return bool(left ** ((count - 3) / 2) * count < _UNLIKELY)
 
 
@@ -206,8 +206,8 @@ def swing_of(logs: FloatArray) -> float:
     apart = logs - logs.mean()
     squares = float(apart @ apart)
     alike = abs(float(apart[1:] @ apart[:-1]))
-    told = alike > 2 * squares / np.sqrt(len(logs))
-    return float(np.sqrt(2 * squares / len(logs))) if told else 0.0
+    is_shared = alike > 2 * squares / np.sqrt(len(logs))
+    return float(np.sqrt(2 * squares / len(logs))) if is_shared else 0.0
 
 
 def cuts_of(steps: FloatArray, rates: FloatArray) -> FloatArray:
