@@ -24,11 +24,9 @@ from pydantic import (
     model_validator,
 )
 
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from reproaudit import records
 
 
@@ -179,7 +177,7 @@ def misfit(
     return f"has {beyond:g} as '{name}'; the audit declares at most {high:g}{hint}"
 
 
-def beyond_range(declaration: Declaration, values: NDArray[np.float64]) -> float | None:
+def beyond_range(declaration: Declaration, values: FloatArray) -> float | None:
     """Return the least or the largest number, if it lies beyond the declared range."""
     values = values[~np.isnan(values)]  # what was not observed
     if declaration.range is None or not values.size:
@@ -196,7 +194,7 @@ def beyond_range(declaration: Declaration, values: NDArray[np.float64]) -> float
 
 def values_of(
     name: str, declaration: Declaration, measurements: records.Measurements
-) -> NDArray[np.float64] | None:
+) -> FloatArray | None:
     """Return the numbers under a name, if they are of the declared kind."""
     if declaration.kind is MeasurementKind.SCALAR and name in measurements.scalars:
         return np.asarray(measurements.scalars[name], dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -13,11 +13,8 @@ from reproaudit.checks.kind import Bound, Condition, OneBound, Side, out_of_rang
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Names, Number, noun_of
 from reproaudit.declarations import MeasurementMissingError, Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.ranks import kendall_tau
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _PLACE = Number("aligns", drawn=True)
 _ORDER = Number("ranks", "Kendall's tau of {noun} and {reference} {typical}{worst}")
@@ -123,7 +120,7 @@ class Aligns(OneBound):
         return (out_of_range(condition, run.numbers(quantity), least, most),)
 
 
-def _tau(run: Run, quantity: Quantity, reference: Quantity) -> NDArray[np.float64]:
+def _tau(run: Run, quantity: Quantity, reference: Quantity) -> FloatArray:
     """The tau of two lists, read at the same observation where the first is read at its start."""
     lists = [run.numbers(quantity)]
     first = run.first(reference) if quantity.step == "first" else None

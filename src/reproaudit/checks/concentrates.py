@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -12,10 +12,7 @@ from reproaudit.checks.kind import Condition, Limit, OneBound, Void, out_of_rang
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 _SHARE = Number("concentrates", form=Form.SHARE, drawn=True)
 _REST = Number("rest", "{noun} covers {typical} of the way left{worst}", Form.PERCENT)
@@ -71,9 +68,7 @@ class Concentrates(OneBound):
             shares = run.numbers(self.share)
         return (out_of_range(condition, shares, 0.0, 1.0),)
 
-    def _of_the_rest(
-        self, run: Run, number: Number, limit: Limit
-    ) -> tuple[Condition, NDArray[np.float64]]:
+    def _of_the_rest(self, run: Run, number: Number, limit: Limit) -> tuple[Condition, FloatArray]:
         """The condition on the part covered, and the shares that it is made of."""
         first = self.share.model_copy(update={"step": "first"})
         starts = run.numbers(first)

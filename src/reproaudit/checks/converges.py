@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -23,7 +23,7 @@ from reproaudit.checks.kind import (
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
 from reproaudit.declarations import Name, Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import BoolArray, FloatArray, np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
 from reproaudit.stats.rest import (
@@ -35,11 +35,7 @@ from reproaudit.stats.rest import (
     without_spikes,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Array: TypeAlias = NDArray[np.float64]
-    _Courses: TypeAlias = tuple[_Array, list[_Array]]
+_Courses: TypeAlias = tuple[FloatArray, list[FloatArray]]
 
 WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
@@ -189,7 +185,7 @@ class Converges(Kind):
             return replace(condition, value=None, void=Void.CUT)
         return condition
 
-    def _refuse_few(self, steps: _Array) -> None:
+    def _refuse_few(self, steps: FloatArray) -> None:
         """Refuse a run whose rest nobody can read."""
         is_readable = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
         if self.flattens is not None and not is_readable:
@@ -200,9 +196,9 @@ class Converges(Kind):
                 name,
             )
 
-    def _last_cut(self, run: Run, steps: _Array) -> float | None:
+    def _last_cut(self, run: Run, steps: FloatArray) -> float | None:
         """The step at which the rate was last cut before the end; None where nobody says so."""
-        cuts: _Array = np.array([])
+        cuts: FloatArray = np.array([])
         if self.rate is not None:
             at, values = run.series(self.rate)
             cuts = cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
@@ -215,7 +211,7 @@ class Converges(Kind):
         before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
         return float(before.max()) if before.size else None
 
-    def _may_be_cut(self, steps: _Array, losses: Sequence[_Array], limit: Limit) -> bool:
+    def _may_be_cut(self, steps: FloatArray, losses: Sequence[FloatArray], limit: Limit) -> bool:
         """Whether a loss drops all at once, where nobody says when the rate was cut."""
         known = self.rate is not None or self.cut_at is not None
         return not known and any(
@@ -243,7 +239,7 @@ class Converges(Kind):
             yield _SLOPE, Limit(Side.BELOW, 0.0, Provenance.DERIVED)
 
 
-def _windows(steps: _Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _windows(steps: FloatArray) -> tuple[BoolArray, BoolArray]:
     """The observations in two windows: before the last fifth, and at the end.
 
     Where the first has none, it goes back to the last observation before.
@@ -255,7 +251,7 @@ def _windows(steps: _Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return before, last
 
 
-def _in_window(steps: _Array, end: float) -> NDArray[np.bool_]:
+def _in_window(steps: FloatArray, end: float) -> BoolArray:
     """The observations in the twentieth of training that ends at a share of it."""
     span = steps[-1] - steps[0]
     return np.asarray(
@@ -263,19 +259,19 @@ def _in_window(steps: _Array, end: float) -> NDArray[np.bool_]:
     )
 
 
-def _late(steps: _Array, since: float = 0.5) -> NDArray[np.bool_]:
+def _late(steps: FloatArray, since: float = 0.5) -> BoolArray:
     """The observations in the last half, or from another share of training on."""
     return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
 
 
-def _fall(_: _Array, loss: _Array, __: Limit) -> float:
+def _fall(_: FloatArray, loss: FloatArray, __: Limit) -> float:
     """The first loss over the last; infinite where that is 0."""
     if loss[-1] == 0:
         return np.inf if loss[0] > 0 else np.nan
     return float(loss[0] / loss[-1])
 
 
-def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
+def _late_change(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
     if loss.min() > 0:
         loss = _without_spikes(loss)
@@ -286,7 +282,7 @@ def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
     return change if math.isnan(at_rest) else at_rest
 
 
-def _drops(steps: _Array, loss: _Array, least: float) -> bool:
+def _drops(steps: FloatArray, loss: FloatArray, least: float) -> bool:
     """Whether a late drop fits surely better than any decay, by more than a bound."""
     late = _late(steps)
     drop = drop_of(steps[late], np.log(loss[late]), least)
@@ -296,14 +292,14 @@ def _drops(steps: _Array, loss: _Array, least: float) -> bool:
     return drop is not None and all(decay and drop.surely_below(decay.misfit) for decay in decays)
 
 
-def _without_spikes(loss: _Array) -> _Array:
+def _without_spikes(loss: FloatArray) -> FloatArray:
     """The same losses, bit by bit, but for spikes."""
     logs = np.log(loss)
     smooth = without_spikes(logs)
     return np.where(smooth == logs, loss, np.exp(smooth))
 
 
-def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
+def _of_decays(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     """The change at the end by the decay that fits the last half; NaN where noise hides it."""
     before, last = _windows(steps)
     if not loss[last].any():
@@ -330,7 +326,7 @@ def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
     return np.nan if error > limit.at or by_noise or disagree else number
 
 
-def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
+def _late_slope(steps: FloatArray, loss: FloatArray, _: Limit) -> float:
     """The slope of log loss on log time over the last half; infinite where it is no decay to 0.
 
     Where six observations lie in more than that alone, it is over as much as that.
@@ -361,7 +357,7 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     return slope
 
 
-def _may_rest(steps: _Array, loss: _Array) -> bool:
+def _may_rest(steps: FloatArray, loss: FloatArray) -> bool:
     """Whether a level surely fits the last nine tenths better, and leaves over noise alone."""
     most = _late(steps, NEARLY_ALL)
     if loss[most].min() <= 0:
@@ -372,29 +368,29 @@ def _may_rest(steps: _Array, loss: _Array) -> bool:
     return zero is None or level.surely_below(zero)
 
 
-def _misfits(steps: _Array, loss: _Array) -> tuple[Misfit | None, Misfit | None]:
+def _misfits(steps: FloatArray, loss: FloatArray) -> tuple[Misfit | None, Misfit | None]:
     """What the best decay to zero, and the best one to a level, leave over of a course."""
     zero, level = (best_decay(tuple(steps), loss, among) for among in (_to_zero, _to_a_level))
     return zero and zero.misfit, level and level.misfit
 
 
-def _exponential(decays: Decays) -> NDArray[np.bool_]:
+def _exponential(decays: Decays) -> BoolArray:
     return np.asarray(np.isinf(decays.exponents))
 
 
-def _power(decays: Decays) -> NDArray[np.bool_]:
+def _power(decays: Decays) -> BoolArray:
     return np.asarray(np.isfinite(decays.exponents))
 
 
-def _to_zero(decays: Decays) -> NDArray[np.bool_]:
+def _to_zero(decays: Decays) -> BoolArray:
     return np.asarray((decays.limits <= decays.now / 2) & (decays.exponents >= SLOWEST))
 
 
-def _to_a_level(decays: Decays) -> NDArray[np.bool_]:
+def _to_a_level(decays: Decays) -> BoolArray:
     return np.asarray(decays.limits > decays.now / 2)
 
 
-_OF_COURSE: Mapping[Number, Callable[[_Array, _Array, Limit], float]] = {
+_OF_COURSE: Mapping[Number, Callable[[FloatArray, FloatArray, Limit], float]] = {
     _FALLS: _fall,
     _FLATTENS: _late_change,
     _ENDS: lambda _, loss, __: float(loss[-1]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -21,12 +21,7 @@ from reproaudit.checks.kind import (
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Array: TypeAlias = NDArray[np.float64]
+from reproaudit.lazy import BoolArray, FloatArray, np
 
 FEWEST_POINTS = 10
 """The fewest observations that show that a curve is followed."""
@@ -162,7 +157,7 @@ class Follows(OneBound):
             return self.share, limit
         return None if self.quantile is None else (self.quantile.share, self.quantile.limit())
 
-    def _enough(self, grid: _Array, common: NDArray[np.bool_], since: float, at: _Array) -> None:
+    def _enough(self, grid: FloatArray, common: BoolArray, since: float, at: FloatArray) -> None:
         """Refuse a run of which too little can be compared."""
         name = self.series.measurement
         known = at[(at >= since) & (at <= grid[-1])]
@@ -187,7 +182,7 @@ class Follows(OneBound):
             return None
         return most - least
 
-    def _distances(self, values: _Array, expected: _Array) -> _Array:
+    def _distances(self, values: FloatArray, expected: FloatArray) -> FloatArray:
         """The distance at each observation, NaN where a ratio has no number; as `found`."""
         if not self.relative:
             return np.asarray(np.abs(values - expected))
@@ -196,7 +191,7 @@ class Follows(OneBound):
         return np.asarray(np.expm1(np.abs(np.log(values) - np.log(expected))))
 
 
-def _quantiles(grid: _Array, distances: _Array, share: float) -> list[float]:
+def _quantiles(grid: FloatArray, distances: FloatArray, share: float) -> list[float]:
     """The distance that each course of shape (step, coordinate) keeps for a share of the time."""
     evenly = np.linspace(grid.min(), grid.max(), EVENLY)
     courses = (np.interp(evenly, grid, course) for course in distances.T)

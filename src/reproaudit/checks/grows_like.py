@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,21 +23,17 @@ from reproaudit.checks.kind import (
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import BoolArray, FloatArray, np
 from reproaudit.stats.growth import (
     CERTAIN,
     FEWEST_LATE,
     LIKELY,
     MOST_LIKELY,
-    FloatArray,
     Law,
     Misfit,
     misfits,
     thinned,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
 _LAW = Number(
@@ -181,7 +177,7 @@ class GrowsLike(Kind, Sourced):
         return fits
 
     def _after_its_start(
-        self, at: FloatArray, course: FloatArray, late: NDArray[np.bool_], misfit: Misfit
+        self, at: FloatArray, course: FloatArray, late: BoolArray, misfit: Misfit
     ) -> dict[str, Misfit] | None:
         """The misfits over the longest part up to the end on which the law holds; None if none.
 
@@ -223,9 +219,7 @@ class GrowsLike(Kind, Sourced):
         """Whether a rival surely fits better."""
         return self._best_rival(laws).surely_below(laws["law"], beyond)
 
-    def _goes_on(
-        self, at: FloatArray, course: FloatArray, late: NDArray[np.bool_], misfit: Misfit
-    ) -> bool:
+    def _goes_on(self, at: FloatArray, course: FloatArray, late: BoolArray, misfit: Misfit) -> bool:
         """Whether the law may make its late share of the growth that is asked, for all noise."""
         limit = self.growth.limit()
         since = np.array([at[at > 0][0], at[late][0], at[-1]])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -22,10 +22,7 @@ from reproaudit.declarations import (
     Quantity,
     StrictModel,
 )
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 
 class Provenance(StrEnum):
@@ -569,7 +566,7 @@ class Kind(StrictModel):
         quantity: Quantity,
         number: Number,
         limit: Limit,
-        read: Callable[[Quantity], NDArray[np.float64]],
+        read: Callable[[Quantity], FloatArray],
     ) -> Condition:
         """The condition on what is read of a quantity, void where that was there at the start.
 
@@ -595,9 +592,7 @@ class Kind(StrictModel):
         return str(self.__dict__["kind"])
 
 
-def out_of_range(
-    condition: Condition, values: NDArray[np.float64], least: float, most: float
-) -> Condition:
+def out_of_range(condition: Condition, values: FloatArray, least: float, most: float) -> Condition:
     """Return a condition, void if one of the numbers that it is made of lies out of their range."""
     outside = [
         float(value) for value in values if value < least - ROUNDING or value > most + ROUNDING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,10 +13,7 @@ from reproaudit.checks.kind import Bound, Condition, OneBound, Side, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import ROUNDING, Quantity
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 BEYOND = 1.1
 """The place past which a number without a course shows that its ceiling is none."""
@@ -141,7 +138,7 @@ class Reaches(OneBound):
         null = run.numbers(low)
         gap = run.numbers(high) - null
 
-        def place(read: Quantity) -> NDArray[np.float64]:
+        def place(read: Quantity) -> FloatArray:
             return np.where(gap == 0, np.nan, (run.numbers(read) - null) / np.where(gap, gap, 1.0))
 
         limit = self.limit(1.0 if self.zero is None else self.zero)
@@ -153,9 +150,7 @@ class Reaches(OneBound):
             return replace(condition, value=None, says=None, void=Void.EXCHANGED, found=None)
         return condition
 
-    def _beyond(
-        self, run: Run, place: Callable[[Quantity], NDArray[np.float64]], of_arm: bool
-    ) -> bool:
+    def _beyond(self, run: Run, place: Callable[[Quantity], FloatArray], of_arm: bool) -> bool:
         """Whether the quantity lies beyond its ceiling, so that this is none.
 
         A course does where it starts; a number without one, where it ends, if the ceiling is that
@@ -171,6 +166,6 @@ class Reaches(OneBound):
         return not late and bool((place(first) >= 1 - ROUNDING).any())
 
 
-def _ratio(value: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(value: FloatArray, divisor: FloatArray) -> FloatArray:
     """A ratio to a positive number; none to any other, which would turn the comparison round."""
     return np.where(divisor > 0, value / divisor, np.nan)

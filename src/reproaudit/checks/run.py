@@ -21,7 +21,7 @@ from reproaudit.declarations import (
     placement,
     values_of,
 )
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.onsets import (
     FEWEST_AT_END,
     Passage,
@@ -32,8 +32,6 @@ from reproaudit.stats.onsets import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from reproaudit import records
 
 
@@ -126,7 +124,7 @@ class Run:
         """Return the same run, read at more coordinates."""
         return replace(self, at={**self.at, **at}) if at else self
 
-    def numbers(self, quantity: Quantity) -> NDArray[np.float64]:
+    def numbers(self, quantity: Quantity) -> FloatArray:
         """Return the quantity's numbers; shape (coordinate,), over its free axes.
 
         A censored one, of which a limit alone is known, is NaN: `limits` has it.
@@ -137,7 +135,7 @@ class Run:
         values, censored = self.limits(quantity)
         return np.where(np.array(censored, dtype=bool), np.nan, values)
 
-    def limits(self, quantity: Quantity) -> tuple[NDArray[np.float64], list[Censored | None]]:
+    def limits(self, quantity: Quantity) -> tuple[FloatArray, list[Censored | None]]:
         """Return the quantity's numbers as `numbers`, and the limits of the censored ones.
 
         The second part says of each number whether it is only a limit, and on which side of it the
@@ -164,7 +162,7 @@ class Run:
             values = np.atleast_1d(run._placed(quantity, declaration, whole)).ravel()
         return values, [None] * len(values)
 
-    def of_group(self, quantity: Quantity) -> NDArray[np.float64]:
+    def of_group(self, quantity: Quantity) -> FloatArray:
         """Return the number of each run of an arm that is compared as a group; shape (run,).
 
         NaN where a run has no number, or several.
@@ -193,7 +191,7 @@ class Run:
         read = replace(self, settled=run.settled, begins=run.begins, passes=run.passes)
         return read.placed(run.at)
 
-    def series(self, quantity: Quantity) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    def series(self, quantity: Quantity) -> tuple[tuple[int, ...], FloatArray]:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
 
         Raises:
@@ -217,8 +215,8 @@ class Run:
         )
 
     def _begun(
-        self, steps: tuple[int, ...], values: NDArray[np.float64]
-    ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+        self, steps: tuple[int, ...], values: FloatArray
+    ) -> tuple[tuple[int, ...], FloatArray]:
         """A course, of values of shape (step, coordinate), from what is read as its start on."""
         if self.begins is Begins.AS_LOGGED:
             return steps, values
@@ -255,7 +253,7 @@ class Run:
 
     def compared(
         self, quantity: Quantity, rival: Quantity, how: Callable[[Any, Any], Any]
-    ) -> tuple[NDArray[np.float64], list[Censored | None]]:
+    ) -> tuple[FloatArray, list[Censored | None]]:
         """Return how two quantities compare, coordinate by coordinate; as `limits`.
 
         How they compare, as by their ratio or difference, grows with the first and falls with the
@@ -307,15 +305,15 @@ class Run:
 
     def _course(
         self, quantity: Quantity, name: str, declaration: Declaration
-    ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    ) -> tuple[tuple[int, ...], FloatArray]:
         """The steps of a series, and its values of shape (step, coordinate)."""
         whole = self.measurements.series[name]
         values = self._placed(quantity, declaration, whole.values)
         return whole.steps, values.reshape(len(whole.steps), -1)
 
     def _placed(
-        self, quantity: Quantity, declaration: Declaration, values: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, quantity: Quantity, declaration: Declaration, values: FloatArray
+    ) -> FloatArray:
         """The values over the quantity's free axes; the steps of a series come before these."""
         before = values.ndim - len(declaration.axes)
         free: list[str] = []
@@ -383,7 +381,7 @@ def _no_coordinate(quantity: Quantity, axis: Axis, wanted: Coordinate) -> Measur
     return MeasurementMissingError(f"'{name}' has no {axis.name} {wanted!r}", name)
 
 
-def _middle_half(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _middle_half(values: FloatArray) -> FloatArray:
     """The mean without a fourth of the numbers, rounded down, at either end: scipy's trim_mean.
 
     NaN if one of them is, which sorting alone would leave out as if it were the largest.
@@ -394,7 +392,7 @@ def _middle_half(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(values).any(axis=-1), np.nan, kept)
 
 
-_REDUCED: Mapping[Reduction, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+_REDUCED: Mapping[Reduction, Callable[[FloatArray], FloatArray]] = {
     "mean": lambda values: np.asarray(values.mean(axis=-1)),
     "median": lambda values: np.asarray(np.median(values, axis=-1)),
     "iqm": _middle_half,
@@ -405,8 +403,8 @@ _REDUCED: Mapping[Reduction, Callable[[NDArray[np.float64]], NDArray[np.float64]
 
 
 def _observed(
-    quantity: Quantity, steps: tuple[int, ...], values: NDArray[np.float64], seed: int
-) -> NDArray[np.float64]:
+    quantity: Quantity, steps: tuple[int, ...], values: FloatArray, seed: int
+) -> FloatArray:
     """What is read of a course of shape (step, coordinate)."""
     if isinstance(quantity.step, str):
         return _READ[quantity.step](values)
@@ -417,7 +415,7 @@ def _observed(
     return np.asarray(values[steps.index(quantity.step)])
 
 
-def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _median_at_end(steps: tuple[int, ...], values: FloatArray) -> FloatArray:
     """The median of a course over the last tenth of training; of a short course its last value."""
     if len(steps) < FEWEST_OF_COURSE:
         return np.asarray(values[-1])
@@ -427,8 +425,8 @@ def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArr
 
 
 def _passages(
-    steps: tuple[int, ...], values: NDArray[np.float64], level: float, read: PassedAt
-) -> tuple[NDArray[np.float64], list[Censored | None]]:
+    steps: tuple[int, ...], values: FloatArray, level: float, read: PassedAt
+) -> tuple[FloatArray, list[Censored | None]]:
     """When each course of shape (step, coordinate) passes a level, or at least when."""
     passages = [first_passage(steps, course, level) for course in values.T]
     times = np.array([_PASSED[read](passage) for passage, _ in passages])
@@ -444,7 +442,7 @@ _PASSED: Mapping[PassedAt, Callable[[Passage], float]] = {
 """The step of a passage, by what is read of it."""
 
 
-_READ: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+_READ: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "first": lambda values: np.asarray(values[0]),
     "last": lambda values: np.asarray(values[-1]),
     "late": late_mean,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -25,7 +25,7 @@ from reproaudit.checks.kind import (
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Name, Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.powers import (
     PowerFit,
     offset_power_fit,
@@ -35,9 +35,6 @@ from reproaudit.stats.powers import (
     surely_bends,
     surely_departs,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FEWEST_SIZES = 3
 """The fewest sizes of which an exponent is read."""
@@ -162,7 +159,7 @@ class ScalesLike(Kind):
             bend = replace(bend, value=None, void=Void.HIDDEN)
         return exponent, bend
 
-    def _fit(self, sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerFit | None:
+    def _fit(self, sizes: FloatArray, values: FloatArray) -> PowerFit | None:
         """The law; of a claimed exponent that above a constant, where the logarithms bend."""
         if self.offset:
             return offset_power_fit(sizes, values)
@@ -171,9 +168,7 @@ class ScalesLike(Kind):
             return line
         return offset_power_fit(sizes, values) or line
 
-    def _is_no_power(
-        self, sizes: NDArray[np.float64], values: NDArray[np.float64], fit: PowerFit
-    ) -> bool:
+    def _is_no_power(self, sizes: FloatArray, values: FloatArray, fit: PowerFit) -> bool:
         """Whether a law with a claimed exponent surely misses the values, by more than a margin."""
         if isinstance(self.exponent, Bound) or self.within is None:
             return False
@@ -198,9 +193,7 @@ class ScalesLike(Kind):
         inside = fit.least < high and fit.most > low
         return replace(condition, value=None, void=Void.HIDDEN) if inside else condition
 
-    def _as_trend(
-        self, sizes: NDArray[np.float64], values: NDArray[np.float64], condition: Condition
-    ) -> Condition:
+    def _as_trend(self, sizes: FloatArray, values: FloatArray, condition: Condition) -> Condition:
         """The condition on an exponent with a bound, a no where a single size or step makes it.
 
         Its number is then that without the size, or beside the step; where a mean decides, it stays

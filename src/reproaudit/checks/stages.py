@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
 from reproaudit.declarations import Quantity, StrictModel
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.onsets import (
     BEYOND_NOISE,
     Passage,
@@ -22,9 +22,6 @@ from reproaudit.stats.onsets import (
     has_ended,
     noise,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Onset(StrictModel):
@@ -183,8 +180,8 @@ class _Change:
         at_onset: the share that is made there.
     """
 
-    steps: NDArray[np.float64]
-    made: NDArray[np.float64]
+    steps: FloatArray
+    made: FloatArray
     noise: float
     onset: Passage
     at_onset: float
@@ -252,7 +249,7 @@ def _wait(early: _Change, late: _Change) -> tuple[float, float, float]:
     return least, (least if least > 1 else most), most
 
 
-def _shortfall(pace: NDArray[np.float64], made: NDArray[np.float64]) -> float:
+def _shortfall(pace: FloatArray, made: FloatArray) -> float:
     """How many times less than a tenth is made first, and than the pace gives at some time.
 
     0 without an observation between the onsets.

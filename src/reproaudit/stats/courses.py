@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 WHOLE_COURSE = 10
 """The fewest points of a course that tell how it was made, or that two runs do not share."""
@@ -21,13 +17,13 @@ UNEVEN = 1.5
 smooth course that was rounded are all of one size."""
 
 
-def improves_only(values: NDArray[np.float64]) -> bool:
+def improves_only(values: FloatArray) -> bool:
     """Tell whether a course, of shape (step,), changes and never turns."""
     moves = np.diff(values)
     return bool(moves.any()) and bool((moves >= 0).all() or (moves <= 0).all())
 
 
-def is_best_so_far(values: NDArray[np.float64]) -> bool:
+def is_best_so_far(values: FloatArray) -> bool:
     """Tell whether a course, of shape (step,), looks like the best of all until each step.
 
     Such a course never turns, and rests on plateaus that it leaves by steps of all sizes.
@@ -39,7 +35,7 @@ def is_best_so_far(values: NDArray[np.float64]) -> bool:
     return len(after) >= PLATEAUS and bool(after.max() > UNEVEN * after.min())
 
 
-def ends_at_best(values: NDArray[np.float64]) -> bool:
+def ends_at_best(values: FloatArray) -> bool:
     """Tell whether the last value of a course, of shape (step,), is its best.
 
     The best is the least or the largest, by which way the course has gone until its last value.
@@ -70,7 +66,7 @@ QUIET = 0.25
 """How much neighbours differ in an average, at most, by how much they do in what is none."""
 
 
-def unevenness(values: NDArray[np.float64], reach: int = 1) -> float:
+def unevenness(values: FloatArray, reach: int = 1) -> float:
     """Compute how far the points of a course lie from the middle of those at a distance.
 
     Values have shape (step,); the distance, `reach`, is in points. It is a median in standard
@@ -82,7 +78,7 @@ def unevenness(values: NDArray[np.float64], reach: int = 1) -> float:
     return float(np.median(np.abs(apart))) / (math.sqrt(1.5) * 0.6745)
 
 
-def lag_of(values: NDArray[np.float64], other: NDArray[np.float64]) -> int:
+def lag_of(values: FloatArray, other: FloatArray) -> int:
     """Return by how many points a course may lag if it is an average and the other one is not.
 
     Both have shape (step,) and one scale. It is an average if its noise is far below the other's,
@@ -103,13 +99,13 @@ def lag_of(values: NDArray[np.float64], other: NDArray[np.float64]) -> int:
     return min(math.ceil(shown**2 / 1.5), by_rise)
 
 
-def _rise(values: NDArray[np.float64]) -> int:
+def _rise(values: FloatArray) -> int:
     """How many points the change of a course takes, from a tenth of it to nine tenths."""
     made = (values - values[0]) / ((float(values[-1]) - float(values[0])) or 1.0)
     return int((made >= 0.9).argmax() - (made >= 0.1).argmax())
 
 
-def without_lag(values: NDArray[np.float64], lag: int) -> NDArray[np.float64]:
+def without_lag(values: FloatArray, lag: int) -> FloatArray:
     """Return a course, of shape (step,), so many points earlier, from its own start on.
 
     Its end goes on as straight as its last tenth went.
@@ -124,13 +120,13 @@ def without_lag(values: NDArray[np.float64], lag: int) -> NDArray[np.float64]:
 # --- best of many -------------------------------------------------------------------------------
 
 
-def best_until(values: NDArray[np.float64], *, upwards: bool) -> NDArray[np.float64]:
+def best_until(values: FloatArray, *, upwards: bool) -> FloatArray:
     """Return the best so far of a course, of shape (step, …)."""
     best = np.maximum if upwards else np.minimum
     return np.asarray(best.accumulate(values))
 
 
-def made_by_records(values: NDArray[np.float64]) -> float:
+def made_by_records(values: FloatArray) -> float:
     """Return how far the end of a best so far, of shape (step,), may lie from what it is best of.
 
     Of n draws of a normal law the best lies by 2 log n times the mean size of its late records from
@@ -145,7 +141,7 @@ def made_by_records(values: NDArray[np.float64]) -> float:
     return float(2 * math.log(len(values)) * sizes[at[-PLATEAUS:]].mean())
 
 
-def best_of_fewer(values: NDArray[np.float64], every: int, *, upwards: bool) -> NDArray[np.float64]:
+def best_of_fewer(values: FloatArray, every: int, *, upwards: bool) -> FloatArray:
     """Return the worst of the bests of a course, of shape (step, …), that keep each so many points.
 
     Every such course begins with another one of the first points. The shape is (…).
@@ -169,7 +165,7 @@ noise."""
 TENTHS = 10
 
 
-def same_throughout(lower: NDArray[np.float64], upper: NDArray[np.float64], beyond: float) -> bool:
+def same_throughout(lower: FloatArray, upper: FloatArray, beyond: float) -> bool:
     """Tell whether pairs of courses differ by one amount from their first points to the end.
 
     Both have shape (run, step), with the same steps, and three runs or more. In each tenth of the

@@ -18,14 +18,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-FloatArray: TypeAlias = "NDArray[np.float64]"
+from reproaudit.lazy import BoolArray, FloatArray, np
 
 FEWEST_LATE = 6
 """The fewest observations late in training that tell a law from its rivals."""
@@ -278,7 +273,7 @@ class Decay(NamedTuple):
 
 
 def best_decay(
-    steps: tuple[int, ...], values: FloatArray, among: Callable[[Decays], NDArray[np.bool_]]
+    steps: tuple[int, ...], values: FloatArray, among: Callable[[Decays], BoolArray]
 ) -> Decay | None:
     """Return the decay that fits a positive course best, among some; None if there are none.
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.binomial import CONFIDENCE, Decision
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-
-def kendall_tau(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def kendall_tau(first: FloatArray, second: FloatArray) -> float:
     """Compute Kendall's tau-b of two lists of shape (item,): 1 in the same order, -1 reversed.
 
     Pairs that are tied in a list tell nothing of it. NaN where all of a list are tied, or a number

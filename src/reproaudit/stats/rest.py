@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from reproaudit.lazy import np
-from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, FloatArray, Misfit, misfit_of, thinned
+from reproaudit.lazy import FloatArray, np
+from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, Misfit, misfit_of, thinned
 from reproaudit.stats.means import quantile_t
 
 FEWEST_OF_SWINGS = 8
