@@ -32,6 +32,7 @@ from reproaudit.checks.kind import (
     Provenance,
     Side,
     Void,
+    located_quantities,
 )
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.run import Begins, Censored, PassedAt, Run
@@ -63,6 +64,7 @@ __all__ = [
     "Run",
     "Side",
     "Void",
+    "located_quantities",
     "plain",
     "read_noun",
 ]

@@ -528,7 +528,7 @@ class Kind(StrictModel):
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Return every quantity that the check reads."""
-        return tuple(_quantities(self))
+        return tuple(quantity for _, quantity in located_quantities(self))
 
     def _condition(
         self,
@@ -618,10 +618,12 @@ class OneBound(Kind, Bound):
     """A kind with a single bound, whose fields stand beside the kind's own."""
 
 
-def _quantities(model: StrictModel) -> Iterator[Quantity]:
-    for value in model.__dict__.values():
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Quantity):
-                yield part
-            elif isinstance(part, StrictModel):
-                yield from _quantities(part)
+def located_quantities(
+    node: object, loc: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Quantity]]:
+    """Yield every quantity in a check or a part of one, with its place there."""
+    if isinstance(node, Quantity):
+        yield loc, node
+    elif isinstance(node, StrictModel | tuple):
+        for step, part in enumerate(node) if isinstance(node, tuple) else node.__dict__.items():
+            yield from located_quantities(part, (*loc, step))
