@@ -264,22 +264,14 @@ def with_checklist(card: Card, path: Path) -> Card:
                 "expected one. Comment out or remove the others."
             )
         seen.add(title)
-        asked = next(
-            (question for question in CHECKLIST_QUESTIONS if _letters(question) == _letters(title)),
-            "",
-        )
+        asked = next((q for q in CHECKLIST_QUESTIONS if _letters(q) == _letters(title)), "")
         missing.pop(asked, None)
         if asked and not given:
             remarks.append(f"{about}: found no answer")
         for name in CHECKLIST_QUESTIONS[asked] if asked and given else ():
-            justification = _plain(words[1]) if words is not None else ""
-            answer = (
-                {"answer": given[0], "justification": justification}
-                if justification
-                else {"answer": given[0]}
-            )
             locator = f"NeurIPS paper checklist, {about}"
-            answers.setdefault(name, []).append({**answer, "locator": locator})
+            justification = words[1] if words is not None else ""
+            answers.setdefault(name, []).append(_answer(given[0], justification, locator))
     if not seen and any(_TITLE.search(comment) for comment in _COMMENTED.findall(written)):
         raise CardError(
             f"{path}: found a checklist that is commented out; expected one that the paper shows. "
@@ -333,16 +325,16 @@ def _with_old_answers(card: Card, matches: Sequence[re.Match[str]]) -> Card:
     for number, match in enumerate(matches, start=1):
         question = " ".join(match[1].split())
         asked = next((names for form, names in _OLD_QUESTIONS if form.search(question)), ())
-        justification = _plain(match[3] or "")
-        answer = (
-            {"answer": match[2], "justification": justification}
-            if justification
-            else {"answer": match[2]}
-        )
         locator = f"NeurIPS paper checklist of 2021, question {number} ({question[:MOST_TITLE]})"
         for name in asked:
-            answers.setdefault(name, []).append({**answer, "locator": locator})
+            answers.setdefault(name, []).append(_answer(match[2], match[3] or "", locator))
     return replace(card, answers=answers)
+
+
+def _answer(answer: str, justification: str, locator: str) -> Mapping[str, str]:
+    """An answer as an audit has it, without a justification that is still to be written."""
+    words = _plain(justification)
+    return {"answer": answer, **({"justification": words} if words else {}), "locator": locator}
 
 
 def _plain(text: str) -> str:

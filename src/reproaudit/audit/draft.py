@@ -49,11 +49,8 @@ def _variable(name: VariableName, card: Card, today: date) -> str:
         *(["    authors:"] if name in card.answers else []),
     ]
     for answer in card.answers.get(name, ()):
-        fields = [
-            *(f"{field}: {_quoted(text)}" for field, text in answer.items()),
-            f"as_of: {today}",
-        ]
-        lines.append("      - " + "\n        ".join(fields))
+        fields = [f"{field}: {_quoted(text)}" for field, text in answer.items()]
+        lines.append("      - " + "\n        ".join([*fields, f"as_of: {today}"]))
     locator = f"card, row {name.value}" if name in card.rows else TODO
     lines += ["    evidence:", "      - statement: TODO", f"        locator: {locator}"]
     return "\n".join(lines) + "\n"

@@ -192,9 +192,7 @@ class Faults:
     def in_order(self) -> list[Fault]:
         """Return the faults by place, each once; of too many the errors first, and then a count."""
         faults = sorted(dict.fromkeys(self._kept), key=lambda fault: fault.severity)
-        listed = sorted(
-            faults[:MOST_FAULTS], key=lambda fault: (fault.place, fault.rule, fault.message)
-        )
+        listed = sorted(faults[:MOST_FAULTS], key=lambda f: (f.place, f.rule, f.message))
         if unlisted := len(faults) - len(listed):
             message = f"found {unlisted} further faults; listed are {len(listed)}"
             listed.append(Fault(self.file, START, (), message, REMEDIES["RA017"], "RA017"))

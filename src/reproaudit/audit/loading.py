@@ -130,35 +130,21 @@ def read_as(
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
         known = faults.locs
-        _take(
-            (violation for violation in unfinished(document.data) if violation.loc not in known),
-            document,
-            faults,
-        )
+        marks = unfinished(document.data)
+        _take((mark for mark in marks if mark.loc not in known), document, faults)
     return None if faults.refuse else read, document, faults.in_order()
 
 
 def _take(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule as faults, each once, with the nearest known name as a remedy."""
-    seen = set()
+    distinct: dict[tuple[str, Loc, str], Violation] = {}
     for violation in violations:
-        if (violation.rule, violation.loc, violation.remedy) in seen:
-            continue
-        seen.add((violation.rule, violation.loc, violation.remedy))
-        hint = (
-            did_you_mean(violation.about, violation.known)
-            if violation.about and violation.known
-            else ""
-        )
-        place = document.place(violation.loc, at_key=violation.about in violation.loc[-1:])
-        beside = f" (see line {document.place(violation.beside).line})" if violation.beside else ""
-        faults.add(
-            place,
-            violation.loc,
-            violation.rule,
-            f"{violation.message}{beside}",
-            violation.remedy or hint,
-        )
+        distinct.setdefault((violation.rule, violation.loc, violation.remedy), violation)
+    for rule, loc, message, remedy, about, known, beside in distinct.values():
+        hint = did_you_mean(about, known) if about and known else ""
+        place = document.place(loc, at_key=about in loc[-1:])
+        line = f" (see line {document.place(beside).line})" if beside else ""
+        faults.add(place, loc, rule, f"{message}{line}", remedy or hint)
 
 
 # --- what the models refuse ----------------------------------------------------------------------
@@ -228,9 +214,7 @@ def _below(members: list[Any], data: Any, step: str | int) -> list[Any]:
 
 def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
     """The model among some types; of several, which are kinds of check, that of the kind."""
-    models = [
-        member for member in members if isinstance(member, type) and issubclass(member, BaseModel)
-    ]
+    models = [m for m in members if isinstance(m, type) and issubclass(m, BaseModel)]
     if len(models) > 1:
         kind = data.get("kind") if isinstance(data, dict) else None
         models = [m for m in models if kind in get_args(m.model_fields["kind"].annotation)]
