@@ -261,7 +261,7 @@ class Quantity(StrictModel):
     passes: Passes | None = None
     """In place of what a series is, when: the training step at which it first passes a level,
     straight between observations, of running medians of five, so that no single observation passes.
-    Of a course that never does, only this is known: it takes at least as long as the run."""
+    A course that never does is known to take at least as long as the run."""
     arm: Name | None = None
     """Another arm, by name, in whose run with the same seed the measurement is read."""
 
@@ -342,12 +342,13 @@ def placement(
     return Placement(kept, own, fixed, tuple(unplaced))
 
 
-def _form(value: Any) -> str:
-    return "number" if isinstance(value, int | float) else "quantity"
+def number_or(tag: str) -> Discriminator:
+    """Return what tells a number from the other member of a union, by its tag."""
+    return Discriminator(lambda value: "number" if isinstance(value, int | float) else tag)
 
 
 NumberOrQuantity = Annotated[
-    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], Discriminator(_form)
+    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], number_or("quantity")
 ]
 """A number, or a quantity of the run."""
 

@@ -214,7 +214,7 @@ _OLD_QUESTIONS = (
     ),
     (re.compile(r"(?i)\bcompute\b|type of resources"), (VariableName.HARDWARE_SPECIFICATION,)),
 )
-"""Of the form of 2021: what a question asks, and the variables of it."""
+"""What a question of the form of 2021 asks, and its variables."""
 _ANSWER = re.compile(r"\\answer(Yes|No|NA)\b")
 _JUSTIFICATION = re.compile(
     r"\\item\s*\[\s*\]\s*Justification:?(.*?)(?=\\item\b|\\end\s*\{|\Z)", re.DOTALL

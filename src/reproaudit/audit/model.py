@@ -185,7 +185,7 @@ class Reading(StrictModel):
     together: dict[Name, Value] = Field(default_factory=dict, alias="with")
     """Values of other settings that the same source states and that change along."""
     quick: dict[Name, Value] = Field(default_factory=dict)
-    """Of those, and of the value's own setting, what the quick tier runs smaller."""
+    """What the quick tier runs smaller: of those, and of the value's own setting."""
     excused: Text | None = None
     """Why the difference cannot matter, so that it need not be run."""
 
@@ -207,14 +207,14 @@ class Setting(StrictModel):
     """What a page calls a value of the setting: {sphere: codes on a sphere}, {"true": trained
     biases}; left out, the setting's words and the value."""
     why: Text | None = None
-    """Of a guess: the reason for this value, and why its alternatives are credible."""
+    """The reason for a guess, and why its alternatives are credible."""
     alternatives: tuple[Value, ...] = ()
-    """Of a guess: other values that a careful reader might equally have chosen."""
+    """Other values than a guess that a careful reader might equally have chosen."""
     unlikely: dict[Text, Text] = Field(default_factory=dict)
-    """Of a guess: alternatives that are less credible than the value, each with the reason:
+    """Alternatives to a guess that are less credible than the value, each with the reason:
     {"0.1": ten times what others use}. They change no outcome."""
     only_reading: Text | None = None
-    """Of a guess without alternatives: why there is only one reading."""
+    """Why a guess has no alternatives: there is only one reading."""
     ours: bool = False
     """Whether we made it smaller or other, as of a stand-in, so that it is no question to the
     authors."""
@@ -413,7 +413,7 @@ class Claim(StrictModel):
     nulls: tuple[AnyArm, ...] = ()
     """Controls: arms with nothing to learn, or with a wrong reference. Each must fail."""
     no_control: Text | None = None
-    """Of a claim without a control, where it needs one: why there is none."""
+    """Why a claim that needs a control has none."""
     ablations: tuple[AblationSpec, ...] = ()
     """Arms without one part of the mechanism; they change no outcome."""
     constructed: AnyArm | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Literal, Self
 
 from pydantic import model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, OneBound, Side, out_of_range
+from reproaudit.checks.kind import Bound, Condition, OneBound, out_of_range
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Names, Number, noun_of
 from reproaudit.declarations import MeasurementMissingError, Quantity
@@ -54,11 +55,10 @@ class Aligns(OneBound):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        upper = self.limit().side in (Side.AT_MOST, Side.BELOW)
         stated = [
             form for form in ("distance", "cosine", "ranks") if getattr(self, form) is not None
         ]
-        if len(stated) != 1 or upper != (stated == ["distance"]):
+        if len(stated) != 1 or self.limit().side.is_upper != (stated == ["distance"]):
             raise ValueError(
                 "state one of 'distance' with 'at_most', 'cosine' with 'at_least', and 'ranks' "
                 "with 'at_least'"
@@ -108,19 +108,15 @@ class Aligns(OneBound):
         limit = self.limit(1.0 if self.distance is None else 0.0)
         limit = replace(limit, least=least, most=None if math.isinf(most) else most)
         if self.ranks is not None:
-            reference = self.ranks[1]
-            return (
-                self._learned(
-                    run, self.ranks[0], number, limit, lambda ranked: _tau(run, ranked, reference)
-                ),
-            )
+            ranked, reference = self.ranks
+            return (self._learned(run, ranked, number, limit, partial(_tau, run, reference)),)
         quantity = self.distance or self.cosine
         assert quantity is not None, "refused by _one_form"
         condition = self._learned(run, quantity, number, limit, run.numbers)
         return (out_of_range(condition, run.numbers(quantity), least, most),)
 
 
-def _tau(run: Run, quantity: Quantity, reference: Quantity) -> FloatArray:
+def _tau(run: Run, reference: Quantity, quantity: Quantity) -> FloatArray:
     """The tau of two lists, read at the same observation where the first is read at its start."""
     lists = [run.numbers(quantity)]
     first = run.first(reference) if quantity.step == "first" else None

@@ -89,7 +89,7 @@ class GrowsLike(Kind, Sourced):
     law: Literal["logarithm", "power"]
     """The law of growth."""
     exponent: Positive | None = None
-    """Of a power law: its exponent."""
+    """The exponent of a power law."""
     apart: Positive = 0.1
     """A power is a rival if its exponent differs from the law's by at least this; the logarithm has
     the exponent 0."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
@@ -21,6 +21,7 @@ from reproaudit.declarations import (
     Name,
     Quantity,
     StrictModel,
+    number_or,
 )
 from reproaudit.lazy import FloatArray, np
 
@@ -43,6 +44,11 @@ class Side(StrEnum):
     BELOW = "below"
     ABOVE = "above"
     WITHIN = "within"
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether a number must lie below the bound, or on it."""
+        return self in (Side.AT_MOST, Side.BELOW)
 
 
 class Void(StrEnum):
@@ -87,7 +93,7 @@ class Limit:
     side: Side
     """Where the number must lie."""
     at: float
-    """The bound; of `WITHIN`, the margin around `target`."""
+    """The bound; for `WITHIN`, the margin around `target`."""
     origin: Provenance
     """Where the bound comes from."""
     zero: float = 0.0
@@ -100,15 +106,15 @@ class Limit:
     most: float | None = None
     """The largest number that there can be: a relaxed bound lies below it."""
     target: float = 0.0
-    """Of a margin, the number that is to be equalled."""
+    """The number that is to be equalled, in the middle of a margin."""
     relative: bool = False
     """Whether a margin is a factor either way: 0.25 for target / 1.25 to 1.25 · target."""
     of: Provenance | None = None
-    """Of a margin, where the target comes from, if not from where the margin does."""
+    """Where the target comes from, if not from where its margin does."""
     margin: float | None = None
-    """Of a bound that is one end of a margin around `target`: the margin, which relaxes it."""
+    """The margin around `target` of which the bound is one end; relaxing acts on it."""
     why: str | None = None
-    """Of a bound of ours, the reason."""
+    """The reason for a bound of ours."""
 
     @property
     def number_from(self) -> Provenance:
@@ -117,7 +123,7 @@ class Limit:
 
     @property
     def level(self) -> float:
-        """The number at which the bound lies; of `WITHIN`, the middle."""
+        """The number at which the bound lies; for `WITHIN`, the middle."""
         return self.target if self.side is Side.WITHIN else self.at
 
     @property
@@ -128,8 +134,7 @@ class Limit:
                 ends = self.target / (1 + self.at), self.target * (1 + self.at)
                 return min(ends), max(ends)
             return self.target - self.at, self.target + self.at
-        upper = self.side in (Side.AT_MOST, Side.BELOW)
-        return (-math.inf, self.at) if upper else (self.at, math.inf)
+        return (-math.inf, self.at) if self.side.is_upper else (self.at, math.inf)
 
     def one_sided(self, side: Side) -> Limit:
         """Return one end of a margin, of `AT_MOST` the upper one, of `AT_LEAST` the lower one."""
@@ -166,7 +171,7 @@ class Limit:
         if self.side is Side.WITHIN:
             low, high = (abs(end - self.target) or math.ulp(0.0) for end in self.accepted)
             return max((self.target - value) / low, (value - self.target) / high)
-        return value if self.side in (Side.AT_MOST, Side.BELOW) else -value
+        return value if self.side.is_upper else -value
 
     def relaxed(self) -> Limit:
         """Return the bound that allows more, where it is ours; else the same bound.
@@ -195,21 +200,21 @@ class Limit:
             return self._within_range(both.one_sided(self.side))
         if self.at in (0.0, 1.0):
             return self
-        upper = self.side in (Side.AT_MOST, Side.BELOW)
         if self.fold and self.at > 0:
             ends = [math.sqrt(self.at), self.at * self.at]
-        elif upper and self.zero == 1.0 and 0 < self.at < 1:
+        elif self.side.is_upper and self.zero == 1.0 and 0 < self.at < 1:
             ends = [1 / (1 + (1 / self.at - 1) * by) for by in (0.5, 2.0)]
         else:
             ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
-        at = max(ends) if upper is looser else min(ends)
+        at = max(ends) if self.side.is_upper is looser else min(ends)
         return self._within_range(replace(self, at=at))
 
     def _allows_all(self) -> bool:
         """Whether a margin covers the whole range, so that nothing could miss it."""
+        if self.least is None or self.most is None:
+            return False
         low, high = self.accepted
-        known = self.least is not None and self.most is not None
-        return known and low <= (self.least or 0.0) and high >= (self.most or 0.0)
+        return low <= self.least and self.most <= high
 
     def _within_range(self, moved: Limit) -> Limit:
         """The moved bound, unless it lies past the end of the range."""
@@ -292,7 +297,7 @@ class Sourced(StrictModel):
     """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a
     constructed solution reaches (`ceiling`), or us (`ours`)."""
     why: str | None = Field(default=None, min_length=1)
-    """Of a bound of ours, and only there: the reason for it, in one line."""
+    """The reason for a bound of ours, in one line; no other bound has one."""
 
     @model_validator(mode="after")
     def _with_reason(self) -> Self:
@@ -344,13 +349,9 @@ class SourcedNumber(Sourced):
     """The number."""
 
 
-def _form_of_number(value: Any) -> str:
-    return "number" if isinstance(value, int | float) else "sourced"
-
-
 PositiveOrSourced = Annotated[
     Annotated[Positive, Tag("number")] | Annotated[SourcedNumber, Tag("sourced")],
-    Discriminator(_form_of_number),
+    number_or("sourced"),
 ]
 """A positive number of the check's own source, or `{is: 0.05, from: ours, why: a reason}`."""
 
@@ -360,12 +361,29 @@ def amount_of(number: float | SourcedNumber) -> float:
     return number.amount if isinstance(number, SourcedNumber) else number
 
 
-def _form(value: Any) -> str:
-    return "number" if isinstance(value, int | float) else "bound"
+def margin_around(
+    target: float,
+    within: float | SourcedNumber,
+    origin: Provenance,
+    why: str | None = None,
+    *,
+    relative: bool = False,
+) -> Limit:
+    """Return a margin, of its own source or else of that of the number in its middle."""
+    of_margin = (within.origin, within.why) if isinstance(within, SourcedNumber) else (origin, why)
+    return Limit(
+        Side.WITHIN,
+        amount_of(within),
+        of_margin[0],
+        target=target,
+        relative=relative,
+        of=origin,
+        why=of_margin[1],
+    )
 
 
 NumberOrBound = Annotated[
-    Annotated[float, Tag("number")] | Annotated[Bound, Tag("bound")], Discriminator(_form)
+    Annotated[float, Tag("number")] | Annotated[Bound, Tag("bound")], number_or("bound")
 ]
 """A number, or a bound on it."""
 
@@ -466,7 +484,7 @@ class Kind(StrictModel):
 
     @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
-        """Of a comparison of two quantities: both of them, which must not be the same."""
+        """Both quantities of a comparison, which must not be the same."""
         return None
 
     @property
@@ -552,9 +570,8 @@ class Kind(StrictModel):
         condition = Condition(number, quantity.measurement, None, limit, says)
         if not numbers:
             return condition
-        best_first = sorted(
-            range(len(numbers)), key=lambda k: _badness(limit, numbers[k], known[k])
-        )
+        places = range(len(numbers))
+        best_first = sorted(places, key=lambda k: _badness(limit, numbers[k], known[k]))
         needed = math.ceil((self.in_share or 1.0) * len(numbers) - ROUNDING)
         place = best_first[max(needed, 1) - 1]
         value = numbers[place] if math.isfinite(numbers[place]) else None
@@ -570,7 +587,7 @@ class Kind(StrictModel):
     ) -> Condition:
         """The condition on what is read of a quantity, void where that was there at the start.
 
-        Of a course whose first observation meets the bound already, nothing was learned; where the
+        Nothing was learned in a course whose first observation meets the bound already; where the
         log begins late, nobody knows. What has no course is judged by its number alone.
         """
         ends = read(quantity)
@@ -594,12 +611,10 @@ class Kind(StrictModel):
 
 def out_of_range(condition: Condition, values: FloatArray, least: float, most: float) -> Condition:
     """Return a condition, void if one of the numbers that it is made of lies out of their range."""
-    outside = [
-        float(value) for value in values if value < least - ROUNDING or value > most + ROUNDING
-    ]
-    if not outside:
+    outside = values[(values < least - ROUNDING) | (values > most + ROUNDING)]
+    if not outside.size:
         return condition
-    worst = max(outside, key=abs)
+    worst = float(max(outside, key=abs))
     return replace(condition, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
 
 

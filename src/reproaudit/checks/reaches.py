@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, OneBound, Side, Void
+from reproaudit.checks.kind import Bound, Condition, OneBound, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import ROUNDING, Quantity
@@ -98,12 +98,12 @@ class Reaches(OneBound):
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:
-        """Of a ratio, what it is divided by."""
+        """The divisor of a ratio."""
         return () if self.relative_to is None else (self.relative_to,)
 
     @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
-        """Of a ratio or a growth, both quantities; of a place, its ends."""
+        """Both quantities of a ratio or a growth, and the ends of a place."""
         reference = self.relative_to or self.grown_from
         return self.between if reference is None else (self.value, reference)
 
@@ -142,10 +142,10 @@ class Reaches(OneBound):
             return np.where(gap == 0, np.nan, (run.numbers(read) - null) / np.where(gap, gap, 1.0))
 
         limit = self.limit(1.0 if self.zero is None else self.zero)
-        if limit.side in (Side.AT_LEAST, Side.ABOVE):
-            condition = self._learned(run, self.value, number, limit, place)
-        else:
+        if limit.side.is_upper:
             condition = self._condition(place(self.value), limit, self.value, number)
+        else:
+            condition = self._learned(run, self.value, number, limit, place)
         if (gap == 0).any() or self._beyond(run, place, high.arm is not None):
             return replace(condition, value=None, says=None, void=Void.EXCHANGED, found=None)
         return condition

@@ -258,7 +258,7 @@ class Run:
 
         How they compare, as by their ratio or difference, grows with the first and falls with the
         second: it is at least so large where the first is censored, and at most where the second
-        is. Of two censored numbers nothing is known: NaN.
+        is. Where both are, nothing is known: NaN.
 
         Raises:
             MeasurementMissingError: as `numbers`.

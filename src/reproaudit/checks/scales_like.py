@@ -13,14 +13,12 @@ from reproaudit.checks.kind import (
     Condition,
     FewObservedError,
     Kind,
-    Limit,
     NumberOrBound,
     PositiveOrSourced,
     Provenance,
-    Side,
-    SourcedNumber,
     Void,
     amount_of,
+    margin_around,
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
@@ -183,7 +181,8 @@ class ScalesLike(Kind):
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
         else:
-            limit = self._margin(self.exponent)
+            assert self.within is not None, "refused by _one_form"
+            limit = margin_around(self.exponent, self.within, self.origin)
         condition = self._condition(
             [] if fit is None else [fit.exponent], limit, self.value, _EXPONENT
         )
@@ -211,16 +210,3 @@ class ScalesLike(Kind):
         if self.by_mean:
             return replace(condition, refuted=True)
         return replace(condition, value=condition.limit.worst(missed))
-
-    def _margin(self, exponent: float) -> Limit:
-        """The margin around a claimed exponent."""
-        assert self.within is not None, "refused by _one_form"
-        source = self.within if isinstance(self.within, SourcedNumber) else None
-        return Limit(
-            Side.WITHIN,
-            amount_of(self.within),
-            self.origin if source is None else source.origin,
-            target=exponent,
-            of=self.origin,
-            why=None if source is None else source.why,
-        )

@@ -129,7 +129,7 @@ def best_until(values: FloatArray, *, upwards: bool) -> FloatArray:
 def made_by_records(values: FloatArray) -> float:
     """Return how far the end of a best so far, of shape (step,), may lie from what it is best of.
 
-    Of n draws of a normal law the best lies by 2 log n times the mean size of its late records from
+    The best of n draws of a normal law lies by 2 log n times the mean size of its late records from
     the middle (extreme values; records of a level that still moves are no rarer late). 0 if records
     do not grow rarer.
     """

@@ -111,7 +111,7 @@ FITTED = 3
 """The numbers that are fitted of a law: offset, scale, and an exponent or a rate."""
 
 _TOLD = 0.25
-"""Of the observations that err on their own, the share that their distances count for."""
+"""The share of the observations that err on their own for which their distances count."""
 
 _KEPT = 0.75
 _KEPT_VARIANCE = 0.3686
@@ -134,11 +134,11 @@ def misfit_of(left_over: FloatArray, least: float = 0.0) -> Misfit:
 def roughness(values: FloatArray) -> tuple[float, float]:
     """Estimate the noise on a smooth course, of shape (step,), and how far neighbours err alike.
 
-    Of each observation the distance from the middle of its neighbours is taken, and from the middle
-    of the next but one: what is smooth leaves little of either, and of noise with a correlation r
-    of neighbours, as in an autoregression of first order, they leave 3/2 - 2r + r²/2 of its
-    variance, and the same with r². Both are read of the three quarters of the distances that are
-    smallest, so that a few jumps do not count. Infinite with fewer than six observations.
+    Each observation has a distance from the middle of its neighbours, and one from the middle of
+    the next but one. A smooth course leaves little of either. Noise whose neighbours correlate by
+    r, as in an autoregression of first order, leaves 3/2 - 2r + r²/2 of its variance, and the same
+    with r². Both are read of the smallest three quarters of the distances, so that a few jumps do
+    not count. The noise is infinite with fewer than six observations.
     """
     if len(values) < FEWEST_LATE:
         return math.inf, 0.0

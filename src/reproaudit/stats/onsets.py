@@ -98,7 +98,7 @@ class Start(Enum):
 def start_of(values: FloatArray) -> Start:
     """Tell how the first observation of a series, of shape (step,), lies to all that follow.
 
-    Of fewer than `FEWEST_AFTER` that follow nobody can tell: `Start.ALIKE`.
+    Where fewer than `FEWEST_AFTER` follow, nobody can tell: `Start.ALIKE`.
     """
     rest = values[1:]
     if len(rest) < FEWEST_AFTER:

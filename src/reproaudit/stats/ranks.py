@@ -49,8 +49,8 @@ def rank_sum(low: Sequence[float], high: Sequence[float]) -> float:
     """Compute the one-sided P value of the rank-sum test that numbers in `low` are the smaller.
 
     It is the share of all ways to deal the numbers out to the two groups in which the ranks of the
-    first sum up to as little; equal numbers share the mean of their ranks. Of more than
-    `MOST_EXACT` numbers it is that of the normal law with the same mean and variance. Wilcoxon,
+    first sum up to as little; equal numbers share the mean of their ranks. Beyond `MOST_EXACT`
+    numbers it is that of the normal law with the same mean and variance. Wilcoxon,
     Biometrics Bulletin 1 (1945), 80-83.
     """
     count = len(low) + len(high)

@@ -159,10 +159,10 @@ def _goes_on_so(steps: FloatArray, logs: FloatArray, most: float) -> bool:
 def is_periodic(steps: FloatArray, values: FloatArray) -> bool:
     """Tell whether a course swings; both have shape (step,).
 
-    Of observations that are evenly spaced it is Fisher's test of a hidden period, 1 %. What an
+    Evenly spaced observations are put to Fisher's test of a hidden period, 1 %. What an
     autoregression of first order explains is taken away first, so that noise in which neighbours
-    err alike has no period. Of others, it is the same for the sine that fits best (Lomb and
-    Scargle), of up to half as many periods as observations. Fewer than eight tell none.
+    err alike has no period. Others are put to the same test of the sine that fits best (Lomb and
+    Scargle), of up to half as many periods as observations. Fewer than eight show no period.
     """
     count = len(values)
     if count < _FEWEST_OF_PERIODS:
