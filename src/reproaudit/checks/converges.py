@@ -175,9 +175,8 @@ class Converges(Kind):
     ) -> Condition:
         """The condition on a number of the whole courses, or of those since the rate was cut."""
         steps, losses = since if number in (_FLATTENS, _SLOPE) else whole
-        condition = self._of_courses(
-            number, limit, [_OF_COURSE[number](steps, loss, limit) for loss in losses]
-        )
+        values = [_OF_COURSE[number](steps, loss, limit) for loss in losses]
+        condition = self._of_courses(number, limit, values)
         if condition.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
             condition = replace(condition, void=Void.FEW_OBSERVED)
         open_end = number is _FLATTENS and not condition.met
@@ -205,27 +204,24 @@ class Converges(Kind):
         elif self.cut_at is not None:
             stated = run.settings.get(self.cut_at, ())
             every = stated if isinstance(stated, tuple) else (stated,)
-            cuts = np.array(
-                [step for step in every if isinstance(step, int | float)], dtype=np.float64
-            )
+            cuts = np.array([float(step) for step in every if isinstance(step, int | float)])
         before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
         return float(before.max()) if before.size else None
 
     def _may_be_cut(self, steps: FloatArray, losses: Sequence[FloatArray], limit: Limit) -> bool:
         """Whether a loss drops all at once, where nobody says when the rate was cut."""
-        known = self.rate is not None or self.cut_at is not None
-        return not known and any(
-            loss.min() > 0 and _drops(steps, loss, limit.at) for loss in losses
-        )
+        if self.rate is not None or self.cut_at is not None:
+            return False
+        return any(loss.min() > 0 and _drops(steps, loss, limit.at) for loss in losses)
 
     def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
         """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
         hidden = not values or bool(np.isnan(values).any())
         says = None if hidden else all(map(limit.met_by, values))
         condition = self._condition(values, limit, self.loss, number, says=says)
-        return (
-            replace(condition, void=Void.HIDDEN) if values and condition.met is None else condition
-        )
+        if values and condition.met is None:
+            return replace(condition, void=Void.HIDDEN)
+        return condition
 
     def _asked(self) -> Iterator[tuple[Number, Limit]]:
         """The numbers that the audit asks for, each with its bound."""
@@ -254,9 +250,8 @@ def _windows(steps: FloatArray) -> tuple[BoolArray, BoolArray]:
 def _in_window(steps: FloatArray, end: float) -> BoolArray:
     """The observations in the twentieth of training that ends at a share of it."""
     span = steps[-1] - steps[0]
-    return np.asarray(
-        (steps >= steps[0] + (end - WINDOW) * span) & (steps <= steps[0] + end * span)
-    )
+    since = steps[0] + (end - WINDOW) * span
+    return np.asarray((steps >= since) & (steps <= steps[0] + end * span))
 
 
 def _late(steps: FloatArray, since: float = 0.5) -> BoolArray:
@@ -286,9 +281,7 @@ def _drops(steps: FloatArray, loss: FloatArray, least: float) -> bool:
     """Whether a late drop fits surely better than any decay, by more than a bound."""
     late = _late(steps)
     drop = drop_of(steps[late], np.log(loss[late]), least)
-    decays = (
-        best_decay(tuple(steps[late]), loss[late], family) for family in (_exponential, _power)
-    )
+    decays = [best_decay(steps[late], loss[late], family) for family in (_exponential, _power)]
     return drop is not None and all(decay and drop.surely_below(decay.misfit) for decay in decays)
 
 
@@ -312,8 +305,8 @@ def _of_decays(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     if not limit.met_by(swing):
         return max(change, swing)
     fits = []
-    for among in (_exponential, _power):
-        decay = best_decay(tuple(steps[late]), loss[late], among)
+    for family in (_exponential, _power):
+        decay = best_decay(steps[late], loss[late], family)
         assert decay is not None, "there are always some"
         error = decay.misfit.noise * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
         goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
@@ -370,7 +363,7 @@ def _may_rest(steps: FloatArray, loss: FloatArray) -> bool:
 
 def _misfits(steps: FloatArray, loss: FloatArray) -> tuple[Misfit | None, Misfit | None]:
     """What the best decay to zero, and the best one to a level, leave over of a course."""
-    zero, level = (best_decay(tuple(steps), loss, among) for among in (_to_zero, _to_a_level))
+    zero, level = (best_decay(steps, loss, family) for family in (_to_zero, _to_a_level))
     return zero and zero.misfit, level and level.misfit
 
 

@@ -71,13 +71,8 @@ class Reaches(OneBound):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        if (
-            sum(
-                quantity is not None
-                for quantity in (self.relative_to, self.grown_from, self.between)
-            )
-            > 1
-        ):
+        forms = (self.relative_to, self.grown_from, self.between)
+        if len(forms) - forms.count(None) > 1:
             raise ValueError("state at most one of 'relative_to', 'grown_from' and 'between'")
         return self
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reproaudit.declarations import (
     Axis,
@@ -79,6 +79,10 @@ _OTHER_END = {
     PassedAt.LEAST: PassedAt.MOST,
     PassedAt.MOST: PassedAt.LEAST,
 }
+
+
+_Course: TypeAlias = tuple[tuple[int, ...], FloatArray]
+"""The steps of a series, and its values of shape (step, coordinate)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +195,7 @@ class Run:
         read = replace(self, settled=run.settled, begins=run.begins, passes=run.passes)
         return read.placed(run.at)
 
-    def series(self, quantity: Quantity) -> tuple[tuple[int, ...], FloatArray]:
+    def series(self, quantity: Quantity) -> _Course:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
 
         Raises:
@@ -210,14 +214,11 @@ class Run:
         """
         _, values = self.series(quantity)
         starts = {start_of(course) for course in values.T}
-        return next(
-            start for start in (Start.ARTEFACT, Start.APART, Start.ALIKE) if start in starts
-        )
+        worst_first = (Start.ARTEFACT, Start.APART, Start.ALIKE)
+        return next(start for start in worst_first if start in starts)
 
-    def _begun(
-        self, steps: tuple[int, ...], values: FloatArray
-    ) -> tuple[tuple[int, ...], FloatArray]:
-        """A course, of values of shape (step, coordinate), from what is read as its start on."""
+    def _begun(self, steps: tuple[int, ...], values: FloatArray) -> _Course:
+        """A course from what is read as its start on."""
         if self.begins is Begins.AS_LOGGED:
             return steps, values
         left_out = {Start.ARTEFACT, *([Start.APART] if self.begins is Begins.ALIKE else [])}
@@ -303,10 +304,7 @@ class Run:
             raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name, beyond)
         return run, name, declaration
 
-    def _course(
-        self, quantity: Quantity, name: str, declaration: Declaration
-    ) -> tuple[tuple[int, ...], FloatArray]:
-        """The steps of a series, and its values of shape (step, coordinate)."""
+    def _course(self, quantity: Quantity, name: str, declaration: Declaration) -> _Course:
         whole = self.measurements.series[name]
         values = self._placed(quantity, declaration, whole.values)
         return whole.steps, values.reshape(len(whole.steps), -1)

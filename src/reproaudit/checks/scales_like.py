@@ -183,9 +183,8 @@ class ScalesLike(Kind):
         else:
             assert self.within is not None, "refused by _one_form"
             limit = margin_around(self.exponent, self.within, self.origin)
-        condition = self._condition(
-            [] if fit is None else [fit.exponent], limit, self.value, _EXPONENT
-        )
+        exponents = [] if fit is None else [fit.exponent]
+        condition = self._condition(exponents, limit, self.value, _EXPONENT)
         if fit is None or self.by_mean or condition.met is not False:
             return condition
         low, high = limit.accepted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -90,15 +91,14 @@ _STEPS = {"late": "late", "largest": "at its largest", "least": "at its least"}
 
 def reading_words(quantity: Quantity, names: Names) -> list[str]:
     """Return how a quantity is read off its measurement, but for coordinates, arm and start."""
-    left_out = [
-        names.coordinate(coordinate) for each in quantity.without.values() for coordinate in each
+    reduced = [
+        f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"
+        for axis, how in quantity.over.items()
     ]
+    left_out = map(names.coordinate, itertools.chain(*quantity.without.values()))
     return [
-        *(
-            f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"
-            for axis, how in quantity.over.items()
-        ),
-        *([f"without {', '.join(left_out)}"] if left_out else []),
+        *reduced,
+        *([f"without {', '.join(left_out)}"] if quantity.without else []),
         *([f"at step {quantity.step}"] if isinstance(quantity.step, int) else []),
         *(words for step, words in _STEPS.items() if step == quantity.step),
     ]

@@ -273,14 +273,14 @@ class Decay(NamedTuple):
 
 
 def best_decay(
-    steps: tuple[int, ...], values: FloatArray, among: Callable[[Decays], BoolArray]
+    steps: FloatArray, values: FloatArray, among: Callable[[Decays], BoolArray]
 ) -> Decay | None:
     """Return the decay that fits a positive course best, among some; None if there are none.
 
     Steps are positive; both have shape (step,). Exponents and rates come from a grid, refined about
     the best.
     """
-    t = np.asarray(steps, dtype=np.float64) / steps[-1]
+    t = steps / steps[-1]
     exponents = np.linspace(0.0, _MOST_DECAY, _COARSE)
     rates = np.geomspace(*_RATES, _COARSE)
     step = float(exponents[1])
