@@ -120,7 +120,6 @@ def _words(name: VariableName) -> tuple[str, ...]:
 
 
 def _row(line: str) -> tuple[VariableName, str] | None:
-    """The variable and the word behind it in a line that begins with the name of a variable."""
     match = _ROW.match(line)
     if match is None:
         return None

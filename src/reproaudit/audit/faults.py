@@ -9,7 +9,7 @@ are not given again: a new rule's id is RA238.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -182,7 +182,7 @@ class Faults:
     @property
     def refuse(self) -> bool:
         """Whether there is an error."""
-        return has_errors(self._kept)
+        return any(fault.severity == "error" for fault in self._kept)
 
     @property
     def locs(self) -> frozenset[Loc]:
@@ -197,11 +197,6 @@ class Faults:
             message = f"found {unlisted} further faults; listed are {len(listed)}"
             listed.append(Fault(self.file, START, (), message, REMEDIES["RA017"], "RA017"))
         return listed
-
-
-def has_errors(faults: Iterable[Fault]) -> bool:
-    """Tell whether one of the faults refuses the audit."""
-    return any(fault.severity == "error" for fault in faults)
 
 
 def _brief(text: str) -> str:

@@ -102,7 +102,6 @@ def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
 
 
 def _read(audit: Audit, claim: Claim) -> set[str]:
-    """Return the names of the measurements that a claim reads."""
     read = {quantity.measurement for quantity in quantities_of(claim)}
     for arm in arms_of(audit, claim):
         read |= {*arm.reads.values(), *(bound.value.measurement for bound in arm.holds_at_start)}

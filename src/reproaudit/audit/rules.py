@@ -563,7 +563,8 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
         return
     kept = read.place.kept
     named = [coordinates for name, coordinates in kept.items() if name not in read.quantity.over]
-    stated = [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
+    stated: list[tuple[str, str, Coordinate, Sequence[Coordinate]]] = []
+    stated += [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
     taken = [at for at in read.place.unplaced if any(at in coordinates for coordinates in named)]
     unknown = [at for at in read.place.unplaced if at not in taken]
     stated += [("at", "coordinate", at, next(iter(named), ())) for at in unknown]
@@ -700,8 +701,8 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
 def _share_a_number(read: _Read, other: _Read) -> bool:
     """Tell whether a number on one side of a comparison is on the other, too.
 
-    So it is where a coordinate is held against all of its axis, or against the best of them; an
-    average over an axis is a number of its own.
+    A coordinate is among all of its axis, and may be the best of them; an average over an axis is a
+    number of its own.
     """
     place = {"at", "coordinates", "without", "over"}
     courses = [side.quantity.model_dump(exclude=place) for side in (read, other)]

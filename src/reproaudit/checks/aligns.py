@@ -70,7 +70,6 @@ class Aligns(OneBound):
 
     @property
     def _range(self) -> tuple[float, float]:
-        """The least and the largest number that there can be."""
         return (-1.0, 1.0) if self.distance is None else (0.0, math.inf)
 
     @property

@@ -82,7 +82,8 @@ class Beats(Kind, Sourced):
             raise ValueError("'by' is a factor; a difference has none")
         if self.by is not None and amount_of(self.by) <= 1:
             raise ValueError("'by' is a factor above 1, by which the larger exceeds the smaller")
-        if not self.paired and not self.may_group:
+        of_arms = (self.lower.arm is None) != (self.upper.arm is None)
+        if not self.paired and (self.by is not None or not of_arms):
             raise ValueError(
                 "'paired: false' compares the claim's own runs with those of another arm, by their "
                 "order alone: give either side an 'arm', and leave out 'by'"
@@ -93,11 +94,6 @@ class Beats(Kind, Sourced):
                 "leave out 'standard: mean'"
             )
         return self
-
-    @property
-    def may_group(self) -> bool:
-        """Whether it compares the own runs with those of another arm, without a margin."""
-        return self.by is None and (self.lower.arm is None) != (self.upper.arm is None)
 
     @property
     def group(self) -> str | None:

@@ -322,7 +322,7 @@ def _of_decays(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
 def _late_slope(steps: FloatArray, loss: FloatArray, _: Limit) -> float:
     """The slope of log loss on log time over the last half; infinite where it is no decay to 0.
 
-    Where six observations lie in more than that alone, it is over as much as that.
+    Where the last half has fewer than six observations, it is over the shortest part that has six.
     """
     late = next(
         (part for since in BACK_TO if (part := _late(steps, since)).sum() >= FEWEST_LATE),

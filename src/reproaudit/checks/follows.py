@@ -183,7 +183,7 @@ class Follows(OneBound):
         return most - least
 
     def _distances(self, values: FloatArray, expected: FloatArray) -> FloatArray:
-        """The distance at each observation, NaN where a ratio has no number; as `found`."""
+        """The distance at each observation, NaN where a ratio has no number; as `values`."""
         if not self.relative:
             return np.asarray(np.abs(values - expected))
         if min(values.min(), expected.min()) <= 0:

@@ -216,7 +216,6 @@ class GrowsLike(Kind, Sourced):
         return min((laws[rival] for rival in self._law.rivals), key=lambda misfit: misfit.size)
 
     def _is_refuted(self, laws: Mapping[str, Misfit], beyond: float = LIKELY) -> bool:
-        """Whether a rival surely fits better."""
         return self._best_rival(laws).surely_below(laws["law"], beyond)
 
     def _goes_on(self, at: FloatArray, course: FloatArray, late: BoolArray, misfit: Misfit) -> bool:

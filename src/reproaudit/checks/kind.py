@@ -557,7 +557,7 @@ class Kind(StrictModel):
         says: bool | None = None,
         censored: Sequence[Censored | None] = (),
     ) -> Condition:
-        """The condition on the worst of some numbers; what it `says` if that one is none.
+        """The condition on the worst of some numbers; it `says` this if the worst is none.
 
         The worst is the farthest of those that miss for certain; else one of which nobody can tell,
         since it is none or censored; else the farthest. With `in_share` it is the worst of those
@@ -623,7 +623,7 @@ _WORST_LAST = (True, None, False)
 
 
 def _badness(limit: Limit, value: float, censored: Censored | None) -> tuple[int, float]:
-    """The larger, the worse: by what is known of a number, and how far from the bound it is."""
+    """What is known of a number, and how far from its bound it is: the larger, the worse."""
     if not math.isfinite(value):
         return _WORST_LAST.index(None), math.inf
     return _WORST_LAST.index(limit.held(value, censored)), limit.distance(value)

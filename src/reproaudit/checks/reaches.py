@@ -148,9 +148,9 @@ class Reaches(OneBound):
     def _beyond(self, run: Run, place: Callable[[Quantity], FloatArray], of_arm: bool) -> bool:
         """Whether the quantity lies beyond its ceiling, so that this is none.
 
-        A course does where it starts; a number without one, where it ends, if the ceiling is that
-        of another arm: what a run measures of itself is a yardstick, which may be passed. What is
-        built may lie anywhere.
+        The start of a course shows it; without a course, the end does if the ceiling is another
+        arm's: what a run measures of itself is a yardstick, which may be passed. What is built may
+        lie anywhere.
         """
         if run.built:
             return False

@@ -184,16 +184,13 @@ class Run:
         key = (quantity.model_dump_json(), *sorted(beside.at.items()), *how)
         if key not in self._single:
             try:
-                numbers = self._read_as(beside).numbers(quantity)
+                settled, begins, passes = how
+                read = replace(self, settled=settled, begins=begins, passes=passes)
+                numbers = read.placed(beside.at).numbers(quantity)
             except MeasurementMissingError:
                 numbers = np.array([])
             self._single[key] = float(numbers[0]) if len(numbers) == 1 else np.nan
         return self._single[key]
-
-    def _read_as(self, run: Run) -> Run:
-        """The same run, read as another is."""
-        read = replace(self, settled=run.settled, begins=run.begins, passes=run.passes)
-        return read.placed(run.at)
 
     def series(self, quantity: Quantity) -> _Course:
         """Return the quantity over training: steps, and values of shape (step, coordinate).

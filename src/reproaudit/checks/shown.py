@@ -81,7 +81,7 @@ class Names(NamedTuple):
 
 
 def noun_of(quantity: Quantity, names: Names) -> str:
-    """Return what a page calls what a check reads: the arm, where it is read in another one."""
+    """Return what a page calls a quantity: the arm, where it is read in another one."""
     return read_noun(quantity, names) if quantity.arm is None else names.arm(quantity.arm)
 
 
@@ -113,7 +113,7 @@ def passing_noun(quantity: Quantity, names: Names) -> str:
 
 
 def read_noun(quantity: Quantity, names: Names) -> str:
-    """Return what a page calls what is read of a measurement: score (mean over task)."""
+    """Return what a page calls a quantity and how it is read: score (mean over task)."""
     noun = passing_noun(quantity, names)
     how = ", ".join(reading_words(quantity, names))
     return f"{noun} ({how})" if how else noun

@@ -13,8 +13,8 @@ PLATEAUS = 3
 """The fewest plateaus of a best so far."""
 
 UNEVEN = 1.5
-"""How many times as large as the smallest the largest step from a plateau is, at least: those of a
-smooth course that was rounded are all of one size."""
+"""The largest step from a plateau over the smallest, at least: the steps of a smooth course that
+was rounded are all of one size."""
 
 
 def improves_only(values: FloatArray) -> bool:
@@ -52,8 +52,8 @@ FEWEST_OF_AVERAGE = 40
 """The fewest points of a course that tell an average."""
 
 SHARED = 1.5
-"""How many times as much points that are four apart differ as neighbours, at least, if these share
-their noise: twice as much if it is an average over more than four; of white noise as much."""
+"""Points four apart differ at least so many times as much as neighbours, where neighbours share
+their noise: twice as much in an average over more than four, as much in white noise."""
 
 LONGEST = 4
 """One over the part of a course that an average may lag behind, at most."""
@@ -63,7 +63,7 @@ LAG_OF_RISE = 1 / 1.6
 points, of an average over w, where a jump takes 0.8 w; less where older points count less."""
 
 QUIET = 0.25
-"""How much neighbours differ in an average, at most, by how much they do in what is none."""
+"""How much neighbours differ in an average, at most, over how much they do in what is none."""
 
 
 def unevenness(values: FloatArray, reach: int = 1) -> float:
@@ -84,7 +84,7 @@ def lag_of(values: FloatArray, other: FloatArray) -> int:
     Both have shape (step,) and one scale. It is an average if its noise is far below the other's,
     and neighbours share it. Its lag is no more than a change of it shows, since an average makes
     none faster; nor than its noise shows: points farther apart than it averages over differ no
-    more; nor than a fourth of the course. 0 of what is no average.
+    more; nor than a fourth of the course. What is no average has a lag of 0.
     """
     own = unevenness(values)
     if len(values) < FEWEST_OF_AVERAGE or own >= QUIET * unevenness(other):
@@ -142,15 +142,13 @@ def made_by_records(values: FloatArray) -> float:
 
 
 def best_of_fewer(values: FloatArray, every: int, *, upwards: bool) -> FloatArray:
-    """Return the worst of the bests of a course, of shape (step, …), that keep each so many points.
+    """Return the worst of the bests of all courses that keep each so many points of a course.
 
-    Every such course begins with another one of the first points. The shape is (…).
+    The course has shape (step, …), and the result (…). Each begins with another of the first ones.
     """
-    inner = range(every)
-    bests = [
-        values[k::every].max(axis=0) if upwards else values[k::every].min(axis=0) for k in inner
-    ]
-    return np.asarray(np.min(bests, axis=0) if upwards else np.max(bests, axis=0))
+    best, worst = (np.max, np.min) if upwards else (np.min, np.max)
+    bests = [best(values[k::every], axis=0) for k in range(every)]
+    return np.asarray(worst(bests, axis=0))
 
 
 # --- one contrast throughout --------------------------------------------------------------------

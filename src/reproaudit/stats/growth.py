@@ -209,9 +209,7 @@ def _families(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
     return {name: _normalised(courses) for name, courses in families.items()}
 
 
-@lru_cache(maxsize=16)  # the parts of one course
-def _families_of_few(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
-    return _families.__wrapped__(steps, law)
+_families_of_few = lru_cache(maxsize=16)(_families.__wrapped__)  # the parts of one course
 
 
 def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:

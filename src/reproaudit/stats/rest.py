@@ -70,8 +70,8 @@ def change_at_rest(steps: FloatArray, logs: FloatArray, most: float) -> float:
 
     A trend on the logarithm of time over the last half of training, or over more of it, back to its
     last nine tenths, until one tells: it is within the bound, and with its 90 % interval within
-    twice the bound. None tells rest where a shorter one surely goes on. No slow decay changes more
-    in as long again than the trend of what came before.
+    twice the bound. No longer trend counts where a shorter one surely goes on. No slow decay
+    changes more in as long again than the trend of what came before.
 
     It is one trend if what it leaves over is noise, without a period, and the last parts of
     training lie on the trend of what comes before them. Neighbours that err alike count as fewer.
