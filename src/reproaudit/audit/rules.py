@@ -588,26 +588,46 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
 
 
 def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
-    """Yield what is no series, no single course, or no power law, and is read as such."""
-    if _over_training(read) and read.declaration.kind is not MeasurementKind.SERIES:
-        message = f"found the {read.declaration.kind} '{read.name}', which is read over training"
-        yield Violation("RA106", read.loc, f"{message}; expected a series")
-    if (field := _part(read)) is not None:
-        message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
-        yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
-    yield from _past_range(read)
+    """Yield what is no course, no list or no power law, and is read as such."""
+    yield from _part(read)
+    check = read.check
+    if check is None:
+        return
+    yield from _past_range(check, read)
     free = _free(claim, read)
-    if read.check is not None and read.check.sizes is not None:
-        axis, fewest = read.check.sizes
+    if check.sizes is not None:
+        axis, fewest = check.sizes
         sizes = [name for name, at in free.items() if _count_of_sizes(at) >= fewest]
         of = f"at least {fewest} positive sizes of '{read.name}' at the {read.tier} tier"
         yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
-    elif read.check is not None and read.check.fewest > 1:
-        yield from _list(read, free)
-    elif read.check is not None and free and (read.check.single_course or read.check.group):
+    elif check.fewest > 1 and (len(free) != 1 or min(map(len, free.values())) < check.fewest):
+        lengths = " by ".join(_lengths(free)) or "a single number"
+        message = f"found {lengths} of '{read.name}' at the {read.tier} tier; expected at least "
+        yield Violation("RA232", read.loc, f"{message}{check.fewest} along one axis")
+    elif check.fewest == 1 and free and (check.single_course or check.group):
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
-        expected = "course" if read.check.single_course else "number"
+        expected = "course" if check.single_course else "number"
         yield Violation("RA217", read.loc, f"{message}; expected a single {expected}")
+
+
+def _part(read: _Read) -> Iterator[Violation]:
+    """Yield what has no course, and a part of a course where the check says what it reads."""
+    quantity = read.quantity
+    whole = read.check is not None and quantity in read.check.over_training
+    every = whole and read.check is not None and read.check.whole_course
+    at_start = "holds_at_start" in read.loc
+    over_training = whole or quantity.step != "last" or quantity.passes is not None
+    if over_training and read.declaration.kind is not MeasurementKind.SERIES:
+        message = f"found the {read.declaration.kind} '{read.name}', which is read over training"
+        yield Violation("RA106", read.loc, f"{message}; expected a series")
+    parts = {
+        "passes": (whole or at_start) and quantity.passes is not None,
+        "step": (every and quantity.step != "last")
+        or (at_start and quantity.step not in ("first", "last")),
+    }
+    for field in (name for name, is_stated in parts.items() if is_stated):
+        message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
+        yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
 
 
 def _count_of_sizes(coordinates: Sequence[Coordinate]) -> int:
@@ -616,10 +636,10 @@ def _count_of_sizes(coordinates: Sequence[Coordinate]) -> int:
     return len(sizes) if len(sizes) == len(coordinates) else 0
 
 
-def _past_range(read: _Read) -> Iterator[Violation]:
+def _past_range(check: Check, read: _Read) -> Iterator[Violation]:
     """Yield a bound that no number in the declared range of a quantity can pass."""
     low, high = read.declaration.range or (None, None)
-    for quantity, bound in read.check.bounded if read.check is not None else ():
+    for quantity, bound in check.bounded:
         at = bound.limit().at
         below = low is not None and at < low
         above = high is not None and at > high
@@ -629,34 +649,8 @@ def _past_range(read: _Read) -> Iterator[Violation]:
             yield Violation("RA234", read.loc, message)
 
 
-def _over_training(read: _Read) -> bool:
-    whole = read.check.over_training if read.check is not None else ()
-    part = read.quantity.step != "last" or read.quantity.passes is not None
-    return part or read.quantity in whole
-
-
-def _list(read: _Read, free: Mapping[str, Sequence[Coordinate]]) -> Iterator[Violation]:
-    """Yield a quantity that is no list along one axis, or too short a list."""
-    fewest = read.check.fewest if read.check is not None else 1
-    if len(free) != 1 or min(map(len, free.values())) < fewest:
-        lengths = " by ".join(_lengths(free))
-        message = f"found {lengths or 'a single number'} of '{read.name}' at the {read.tier} tier; "
-        yield Violation("RA232", read.loc, f"{message}expected at least {fewest} along one axis")
-
-
 def _lengths(free: Mapping[str, Sequence[Coordinate]]) -> list[str]:
     return [f"{len(coordinates)} along '{name}'" for name, coordinates in free.items()]
-
-
-def _part(read: _Read) -> str | None:
-    """The field by which a quantity reads a part of its course where the check says which."""
-    at_start = read.check is None and "holds_at_start" in read.loc
-    whole = read.check is not None and read.quantity in read.check.over_training
-    if read.quantity.passes is not None:
-        return "passes" if at_start or whole else None
-    every = whole and read.check is not None and read.check.whole_course
-    fits = ("first", "last") if at_start else ("last",)
-    return "step" if (at_start or every) and read.quantity.step not in fits else None
 
 
 def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
