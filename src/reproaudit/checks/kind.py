@@ -637,8 +637,12 @@ def located_quantities(
     node: object, loc: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], Quantity]]:
     """Yield every quantity in a check or a part of one, with its place there."""
-    if isinstance(node, Quantity):
+    if isinstance(node, tuple):
+        for i, part in enumerate(node):
+            if not isinstance(part, int | float):  # a curve has many
+                yield from located_quantities(part, (*loc, i))
+    elif isinstance(node, Quantity):
         yield loc, node
-    elif isinstance(node, StrictModel | tuple):
-        for step, part in enumerate(node) if isinstance(node, tuple) else node.__dict__.items():
-            yield from located_quantities(part, (*loc, step))
+    elif isinstance(node, StrictModel):
+        for name, part in node.__dict__.items():
+            yield from located_quantities(part, (*loc, name))
