@@ -89,9 +89,7 @@ class Document:
         A scalar's place is its value, that of a list or mapping the name that holds it. What is not
         written in the file (a default) has the place of the nearest value above it.
         """
-        here = next((loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self.marks), None)
-        if here is None:
-            return START
+        here = next(loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self.marks)
         value = self.data
         for step in here:
             value = value[step]

@@ -445,9 +445,7 @@ class Claim(StrictModel):
     def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
         """Yield each control, ablation and positive control, with its place in the claim."""
         yield from ((("nulls", i), null) for i, null in enumerate(self.nulls))
-        yield from (
-            (("ablations", i, "arm"), ablation.arm) for i, ablation in enumerate(self.ablations)
-        )
+        yield from ((("ablations", i, "arm"), a.arm) for i, a in enumerate(self.ablations))
         if self.constructed is not None:
             yield ("constructed",), self.constructed
 

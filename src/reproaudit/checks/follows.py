@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
@@ -96,9 +95,7 @@ class Follows(OneBound):
         if (self.reference is None) == (self.curve is None):
             raise ValueError("state either 'reference', which is measured, or 'curve'")
         steps = [step for step, _ in self.curve or ()]
-        if self.curve is not None and (
-            len(steps) < 2 or any(a >= b for a, b in itertools.pairwise(steps))
-        ):
+        if self.curve is not None and (len(steps) < 2 or steps != sorted(set(steps))):
             raise ValueError("a curve needs at least two points, with increasing steps")
         if self.share is not None and self.quantile is not None:
             raise ValueError("state either 'share', for the bound itself, or a further 'quantile'")
@@ -109,9 +106,7 @@ class Follows(OneBound):
         """The largest distance, that of a quantile if asked, and how much was compared."""
         if self.share is not None:
             return _QUANTILE, _COMPARED
-        return tuple(
-            number for number in self.made if number is not _QUANTILE or self.quantile is not None
-        )
+        return self.made if self.quantile is not None else (_LARGEST, _COMPARED)
 
     @property
     def uncounted(self) -> str:

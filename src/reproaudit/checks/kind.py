@@ -451,9 +451,8 @@ class Kind(StrictModel):
     @property
     def drawing(self) -> Drawing:
         """What a figure draws: the course of the first quantity that is read in the own arm."""
-        return Drawing(
-            next((quantity for quantity in self.quantities() if quantity.arm is None), None)
-        )
+        own = (quantity for quantity in self.quantities() if quantity.arm is None)
+        return Drawing(next(own, None))
 
     @property
     def over_training(self) -> tuple[Quantity, ...]:
@@ -518,11 +517,9 @@ class Kind(StrictModel):
 
     def _noun(self, measurement: str, names: Names) -> str:
         """What a page calls what the check reads of a measurement."""
-        read = next(
-            (quantity for quantity in self.quantities() if quantity.measurement == measurement),
-            None,
-        )
-        return names.noun(measurement) if read is None else read_noun(read, names)
+        read = (q for q in self.quantities() if q.measurement == measurement)
+        quantity = next(read, None)
+        return names.noun(measurement) if quantity is None else read_noun(quantity, names)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the conditions that one run meets or not; defined by each kind.
@@ -534,14 +531,12 @@ class Kind(StrictModel):
 
     def ours(self) -> list[dict[str, Any]]:
         """Return the canonical forms of what of the check is ours: bounds, margins, laws."""
-        parts = [
-            (getattr(self, part.attribute), part.form) for part in self.canonical.parts.values()
-        ]
-        sourced = [(self, self.canonical), *parts]
+        parts = self.canonical.parts.values()
+        nodes = [(self, self.canonical), *((getattr(self, p.attribute), p.form) for p in parts)]
         return [
-            plain(model, form)
-            for model, form in sourced
-            if isinstance(model, Sourced) and model.origin is Provenance.OURS
+            plain(node, form)
+            for node, form in nodes
+            if isinstance(node, Sourced) and node.origin is Provenance.OURS
         ]
 
     def quantities(self) -> tuple[Quantity, ...]:
