@@ -140,8 +140,8 @@ def _head(lines: Sequence[str]) -> Card:
     for line in lines:
         if (named := _AUTHORS.match(line)) is not None:
             authors += filter(None, _BETWEEN_AUTHORS.split(named[1].strip()))
-        elif venue is None and (place := _venue(line)) is not None:
-            venue, year = place
+        elif venue is None and (dated := _venue(line)) is not None:
+            venue, year = dated
         elif not line.startswith("Notice:"):
             titles.append(line.lstrip("#").strip(" *"))
     remarks = []

@@ -234,6 +234,14 @@ def _training_loss(
 # --- claims -------------------------------------------------------------------------------------
 
 
+class _Arm(NamedTuple):
+    """An arm of a claim: what it runs, what it sets itself, and where it is written."""
+
+    planned: PlannedArm
+    settings: Mapping[str, SettingValue]
+    loc: Loc
+
+
 class _Wanted(NamedTuple):
     """A quantity that is to be read in an arm, by a check or by none."""
 
@@ -308,34 +316,16 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     yield from misnamed
     if misnamed:
         return
-    planned = arms_of(audit, claim)
-    arms = {arm.name: arm for arm in planned if arm.role is not Role.READING}
-    own, *others = arms.values()
-    varied = [arm for arm in planned if arm.role is Role.READING]
+    own, *others = arms_of(audit, claim)
+    varied = [arm for arm in others if arm.role is Role.READING]
     varied += alternatives_of(audit, claim)
-    written = {arm.name: (place, arm) for place, arm in claim.arms() if not isinstance(arm, str)}
-    places: dict[str, Loc] = {name: ("arms", name) for name in arms}
-    places |= {name: (*loc, *place) for name, (place, _) in written.items()}
-    declared = audit.measurements_of(claim.experiment)
-    axes = {axis.setting for declaration in declared.values() for axis in declaration.axes}
-    beside = [arm for arm in others if arm.role is not Role.COMPARED]
-    beside += [arm for arm in varied if axes & arm.overrides.keys()]
-    wanted: list[_Wanted] = []
-    for place, check, quantity in _quantities_of(loc, claim):
-        arm = arms[quantity.arm or OWN]
-        wanted.append(_Wanted(place, check, quantity, arm, (*place, "measurement")))
-        if quantity.measurement in declared and check is not None and arm is own:
-            wanted += [_Wanted(place, check, quantity, a, places.get(a.name, ())) for a in beside]
     by_key = {(t, *arm.key(audit, t)): arm for arm in reversed(varied) for t in JUDGED}
-    for arm in others:
-        place = places[arm.name]
-        spec = written[arm.name][1] if arm.name in written else audit.arms[arm.name]
-        yield from _arm(audit, own, arm, spec.settings, place)
-        yield from _also_varied(audit, own, arm, spec.settings, by_key, place)
-        for j, bound in enumerate(arm.holds_at_start):
-            at = (*place, "holds_at_start", j, "value")
-            wanted.append(_Wanted(at, None, bound.value, arm, (*at, "measurement")))
-    yield from _opposed(audit, planned, places, (*loc, "constructed"))
+    arms = {arm.planned.name: arm for arm in _written_arms(audit, claim, loc)}
+    for arm in arms.values():
+        yield from _arm(audit, own, arm)
+        yield from _also_varied(audit, own, arm, by_key)
+    yield from _opposed(audit, others, arms, (*loc, "constructed"))
+    wanted = list(_wanted(audit, claim, loc, arms, varied))
     yield from _undeclared(audit, wanted)
     for tier in JUDGED:
         reads = list(_reads(audit, claim, wanted, tier))
@@ -345,6 +335,37 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         yield from _unpaired(claim, reads)
         yield from _uncounted(claim, reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
+
+
+def _written_arms(audit: Audit, claim: Claim, loc: Loc) -> Iterator[_Arm]:
+    """Yield the arms of a claim but for its own and for readings."""
+    written = {arm.name: (place, arm) for place, arm in claim.arms() if not isinstance(arm, str)}
+    for arm in arms_of(audit, claim):
+        if arm.name in written:
+            place, spec = written[arm.name]
+            yield _Arm(arm, spec.settings, (*loc, *place))
+        elif arm.role not in (Role.OWN, Role.READING):
+            yield _Arm(arm, audit.arms[arm.name].settings, ("arms", arm.name))
+
+
+def _wanted(
+    audit: Audit, claim: Claim, loc: Loc, arms: Mapping[str, _Arm], varied: Iterable[PlannedArm]
+) -> Iterator[_Wanted]:
+    """Yield what a claim reads: in its own arm, in those beside it, and at the start of arms."""
+    own = arms_of(audit, claim)[0]
+    declared = audit.measurements_of(claim.experiment)
+    axes = {axis.setting for declaration in declared.values() for axis in declaration.axes}
+    beside = [(arm, at) for arm, _, at in arms.values() if arm.role is not Role.COMPARED]
+    beside += [(arm, ()) for arm in varied if axes & arm.overrides.keys()]
+    for place, check, quantity in _quantities_of(loc, claim):
+        arm = own if quantity.arm in (None, OWN) else arms[quantity.arm].planned
+        yield _Wanted(place, check, quantity, arm, (*place, "measurement"))
+        if quantity.measurement in declared and check is not None and arm is own:
+            yield from (_Wanted(place, check, quantity, other, at) for other, at in beside)
+    for arm, _, at in arms.values():
+        for j, bound in enumerate(arm.holds_at_start):
+            place = (*at, "holds_at_start", j, "value")
+            yield _Wanted(place, None, bound.value, arm, (*place, "measurement"))
 
 
 def _undeclared(audit: Audit, wanted: Iterable[_Wanted]) -> Iterator[Violation]:
@@ -441,10 +462,9 @@ def _set(
             yield from _other_type(place, name, value, known[name])
 
 
-def _arm(
-    audit: Audit, own: PlannedArm, arm: PlannedArm, settings: Mapping[str, SettingValue], loc: Loc
-) -> Iterator[Violation]:
+def _arm(audit: Audit, own: PlannedArm, written: _Arm) -> Iterator[Violation]:
     """Yield faults of what an arm itself sets, and an arm that runs as the claim does."""
+    arm, settings, loc = written
     yield from _set(audit, arm.experiment, settings, loc)
     for tier in JUDGED if settings and not arm.reads else ():
         if arm.key(audit, tier) == own.key(audit, tier):
@@ -461,15 +481,14 @@ def _arm(
 def _also_varied(
     audit: Audit,
     own: PlannedArm,
-    arm: PlannedArm,
-    settings: Collection[str],
+    written: _Arm,
     varied: Mapping[tuple[TierName, str, str], PlannedArm],
-    loc: Loc,
 ) -> Iterator[Violation]:
     """Yield an arm that runs as a reading or an alternative does: it cannot be both.
 
     Readings and alternatives are given by tier, experiment and settings.
     """
+    arm, settings, loc = written
     for tier in JUDGED if not arm.reads and arm.experiment == own.experiment else ():
         key = arm.key(audit, tier)
         same_runs = varied.get((tier, *key))
@@ -484,21 +503,21 @@ def _also_varied(
 
 
 def _opposed(
-    audit: Audit, arms: Sequence[PlannedArm], places: Mapping[str, Loc], loc: Loc
+    audit: Audit, planned: Iterable[PlannedArm], arms: Mapping[str, _Arm], loc: Loc
 ) -> Iterator[Violation]:
     """Yield a positive control whose runs are those of an arm that must not show the phenomenon.
 
     The last place is where the claim has its positive control.
     """
-    built = [arm for arm in arms if arm.role is Role.POSITIVE_CONTROL]
-    without = [arm for arm in arms if arm.role in (Role.CONTROL, Role.ABLATION)]
+    built = [arm for arm in planned if arm.role is Role.POSITIVE_CONTROL]
+    without = [arm for arm in planned if arm.role in (Role.CONTROL, Role.ABLATION)]
     for arm, other in itertools.product(built, without):
         same_runs = any(arm.key(audit, tier) == other.key(audit, tier) for tier in JUDGED)
         if same_runs and arm.reads == other.reads:
             text = f"found the settings of the {other.role} '{other.name}'; expected others"
             message = f"{text} for the positive control '{arm.name}'"
-            place = loc if arm.name == other.name else places[arm.name]
-            yield Violation("RA237", place, message, beside=places[other.name])
+            place = loc if arm.name == other.name else arms[arm.name].loc
+            yield Violation("RA237", place, message, beside=arms[other.name].loc)
 
 
 def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValue) -> Loc:
