@@ -24,11 +24,9 @@ from pydantic import (
     model_validator,
 )
 
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from reproaudit import records
 
 
@@ -160,16 +158,16 @@ def misfit(
     """
     if name not in measurements.names:
         return f"has no '{name}'"
-    found = values_of(name, declaration, measurements)
-    if found is None:
+    values = values_of(name, declaration, measurements)
+    if values is None:
         return f"has '{name}', but not as the declared {declaration.kind}"
-    if declaration.kind is MeasurementKind.SERIES and not len(found):
+    if declaration.kind is MeasurementKind.SERIES and not len(values):
         return f"has no observation of '{name}'"
     shape = declaration.shape(settings)
-    inner = found.shape[1:] if declaration.kind is MeasurementKind.SERIES else found.shape
+    inner = values.shape[1:] if declaration.kind is MeasurementKind.SERIES else values.shape
     if inner != shape:
         return f"has '{name}' of shape {inner}; the audit declares {shape}"
-    beyond = beyond_range(declaration, found)
+    beyond = beyond_range(declaration, values)
     low, high = declaration.range or (None, None)
     if beyond is None:
         return None
@@ -179,7 +177,7 @@ def misfit(
     return f"has {beyond:g} as '{name}'; the audit declares at most {high:g}{hint}"
 
 
-def beyond_range(declaration: Declaration, values: NDArray[np.float64]) -> float | None:
+def beyond_range(declaration: Declaration, values: FloatArray) -> float | None:
     """Return the least or the largest number, if it lies beyond the declared range."""
     values = values[~np.isnan(values)]  # what was not observed
     if declaration.range is None or not values.size:
@@ -196,7 +194,7 @@ def beyond_range(declaration: Declaration, values: NDArray[np.float64]) -> float
 
 def values_of(
     name: str, declaration: Declaration, measurements: records.Measurements
-) -> NDArray[np.float64] | None:
+) -> FloatArray | None:
     """Return the numbers under a name, if they are of the declared kind."""
     if declaration.kind is MeasurementKind.SCALAR and name in measurements.scalars:
         return np.asarray(measurements.scalars[name], dtype=np.float64)
@@ -263,7 +261,7 @@ class Quantity(StrictModel):
     passes: Passes | None = None
     """In place of what a series is, when: the training step at which it first passes a level,
     straight between observations, of running medians of five, so that no single observation passes.
-    Of a course that never does, only this is known: it takes at least as long as the run."""
+    A course that never does is known to take at least as long as the run."""
     arm: Name | None = None
     """Another arm, by name, in whose run with the same seed the measurement is read."""
 
@@ -272,16 +270,16 @@ class Quantity(StrictModel):
     def _from_short_form(cls, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        found = _SHORT.match(value.strip())
-        if found is None:
+        match = _SHORT.match(value.strip())
+        if match is None:
             raise ValueError(
                 "expected a measurement's name, such as test_loss or baseline_loss[preconditioned]"
             )
-        inside = [one.strip() for one in (found[2] or "").split(",") if one.strip()]
+        inside = [part.strip() for part in (match[2] or "").split(",") if part.strip()]
         return {
-            "measurement": found[1],
+            "measurement": match[1],
             "coordinates": tuple(map(_coordinate, inside)),
-            "step": "first" if found[3] else "last",
+            "step": "first" if match[3] else "last",
         }
 
     @model_validator(mode="after")
@@ -327,14 +325,16 @@ def placement(
         at: axis -> the coordinate that the check states, or a level of a grade.
     """
     kept = {
-        axis: tuple(one for one in known if one not in quantity.without.get(axis, ()))
+        axis: tuple(
+            coordinate for coordinate in known if coordinate not in quantity.without.get(axis, ())
+        )
         for axis, known in along.items()
     }
     own = {axis: quantity.at[axis] for axis in along if axis in quantity.at}
     unplaced = list(quantity.coordinates)
     open_axes = [axis for axis in along if axis not in own and axis not in quantity.over]
-    for axis in sorted(open_axes, key=lambda one: one in at):
-        coordinate = next((one for one in unplaced if one in kept[axis]), None)
+    for axis in sorted(open_axes, key=lambda axis: axis in at):
+        coordinate = next((coordinate for coordinate in unplaced if coordinate in kept[axis]), None)
         if coordinate is not None:
             unplaced.remove(coordinate)
             own[axis] = coordinate
@@ -342,12 +342,13 @@ def placement(
     return Placement(kept, own, fixed, tuple(unplaced))
 
 
-def _form(value: Any) -> str:
-    return "number" if isinstance(value, int | float) else "quantity"
+def number_or(tag: str) -> Discriminator:
+    """Return what tells a number from the other member of a union, by its tag."""
+    return Discriminator(lambda value: "number" if isinstance(value, int | float) else tag)
 
 
 NumberOrQuantity = Annotated[
-    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], Discriminator(_form)
+    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], number_or("quantity")
 ]
 """A number, or a quantity of the run."""
 

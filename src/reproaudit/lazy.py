@@ -8,9 +8,9 @@ reads audits never computes with it. Where functions alone use it, write
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["deferred", "np"]
+__all__ = ["BoolArray", "FloatArray", "deferred", "np"]
 
 
 class _Deferred:
@@ -34,5 +34,9 @@ def deferred(module: str) -> Any:
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 else:
     np = deferred("numpy")
+
+BoolArray: TypeAlias = "NDArray[np.bool_]"
+FloatArray: TypeAlias = "NDArray[np.float64]"

@@ -10,25 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from benchmarks.calibrate import CHECK
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import synthetic
 from reproaudit.checks import Kind, Limit, Provenance, Run, Side, Void
 from reproaudit.checks.kind import Bound
 from reproaudit.declarations import (
-    Axis,
-    Declaration,
-    MeasurementKind,
     MeasurementMissingError,
     Quantity,
 )
-from reproaudit.records import Measurements, Series
 from reproaudit.stats.growth import thinned
+from synthetic import OURS, PAPER, SIZES, run
 
-PAPER, OURS = {"from": "paper"}, {"from": "ours", "why": "It is enough."}
-SIZES = (8, 16, 32)
 FOUR = (8, 16, 32, 64)
 HUNDRED = tuple(range(101))
 
@@ -39,24 +34,7 @@ def check(text: str, **more: Any) -> Kind:
     pairs = (field.split("=") for field in fields)
     data = {"kind": kind, **{name: yaml.safe_load(value) for name, value in pairs}, **more}
     one_origin = kind not in ("converges", "separates", "stages")
-    return CHECK.validate_json(json.dumps({**PAPER, **data} if one_origin else data))
-
-
-def run(steps: Any = (0, 1, 2), sizes: Any = SIZES, **found: Any) -> Run:
-    """A run: a number is a scalar, a tuple an array over sizes, a list a series, of tuples one over
-    sizes."""
-    measured, declared = Measurements(), {}
-    for name, one in found.items():
-        kind, axes = MeasurementKind.SCALAR, (Axis(name="size", values=sizes),)
-        if isinstance(one, tuple):
-            kind, measured.arrays[name] = MeasurementKind.ARRAY, np.array(one, float)
-        elif isinstance(one, float | int):
-            measured.scalars[name], axes = one, ()  # type: ignore[assignment]
-        else:
-            kind, series = MeasurementKind.SERIES, Series(steps=steps, values=one)
-            measured.series[name], axes = series, axes[: series.values.ndim - 1]
-        declared[name] = Declaration(kind=kind, axes=axes, unit="1", meaning="Synthetic.")
-    return Run(0, measured, declared, {})
+    return synthetic.check(**({**PAPER, **data} if one_origin else data))
 
 
 def values(one: Kind, of: Run) -> list[Any]:
@@ -182,6 +160,8 @@ def test_a_bound_is_not_relaxed_past_the_end_of_its_range() -> None:
     margin = Limit(Side.WITHIN, 0.3, Provenance.OURS, target=0.5, least=0, most=1)
     assert margin.relaxed() == margin  # anything would lie within 0.6
     assert replace(margin, most=None).relaxed().at == 0.6
+    one_sided = replace(margin, at=0.08, target=0.9).one_sided(Side.AT_MOST)
+    assert one_sided.relaxed() == one_sided
 
 
 @pytest.mark.parametrize(
@@ -662,16 +642,10 @@ def test_no_distance_is_larger_than_a_declared_range(
 ) -> None:
     course = np.arange(1.0, 13)
     of = run(range(12), a=course, b=course)
-    declared = {
-        name: replace_range(declaration, ends) for name, declaration in of.declarations.items()
-    }
+    declared = {n: d.model_copy(update={"range": ends}) for n, d in of.declarations.items()}
     one = check("follows series=a reference=b at_most=1", relative=relative)
     found = one.conditions(replace(of, declarations=declared))[0]
     assert found.limit.most == most
-
-
-def replace_range(one: Declaration, ends: tuple[float | None, float | None]) -> Declaration:
-    return one.model_copy(update={"range": ends})
 
 
 def test_a_law_of_growth_beats_its_rivals_or_not() -> None:

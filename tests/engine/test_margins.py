@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.calibrate import CHECK
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from factories import answers_of, make_audit, make_records
 from miniatures import claim
-from reproaudit.checks import Kind, Limit, Names, Provenance, Run, Side, plain
-from reproaudit.declarations import (
-    Axis,
-    Coordinate,
-    Declaration,
-    MeasurementKind,
-    MeasurementMissingError,
-)
-from reproaudit.records import Measurements
+from reproaudit.checks import Limit, Names, Provenance, Run, Side, plain
+from reproaudit.declarations import MeasurementMissingError
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.powers import offset_power_fit
 from reproaudit.stats.ranks import kendall_tau
+from synthetic import OURS, PAPER, check, run
 
-PAPER = {"from": "paper"}
-OURS = {"from": "ours", "why": "It is enough."}
 NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str)
-
-
-def check(kind: str, **more: Any) -> Kind:
-    return CHECK.validate_json(json.dumps({"kind": kind, **more}))
-
-
-def made(along: tuple[Coordinate, ...] = (), **found: Any) -> Run:
-    """A run of scalars, or of arrays along the axis `size`."""
-    axes = (Axis(name="size", values=along),) if along else ()
-    kind = MeasurementKind.ARRAY if along else MeasurementKind.SCALAR
-    declared = Declaration(kind=kind, axes=axes, unit="1", meaning="Synthetic.")
-    measured = Measurements()
-    for name, value in found.items():
-        if along:
-            measured.arrays[name] = np.array(value, float)
-        else:
-            measured.scalars[name] = float(value)
-    return Run(0, measured, dict.fromkeys(found, declared), {})
 
 
 # --- orders -------------------------------------------------------------------------------------
@@ -86,9 +57,8 @@ RANKS = {"ranks": ["score", "reference"]}
 
 
 def test_an_order_is_learned() -> None:
-    run = made((1, 2, 3), score=(1, 3, 2), reference=(1, 2, 3))
     one = check("aligns", **RANKS, at_least=0.75, **OURS)
-    (found,) = one.conditions(run)
+    (found,) = one.conditions(run(score=(1, 3, 2), reference=(1, 2, 3)))
     assert (found.value, found.met) == (pytest.approx(1 / 3), False)
     assert found.limit.relaxed().at == 0.5  # a score 1 - d to 1 - 2d
     assert one.compared("score", NAMES) == ("the score", "the reference")
@@ -96,7 +66,7 @@ def test_an_order_is_learned() -> None:
 
 def test_lists_without_an_order_are_void() -> None:
     (one,) = check("aligns", **RANKS, at_least=0.5, **PAPER).conditions(
-        made((1, 2, 3), score=(1, 1, 1), reference=(1, 2, 3))
+        run(score=(1, 1, 1), reference=(1, 2, 3))
     )
     assert (one.value, one.met) == (None, None)
 
@@ -116,20 +86,14 @@ def test_an_order_has_two_lists_and_a_least_tau(fields: dict[str, Any]) -> None:
         check("aligns", **fields, **PAPER)
 
 
-def test_lists_enter_the_rule() -> None:
-    named = [{"measurement": "score"}, {"measurement": "reference"}]
-    assert plain(check("aligns", **RANKS, at_least=0.5, **PAPER))["ranks"] == named
-    assert "ranks" not in plain(check("aligns", cosine="score", at_least=0.5, **PAPER))
-
-
 # --- powers above a constant --------------------------------------------------------------------
 
 SIZES = (1, 2, 4, 8, 16, 64)
 POWER = {"value": "loss", "axis": "size", "exponent": -0.5, "within": 0.01, "offset": True}
 
 
-def of_law(law: Callable[[NDArray[np.float64]], Any], along: tuple[Coordinate, ...] = SIZES) -> Run:
-    return made(along, loss=law(np.array(along, dtype=float)))
+def of_law(law: Callable[[NDArray[np.float64]], Any], sizes: tuple[int, ...] = SIZES) -> Run:
+    return run(sizes=sizes, loss=tuple(law(np.array(sizes, dtype=float))))
 
 
 @pytest.mark.parametrize(
@@ -145,8 +109,7 @@ def test_a_power_above_a_constant_is_found(constant: float, factor: float, expon
 
 
 def test_a_logarithm_is_the_power_of_0() -> None:
-    n = np.array(SIZES, dtype=float)
-    found = offset_power_fit(n, 5 - np.log(n))
+    found = offset_power_fit(np.array(SIZES, dtype=float), 5 - np.log(SIZES))
     assert found is not None
     assert found.exponent == pytest.approx(0, abs=1e-5)
 
@@ -167,10 +130,10 @@ def test_it_is_the_least_squares_of_scipy() -> None:
 
 
 def test_a_constant_bends_a_power_and_no_power_above_one() -> None:
-    run = of_law(lambda n: 3 + 2 * n**-0.5)
+    of = of_law(lambda n: 3 + 2 * n**-0.5)
     bend = {"bend": {"at_most": 0.01, **OURS}}
-    above = check("scales_like", **POWER, **bend, **PAPER).conditions(run)
-    alone = check("scales_like", **{**POWER, "offset": False}, **bend, **PAPER).conditions(run)
+    above = check("scales_like", **POWER, **bend, **PAPER).conditions(of)
+    alone = check("scales_like", **{**POWER, "offset": False}, **bend, **PAPER).conditions(of)
     assert [one.met for one in above] == [True, True]
     # the exponent is that of what can be reduced, and the whole is no power
     assert [one.met for one in alone] == [True, False]
@@ -183,15 +146,10 @@ def test_a_trend_that_no_power_fits_is_void(law: Any) -> None:
 
 
 def test_three_parameters_need_four_sizes() -> None:
-    run = of_law(lambda n: n, along=(1, 2, 4))
+    of = of_law(lambda n: n, (1, 2, 4))
     with pytest.raises(MeasurementMissingError, match="needs at least 4 positive sizes"):
-        check("scales_like", **POWER, **PAPER).conditions(run)
+        check("scales_like", **POWER, **PAPER).conditions(of)
     assert check("scales_like", **POWER, **PAPER).sizes == ("size", 4)
-
-
-def test_an_offset_enters_the_rule_and_its_default_does_not() -> None:
-    assert plain(check("scales_like", **POWER, **PAPER))["offset"] is True
-    assert "offset" not in plain(check("scales_like", **{**POWER, "offset": False}, **PAPER))
 
 
 # --- margins on one side ------------------------------------------------------------------------
@@ -217,7 +175,7 @@ def test_an_offset_enters_the_rule_and_its_default_does_not() -> None:
 )
 def test_a_margin_on_one_side(side: str, more: dict[str, Any], value: float, expected: Any) -> None:
     fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, **more}
-    (one,) = check("equals", **fields, **PAPER).conditions(made(score=value, other=1.0))
+    (one,) = check("equals", **fields, **PAPER).conditions(run(score=value, other=1.0))
     assert (one.limit.side, pytest.approx(one.limit.at), one.met) == expected
 
 
@@ -234,26 +192,38 @@ def test_a_margin_on_one_side_is_doubled(
     side: str, relative: bool, relaxed: float, tightened: float
 ) -> None:
     fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, "relative": relative}
-    (one,) = check("equals", **fields, **OURS).conditions(made(score=0.9))
+    (one,) = check("equals", **fields, **OURS).conditions(run(score=0.9))
     assert one.limit.relaxed().at == pytest.approx(relaxed)
     assert one.limit.tightened().at == pytest.approx(tightened)
     assert one.limit.relaxed().tightened() == one.limit
     assert one.limit.relaxed().side is one.limit.side
-    (fixed,) = check("equals", **fields, **PAPER).conditions(made(score=0.9))
+    (fixed,) = check("equals", **fields, **PAPER).conditions(run(score=0.9))
     assert fixed.limit.relaxed() == fixed.limit
 
 
-def test_a_margin_is_not_relaxed_past_the_end_of_the_range() -> None:
-    fields = {"value": "score", "to": 0.9, "within": 0.08, "side": "below"}
-    (one,) = check("equals", **fields, **OURS).conditions(made(score=0.9))
-    of_a_share = replace(one.limit, least=0.0, most=1.0)
-    assert of_a_share.relaxed() == of_a_share
+# --- in the rule --------------------------------------------------------------------------------
+
+EQUALS = {"value": "score", "to": 0.9, "within": 0.1, **PAPER}
+LINE = {**POWER, "offset": False, **PAPER}
+FALLS = {"loss": "score", "ends": {"below": 1, **PAPER}}
+LISTS = [{"measurement": "score"}, {"measurement": "reference"}]
 
 
-def test_a_side_enters_the_rule_and_its_default_does_not() -> None:
-    fields = {"value": "score", "to": 0.9, "within": 0.1}
-    assert plain(check("equals", **fields, side="below", **PAPER))["side"] == "below"
-    assert "side" not in plain(check("equals", **fields, **PAPER))
+@pytest.mark.parametrize(
+    ("kind", "fields", "more", "entry"),
+    [
+        ("equals", EQUALS, {"side": "below"}, "below"),
+        ("scales_like", LINE, {"offset": True}, True),
+        ("converges", FALLS, {"in_share": 0.9}, 0.9),
+        ("aligns", {"cosine": "score", "at_least": 0.5, **PAPER}, {"cosine": None, **RANKS}, LISTS),
+    ],
+)
+def test_a_field_enters_the_rule_and_its_default_does_not(
+    kind: str, fields: dict[str, Any], more: dict[str, Any], entry: Any
+) -> None:
+    *_, name = more
+    assert name not in plain(check(kind, **fields))
+    assert plain(check(kind, **{**fields, **more}))[name] == entry
 
 
 # --- each number from its own source ------------------------------------------------------------
@@ -266,9 +236,8 @@ PAIR = {"kind": "beats", "lower": "score", "upper": "other"}
 
 def limit_of(fields: dict[str, Any]) -> Limit:
     """The first bound of a check on numbers that have one."""
-    along = (1, 2, 3) if "axis" in fields else ()
-    value = [3, 2, 1] if along else 1
-    (one, *_) = check(**fields).conditions(made(along, score=value, other=value))
+    value: Any = (3, 2, 1) if "axis" in fields else 1
+    (one, *_) = check(**fields).conditions(run(score=value, other=value))
     return one.limit
 
 

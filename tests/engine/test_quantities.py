@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from benchmarks.calibrate import CHECK
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -26,14 +25,12 @@ from reproaudit.cell import Cell
 from reproaudit.checks import (
     QUANTITY,
     Censored,
-    Kind,
     Limit,
     Names,
     Provenance,
     Run,
     Side,
     Void,
-    plain,
 )
 from reproaudit.declarations import (
     Axis,
@@ -47,11 +44,11 @@ from reproaudit.declarations import (
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Estimate, Outcome
 from reproaudit.records import Measurements, Record, Series
 from reproaudit.report.claims import texts_of
+from synthetic import OURS, PAPER, check
 from test_loading import TEXT, faults_in
 
 Axes = dict[str, tuple[Coordinate, ...]]
 
-PAPER = {"from": "paper"}
 METHODS: Axes = {"method": ("ours", "adam", "sgd")}
 GRID: Axes = {"task": (1, 2), "method": ("ours", "adam", "sgd"), "seed": (0, 1)}
 
@@ -75,10 +72,6 @@ def made(axes: Axes, values: Any, steps: tuple[int, ...] = (), **more: Any) -> R
 def quantity(text: str = "score", **more: Any) -> Quantity:
     written = {"measurement": text, **more} if more else text
     return Quantity.model_validate_json(json.dumps(written))
-
-
-def check(kind: str, **more: Any) -> Kind:
-    return CHECK.validate_json(json.dumps({"kind": kind, **more}))
 
 
 def read(run: Run, **more: Any) -> list[float]:
@@ -398,15 +391,13 @@ def test_a_run_that_is_too_late_for_certain_says_no() -> None:
 
 
 def test_a_relaxed_bound_that_a_limit_does_not_decide_is_not_missed() -> None:
-    ours = {"from": "ours", "why": "It is enough."}
-    found = judged(claim_of({**FASTER, "at_most": 30, **ours}), 0.8)
+    found = judged(claim_of({**FASTER, "at_most": 30, **OURS}), 0.8)
     assert found.base.answer is Answer.NEAR
 
 
 def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes() -> None:
     """A distance lies between 0 and 1, and 30 steps are relaxed to 60 all the same."""
-    ours = {"from": "ours", "why": "It is enough."}
-    audit = claim_of({**FASTER, "at_most": 30, **ours})
+    audit = claim_of({**FASTER, "at_most": 30, **OURS})
     experiments = audit_data()["experiments"]
     experiments["descent"]["measurements"]["distance"]["range"] = [0, 1]
     bounded = make_audit(
@@ -530,12 +521,6 @@ def test_a_share_of_nothing_that_can_be_counted_is_refused(
 ) -> None:
     with pytest.raises(ValidationError, match=f"counts the coordinates of a number, and .*{why}"):
         check(kind, **fields, in_share=0.9)
-
-
-def test_a_share_enters_the_rule_and_its_default_does_not() -> None:
-    fields = {"loss": "score", **ENDS}
-    assert "in_share" not in plain(check("converges", **fields))
-    assert plain(check("converges", **fields, in_share=0.9))["in_share"] == 0.9
 
 
 # --- as it is written ---------------------------------------------------------------------------

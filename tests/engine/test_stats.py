@@ -300,7 +300,7 @@ def test_a_misfit_beyond_noise_is_systematic(count: int) -> None:
 )  # fmt: skip
 def test_a_decay_is_found_among_decays(course: Any, later: float, power: bool, near: float) -> None:
     t = np.linspace(0.5, 1, 30)
-    steps = tuple(1000 * t)
+    steps = 1000 * t
     found = best_decay(steps, course(t), lambda all_: all_.later > -np.inf)
     assert found is not None
     assert (found.now, found.later) == pytest.approx((course(1.0), later), rel=near)
@@ -364,7 +364,7 @@ def test_a_power_competes_with_rises_and_lone_sizes() -> None:
 def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> None:
     t = np.linspace(0.5, 1, 30)
     for course in (10.0 ** (-600 * (t - 0.5)), 10.0 ** (-300 * t), np.full(30, 1e-300)):
-        found = best_decay(tuple(1000 * t), course, lambda all_: np.isinf(all_.exponents))
+        found = best_decay(1000 * t, course, lambda all_: np.isinf(all_.exponents))
         assert found is not None
         assert math.isfinite(found.misfit.size)
 

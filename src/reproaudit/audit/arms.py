@@ -38,10 +38,10 @@ class PlannedArm:
     Attributes:
         name: unique within the claim.
         overrides: the settings that differ from the experiment's own.
-        smaller: of a reading, the values of the tiers below the paper's, by setting.
-        reads: measurements read in place of others.
-        varied: of a reading or an alternative, the setting and its value.
-        excused: of a reading, that it need not be run.
+        smaller: the values of a reading at the tiers below the paper's, by setting.
+        reads: the measurement that is read in place of each of these.
+        varied: the setting of a reading or an alternative, and its value.
+        excused: whether a reading need not be run.
         holds_at_start: what must hold before training.
         deterministic: whether every seed gives the same run.
     """
@@ -52,7 +52,6 @@ class PlannedArm:
     overrides: Mapping[str, SettingValue] = field(default_factory=dict)
     smaller: Mapping[str, SettingValue] = field(default_factory=dict)
     reads: Mapping[str, str] = field(default_factory=dict)
-    lacks: str = ""
     varied: tuple[str, SettingValue] | None = None
     excused: bool = False
     holds_at_start: tuple[StartBound, ...] = ()
@@ -86,10 +85,7 @@ def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
         PlannedArm(OWN, Role.OWN, claim.experiment, dict(claim.settings)),
         *_readings(audit, claim),
         *(_arm(audit, claim, null, Role.CONTROL) for null in claim.nulls),
-        *(
-            _arm(audit, claim, ablation.arm, Role.ABLATION, ablation.lacks)
-            for ablation in claim.ablations
-        ),
+        *(_arm(audit, claim, ablation.arm, Role.ABLATION) for ablation in claim.ablations),
     ]
     if claim.constructed is not None:
         arms.append(_arm(audit, claim, claim.constructed, Role.POSITIVE_CONTROL))
@@ -112,9 +108,8 @@ def left_out_readings(audit: Audit, claim: Claim) -> Iterator[tuple[str, Setting
     """Yield each value that a source states and under which a claim is not to be judged."""
     for name, setting in _varied_settings(audit, claim):
         if name not in claim.readings:
-            yield from (
-                (name, reading.value) for reading in setting.readings if reading.excused is None
-            )
+            stated = (reading for reading in setting.readings if reading.excused is None)
+            yield from ((name, reading.value) for reading in stated)
 
 
 def quantities_of(claim: Claim) -> Iterator[Quantity]:
@@ -125,7 +120,7 @@ def quantities_of(claim: Claim) -> Iterator[Quantity]:
 
 def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
     """Return the number of runs that an arm of a claim needs at a tier."""
-    compared = {q.arm for one in claim.headline for q in one.quantities()}
+    compared = {q.arm for check in claim.headline for q in check.quantities()}
     contrast = any(number.contrast for check in claim.headline for number in check.numbers)
     paired = arm.role is Role.CONTROL and contrast
     own = arm.role in (Role.OWN, Role.READING) or arm.name in compared or paired
@@ -159,22 +154,18 @@ def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> Planned
     return PlannedArm(text, role, claim.experiment, overrides, varied=(name, value))
 
 
-def _arm(
-    audit: Audit, claim: Claim, written: NamedArm | str, role: Role, lacks: str = ""
-) -> PlannedArm:
-    name, one = (
-        (written, audit.arms[written]) if isinstance(written, str) else (written.name, written)
-    )
-    experiment = one.experiment or claim.experiment
+def _arm(audit: Audit, claim: Claim, arm: NamedArm | str, role: Role) -> PlannedArm:
+    """An arm that the claim names, or that is written in it."""
+    spec = audit.arms[arm] if isinstance(arm, str) else arm
+    experiment = spec.experiment or claim.experiment
     known = audit.settings_of(experiment)
     shared = {name: value for name, value in claim.settings.items() if name in known}
     return PlannedArm(
-        name,
+        arm if isinstance(arm, str) else arm.name,
         role,
         experiment,
-        {**shared, **one.settings},
-        reads=dict(one.reads),
-        lacks=lacks,
-        holds_at_start=one.holds_at_start,
-        deterministic=one.deterministic is not None,
+        {**shared, **spec.settings},
+        reads=dict(spec.reads),
+        holds_at_start=spec.holds_at_start,
+        deterministic=spec.deterministic is not None,
     )

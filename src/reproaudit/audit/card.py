@@ -78,7 +78,7 @@ def read_card(path: Path) -> Card:
     for number, line in enumerate(lines[start:], start=start + 1):
         if (row := _row(line)) is not None:
             rows.setdefault(row[0], []).append((number, row[1]))
-    card = _head([one for one in lines[:start] if one])
+    card = _head([line for line in lines[:start] if line])
     if not rows and (card.title is None or card.venue is None):
         names = ", ".join(list(VariableName)[:3])
         raise CardError(
@@ -88,14 +88,14 @@ def read_card(path: Path) -> Card:
     results = {}
     remarks = list(card.remarks)
     for name in VariableName:
-        found = rows.get(name, [])
-        known = {word for _, word in found if word in _words(name)}
-        if found:
+        entries = rows.get(name, [])
+        known = {word for _, word in entries if word in _words(name)}
+        if entries:
             results[name] = known.pop() if len(known) == 1 else None
-        if not found:
+        if not entries:
             remarks.append(f"{name.value}: found no row")
         elif results[name] is None:
-            shown = ", ".join(f"{word[:40]!r} on line {line}" for line, word in found[:5])
+            shown = ", ".join(f"{word[:40]!r} on line {line}" for line, word in entries[:5])
             remarks.append(f"{name.value}: found {shown}; expected {' or '.join(_words(name))}")
     return replace(card, rows=results, remarks=tuple(f"card: {remark}" for remark in remarks))
 
@@ -120,7 +120,6 @@ def _words(name: VariableName) -> tuple[str, ...]:
 
 
 def _row(line: str) -> tuple[VariableName, str] | None:
-    """The variable and the word behind it in a line that begins with the name of a variable."""
     match = _ROW.match(line)
     if match is None:
         return None
@@ -141,8 +140,8 @@ def _head(lines: Sequence[str]) -> Card:
     for line in lines:
         if (named := _AUTHORS.match(line)) is not None:
             authors += filter(None, _BETWEEN_AUTHORS.split(named[1].strip()))
-        elif venue is None and (found := _venue(line)) is not None:
-            venue, year = found
+        elif venue is None and (dated := _venue(line)) is not None:
+            venue, year = dated
         elif not line.startswith("Notice:"):
             titles.append(line.lstrip("#").strip(" *"))
     remarks = []
@@ -214,7 +213,7 @@ _OLD_QUESTIONS = (
     ),
     (re.compile(r"(?i)\bcompute\b|type of resources"), (VariableName.HARDWARE_SPECIFICATION,)),
 )
-"""Of the form of 2021: what a question asks, and the variables of it."""
+"""What a question of the form of 2021 asks, and its variables."""
 _ANSWER = re.compile(r"\\answer(Yes|No|NA)\b")
 _JUSTIFICATION = re.compile(
     r"\\item\s*\[\s*\]\s*Justification:?(.*?)(?=\\item\b|\\end\s*\{|\Z)", re.DOTALL
@@ -235,13 +234,13 @@ def with_checklist(card: Card, path: Path) -> Card:
     """
     written = readable_text(path)
     text, line = _checklist_part(_COMMENT.sub(r"\1", written))
-    numbers = [int(one[1]) for one in _NUMBERED.finditer(text)]
+    numbers = [int(match[1]) for match in _NUMBERED.finditer(text)]
     text = _as_latex(text)
     answers: dict[VariableName, list[Mapping[str, str]]] = {}
     remarks: list[str] = []
     seen = set[str]()
     missing = dict.fromkeys(CHECKLIST_QUESTIONS)
-    titles = [one for one in _TITLE.finditer(text) if 0 < len(one[1].strip()) <= MOST_TITLE]
+    titles = [match for match in _TITLE.finditer(text) if 0 < len(match[1].strip()) <= MOST_TITLE]
     if not titles and (old := _old_answers(text)):
         return _with_old_answers(card, old)
     counted = 0
@@ -264,16 +263,15 @@ def with_checklist(card: Card, path: Path) -> Card:
                 "expected one. Comment out or remove the others."
             )
         seen.add(title)
-        asked = next((one for one in CHECKLIST_QUESTIONS if _letters(one) == _letters(title)), "")
+        asked = next((q for q in CHECKLIST_QUESTIONS if _letters(q) == _letters(title)), "")
         missing.pop(asked, None)
         if asked and not given:
             remarks.append(f"{about}: found no answer")
         for name in CHECKLIST_QUESTIONS[asked] if asked and given else ():
-            said = _plain(words[1]) if words is not None else ""
-            answer = {"answer": given[0], "justification": said} if said else {"answer": given[0]}
             locator = f"NeurIPS paper checklist, {about}"
-            answers.setdefault(name, []).append({**answer, "locator": locator})
-    if not seen and any(_TITLE.search(one) for one in _COMMENTED.findall(written)):
+            justification = words[1] if words is not None else ""
+            answers.setdefault(name, []).append(_answer(given[0], justification, locator))
+    if not seen and any(_TITLE.search(comment) for comment in _COMMENTED.findall(written)):
         raise CardError(
             f"{path}: found a checklist that is commented out; expected one that the paper shows. "
             "If it is the authors' answer, remove the per cent signs."
@@ -283,7 +281,7 @@ def with_checklist(card: Card, path: Path) -> Card:
             f"{path}: found no question such as '\\item {{\\bf Claims}}'; expected the LaTeX file "
             "of the NeurIPS paper checklist. Name the file that holds its answers."
         )
-    remarks += [f"found no question '{one}'" for one in missing]
+    remarks += [f"found no question '{question}'" for question in missing]
     remarks = [*card.remarks, *(f"checklist: {remark}" for remark in remarks)]
     return replace(card, answers=answers, remarks=tuple(remarks))
 
@@ -301,7 +299,7 @@ def _checklist_part(text: str) -> tuple[str, int]:
 def _as_latex(text: str) -> str:
     """Return a checklist of another form as the LaTeX that is read, each line in its place."""
     text = _COLOUR.sub(r"\1", text)
-    text = _BRACKETS.sub(lambda found: f"{found[1]}\\answer{_bracketed(found[2])}{{}}", text)
+    text = _BRACKETS.sub(lambda match: f"{match[1]}\\answer{_bracketed(match[2])}{{}}", text)
     if "\\item" in text:
         return text
     lines = _FIELD.sub(r"\\item[] \1:", text)
@@ -315,23 +313,27 @@ def _bracketed(answer: str) -> str:
 
 def _old_answers(text: str) -> Sequence[re.Match[str]]:
     """Return the answers of the form of 2021; none if no question asks about a variable."""
-    found = list(_OLD_ANSWER.finditer(text))
-    known = any(form.search(one[1]) for one in found for form, _ in _OLD_QUESTIONS)
-    return found if known else ()
+    matches = list(_OLD_ANSWER.finditer(text))
+    known = any(form.search(match[1]) for match in matches for form, _ in _OLD_QUESTIONS)
+    return matches if known else ()
 
 
-def _with_old_answers(card: Card, found: Sequence[re.Match[str]]) -> Card:
+def _with_old_answers(card: Card, matches: Sequence[re.Match[str]]) -> Card:
     """Return a card with the answers of the form of 2021, told by what each question asks."""
     answers: dict[VariableName, list[Mapping[str, str]]] = {}
-    for number, match in enumerate(found, start=1):
+    for number, match in enumerate(matches, start=1):
         question = " ".join(match[1].split())
         asked = next((names for form, names in _OLD_QUESTIONS if form.search(question)), ())
-        said = _plain(match[3] or "")
-        answer = {"answer": match[2], "justification": said} if said else {"answer": match[2]}
         locator = f"NeurIPS paper checklist of 2021, question {number} ({question[:MOST_TITLE]})"
         for name in asked:
-            answers.setdefault(name, []).append({**answer, "locator": locator})
+            answers.setdefault(name, []).append(_answer(match[2], match[3] or "", locator))
     return replace(card, answers=answers)
+
+
+def _answer(answer: str, justification: str, locator: str) -> Mapping[str, str]:
+    """An answer as an audit has it, without a justification that is still to be written."""
+    words = _plain(justification)
+    return {"answer": answer, **({"justification": words} if words else {}), "locator": locator}
 
 
 def _plain(text: str) -> str:

@@ -120,7 +120,7 @@ class Entry:
             return self.audit_file
         here = Path.cwd()
         places = (folder / "audits" / self.audit_file.name for folder in (here, *here.parents))
-        return next((one for one in places if one.is_file()), self.audit_file)
+        return next((place for place in places if place.is_file()), self.audit_file)
 
     @property
     def review_file(self) -> Path:
@@ -212,5 +212,5 @@ def entry_of(audit_file: Path) -> Entry:
 
 def audits_in(folder: Path) -> list[Path]:
     """Return the audits in a folder, sorted by name: ``SLUG.yaml`` alone."""
-    others = (RUN_FILE, REVIEW_FILE, SHORT_FILE)
-    return [one for one in sorted(folder.glob("*.yaml")) if not one.name.endswith(others)]
+    companions = (RUN_FILE, REVIEW_FILE, SHORT_FILE)
+    return [file for file in sorted(folder.glob("*.yaml")) if not file.name.endswith(companions)]

@@ -44,8 +44,8 @@ def read_file(path: Path, most: int, faults: Faults) -> str | None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         unfit = isinstance(error, UnfitFileError)
-        found = reason if unfit else f"no readable file ({reason.lower()})"
-        faults.add(START, (), "RA001", f"found {found}")
+        state = reason if unfit else f"no readable file ({reason.lower()})"
+        faults.add(START, (), "RA001", f"found {state}")
         return None
     try:
         return data.decode("utf-8-sig")
@@ -90,9 +90,7 @@ class Document:
         A scalar's place is its value, that of a list or mapping the name that holds it. What is not
         written in the file (a default) has the place of the nearest value above it.
         """
-        here = next((loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self.marks), None)
-        if here is None:
-            return START
+        here = next(loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self.marks)
         value = self.data
         for step in here:
             value = value[step]
@@ -125,8 +123,8 @@ def read_yaml(text: str, faults: Faults) -> Document | None:
         return _Reader(text, faults).read() if is_readable(text, faults) else None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        said = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
-        faults.add(_place(mark), (), "RA003", f"found broken YAML: {said}")
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+        faults.add(_place(mark), (), "RA003", f"found broken YAML: {problem}")
     except _Stop:
         pass
     except (ValueError, OverflowError) as error:  # beyond Unicode, in the parser in Python
@@ -198,18 +196,18 @@ class _Reader:
 
     def _hides(self, event: Any, loc: Loc) -> bool:
         """Report and return whether something hides the meaning of a value or a name."""
-        found = []
+        messages = []
         for sign in ("anchor", "tag"):
             if (word := getattr(event, sign, None)) is not None:
-                found.append(("RA007", f"found the {sign} {quoted(word)}; expected the value"))
+                messages.append(("RA007", f"found the {sign} {quoted(word)}; expected the value"))
         # in double quotes an escape stands for a control character; elsewhere it is itself
         escaped = isinstance(event, events.ScalarEvent) and event.style == '"'
         if escaped and (control := UNREADABLE.search(event.value)) is not None:
             words = f"found the control character {control.group()!r}; expected readable text"
-            found.append(("RA002", words))
-        for rule, message in found:
+            messages.append(("RA002", words))
+        for rule, message in messages:
             self._tell(event, loc, rule, message)
-        return bool(found)
+        return bool(messages)
 
     def _mapping(self, loc: Loc, depth: int) -> dict[str, Any]:
         data: dict[str, Any] = {}

@@ -48,9 +48,9 @@ def _variable(name: VariableName, card: Card, today: date) -> str:
         f"    card: {{result: {_quoted(card.rows.get(name))}, as_of: {today}}}",
         *(["    authors:"] if name in card.answers else []),
     ]
-    for one in card.answers.get(name, ()):
-        fields = [*(f"{field}: {_quoted(text)}" for field, text in one.items()), f"as_of: {today}"]
-        lines.append("      - " + "\n        ".join(fields))
+    for answer in card.answers.get(name, ()):
+        fields = [f"{field}: {_quoted(text)}" for field, text in answer.items()]
+        lines.append("      - " + "\n        ".join([*fields, f"as_of: {today}"]))
     locator = f"card, row {name.value}" if name in card.rows else TODO
     lines += ["    evidence:", "      - statement: TODO", f"        locator: {locator}"]
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ are not given again: a new rule's id is RA245.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -186,26 +186,21 @@ class Faults:
     @property
     def refuse(self) -> bool:
         """Whether there is an error."""
-        return has_errors(self._kept)
+        return any(fault.severity == "error" for fault in self._kept)
 
     @property
     def locs(self) -> frozenset[Loc]:
         """The places that have a fault."""
-        return frozenset(one.loc for one in self._kept)
+        return frozenset(fault.loc for fault in self._kept)
 
     def in_order(self) -> list[Fault]:
         """Return the faults by place, each once; of too many the errors first, and then a count."""
-        found = sorted(dict.fromkeys(self._kept), key=lambda one: one.severity)
-        listed = sorted(found[:MOST_FAULTS], key=lambda one: (one.place, one.rule, one.message))
-        if unlisted := len(found) - len(listed):
+        faults = sorted(dict.fromkeys(self._kept), key=lambda fault: fault.severity)
+        listed = sorted(faults[:MOST_FAULTS], key=lambda f: (f.place, f.rule, f.message))
+        if unlisted := len(faults) - len(listed):
             message = f"found {unlisted} further faults; listed are {len(listed)}"
             listed.append(Fault(self.file, START, (), message, REMEDIES["RA017"], "RA017"))
         return listed
-
-
-def has_errors(faults: Iterable[Fault]) -> bool:
-    """Tell whether one of the faults refuses the audit."""
-    return any(fault.severity == "error" for fault in faults)
 
 
 def _brief(text: str) -> str:

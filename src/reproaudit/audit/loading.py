@@ -69,7 +69,7 @@ def read_audit(
         name = Path(path).name.removesuffix(SHORT_FILE)
         broken = list(broken_rules(audit, Path(name).stem))
         yield from broken
-        if all(one.rule in WARNINGS for one in broken):
+        if all(violation.rule in WARNINGS for violation in broken):
             yield from more(audit)
 
     audit, _, faults = read_as(Audit, path, "an audit", rules, text)
@@ -96,14 +96,14 @@ def read_reviews(
     def rules(reviews: Reviews) -> Iterable[Violation]:
         return of_reviews(audit, reviews) if audit is not None else ()
 
-    found, _, faults = read_as(Reviews, path, "the reviews of an audit", rules, text)
-    return found, faults
+    reviews, _, faults = read_as(Reviews, path, "the reviews of an audit", rules, text)
+    return reviews, faults
 
 
-def _loaded(found: _Model | None, faults: list[Fault]) -> _Model:
-    if found is None:
+def _loaded(data: _Model | None, faults: list[Fault]) -> _Model:
+    if data is None:
         raise SpecError("\n".join(map(str, faults)))
-    return found
+    return data
 
 
 def read_as(
@@ -126,23 +126,25 @@ def read_as(
     document = read_yaml(text, faults) if text is not None else None
     if document is None or not isinstance(document.data, dict):
         if not faults.refuse:
-            found = "no mapping" if document and document.data is not None else "an empty file"
-            faults.add(START, (), "RA005", f"found {found}; expected {noun}")
+            content = "no mapping" if document and document.data is not None else "an empty file"
+            faults.add(START, (), "RA005", f"found {content}; expected {noun}")
         return None, None, faults.in_order()
     written = document
     if model is Audit and document.data.get(*VERSION) == SHORT_FORM:
         document = _expanded(document, faults)
     read, refusals = _validate(model, document.data)
-    _take_first(refusals, document, faults)
+    _take_new(refusals, document, faults)
     if rules is not None:
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
         elif (sound := document.sound(faults.locs)) is not None:
             judged, _ = _validate(model, sound.data)
             broken = rules(judged) if judged is not None else ()
-            _take_first((one for one in broken if one.rule not in OF_THE_WHOLE), sound, faults)
+            of_parts = (violation for violation in broken if violation.rule not in OF_THE_WHOLE)
+            _take_new(of_parts, sound, faults)
         known = faults.locs
-        _take((one for one in unfinished(written.data) if one.loc not in known), written, faults)
+        marks = unfinished(written.data)
+        _take((mark for mark in marks if mark.loc not in known), written, faults)
     return None if faults.refuse else read, document, faults.in_order()
 
 
@@ -152,40 +154,39 @@ def _expanded(document: Document, faults: Faults) -> Document:
     from reproaudit.audit.short.forms import ShortAudit
     from reproaudit.audit.short.refusals import in_short
 
-    found = expanded(document)
+    long = expanded(document)
     _, refusals = _validate(ShortAudit, document.data)
-    _take_first(in_short(refusals, document.data), document, faults)
+    _take_new(in_short(refusals, document.data), document, faults)
     refused = faults.locs
-    _take_first((one for one in found.found if not found.misses(one, refused)), document, faults)
+    _take_new((fault for fault in long.found if not long.misses(fault, refused)), document, faults)
     if not faults.refuse:
-        _take(found.unused, document, faults)
-    return found
+        _take(long.unused, document, faults)
+    return long
 
 
-def _take_first(found: Iterable[Violation], document: Document, faults: Faults) -> None:
+def _take_new(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule, but for what follows from faults that are kept already."""
     doubtful = faults.locs
 
-    def is_new(one: Violation) -> bool:
-        loc = document.written_at(one.loc)
-        below = document.follows(loc, doubtful)
-        return not below and doubtful.isdisjoint(loc[:n] for n in range(len(loc) + 1))
+    def is_new(violation: Violation) -> bool:
+        loc = document.written_at(violation.loc)
+        follows = document.follows(loc, doubtful)
+        return not follows and doubtful.isdisjoint(loc[:depth] for depth in range(len(loc) + 1))
 
-    _take(filter(is_new, found), document, faults)
+    _take(filter(is_new, violations), document, faults)
 
 
-def _take(found: Iterable[Violation], document: Document, faults: Faults) -> None:
+def _take(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule as faults, each once, with the nearest known name as a remedy."""
-    seen = set()
-    for one in found:
-        if (one.rule, one.loc, one.remedy) in seen:
-            continue
-        seen.add((one.rule, one.loc, one.remedy))
-        hint = did_you_mean(one.about, one.known) if one.about and one.known else ""
-        place = document.place(one.loc, at_key=one.about in one.loc[-1:])
-        beside = f" (see line {document.place(one.beside).line})" if one.beside else ""
-        message, remedy = document.worded(f"{one.message}{beside}", one.remedy or hint, one.rule)
-        faults.add(place, document.written_at(one.loc), one.rule, message, remedy)
+    distinct: dict[tuple[str, Loc, str], Violation] = {}
+    for violation in violations:
+        distinct.setdefault((violation.rule, violation.loc, violation.remedy), violation)
+    for rule, loc, message, remedy, about, known, beside in distinct.values():
+        hint = did_you_mean(about, known) if about and known else ""
+        place = document.place(loc, at_key=about in loc[-1:])
+        line = f" (see line {document.place(beside).line})" if beside else ""
+        words = document.worded(f"{message}{line}", remedy or hint, rule)
+        faults.add(place, document.written_at(loc), rule, *words)
 
 
 # --- what the models refuse ----------------------------------------------------------------------
@@ -198,8 +199,8 @@ def _validate(model: type[_Model], data: Any) -> tuple[_Model | None, list[Viola
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
     # of a file of another version nothing else is said: it would be refused field by field
-    errors = [one for one in errors if one["loc"] == VERSION] or errors
-    return None, [found for one in errors for found in _lead_back(one, data, model)]
+    errors = [refusal for refusal in errors if refusal["loc"] == VERSION] or errors
+    return None, [violation for refusal in errors for violation in _lead_back(refusal, data, model)]
 
 
 def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violation]:
@@ -230,14 +231,14 @@ def _lead_back(error: Any, data: Any, top: type[BaseModel]) -> Iterator[Violatio
     context = error.get("ctx") or {}
     if kind == "too_short" and len(value) >= context["min_length"]:
         return  # its entries are refused, so that they do not count
-    found = quoted(str(loc[-1])) if at_key else _found(value)
+    given = quoted(str(loc[-1])) if at_key else _found(value)
     if kind in ("enum", "literal_error", "union_tag_invalid"):
-        one = _of_word(loc, value, found, context)
+        violation = _of_word(loc, value, given, context)
     else:
-        rule, message = _of_value(kind, value, found, error["msg"])
-        one = Violation(rule, loc, message, about=str(loc[-1]) if at_key else "")
+        rule, message = _of_value(kind, value, given, error["msg"])
+        violation = Violation(rule, loc, message, about=str(loc[-1]) if at_key else "")
     todo = isinstance(value, str) and not at_key and UNFINISHED_WORDS.search(value)
-    yield one._replace(rule="RA058", remedy="") if todo else one
+    yield violation._replace(rule="RA058", remedy="") if todo else violation
 
 
 # --- the model of a node ------------------------------------------------------------------------
@@ -249,15 +250,13 @@ def _below(members: list[Any], data: Any, step: str | int) -> list[Any]:
         field = _fields(model).get(str(step))
         return _members(field.annotation) if field is not None else []
     inner = {dict: 1, tuple: 0}
-    below = (get_args(one)[inner[o]] for one in members if (o := get_origin(one)) in inner)
-    return [member for one in below for member in _members(one)]
+    below = (get_args(member)[inner[o]] for member in members if (o := get_origin(member)) in inner)
+    return [member for annotation in below for member in _members(annotation)]
 
 
 def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
     """The model among some types; of several kinds of check that of the kind, else the likest."""
-    models = [
-        member for member in members if isinstance(member, type) and issubclass(member, BaseModel)
-    ]
+    models = [m for m in members if isinstance(m, type) and issubclass(m, BaseModel)]
     if not all("kind" in model.model_fields for model in models):
         named = set(data) if isinstance(data, dict) else set()
         models.sort(key=lambda model: -len(_fields(model).keys() & named))
@@ -270,7 +269,7 @@ def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
 def _fields(model: type[BaseModel] | None) -> dict[str, FieldInfo]:
     """The fields of a model by the names that a file has for them."""
     fields = model.model_fields.items() if model is not None else ()
-    return {one.alias or name: one for name, one in fields}
+    return {field.alias or name: field for name, field in fields}
 
 
 def _members(annotation: Any) -> list[Any]:
@@ -306,22 +305,22 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
     return Violation("RA051", loc, f"found no '{name}'; expected one", f"Add '{name}': {about}")
 
 
-def _of_word(loc: Loc, value: Any, found: str, context: dict[str, Any]) -> Violation:
+def _of_word(loc: Loc, value: Any, given: str, context: dict[str, Any]) -> Violation:
     expected = str(context.get("expected") or context.get("expected_tags"))
     known = re.findall("'([^']*)'", expected)
     close = closest(value, known) if isinstance(value, str) else None
     remedy = f"Did you mean '{close}'?" if close else ""
-    return Violation("RA054", loc, f"found {found}; expected {expected}", remedy)
+    return Violation("RA054", loc, f"found {given}; expected {expected}", remedy)
 
 
-def _of_value(kind: str, value: Any, found: str, said: str) -> tuple[str, str]:
+def _of_value(kind: str, value: Any, given: str, message: str) -> tuple[str, str]:
     """The rule that a value breaks, and what was found and expected: pydantic's words or ours."""
-    words = said.removeprefix("Value error, ")
+    words = message.removeprefix("Value error, ")
     if (expected := re.fullmatch(r"[A-Z]\w+ (should .*)", words)) is None:
         if kind == "union":
-            return "RA052", f"found {found}; {words}"
-        return "RA059", words if isinstance(value, dict) else f"found {found}; {words}"
+            return "RA052", f"found {given}; {words}"
+        return "RA059", words if isinstance(value, dict) else f"found {given}; {words}"
     rule = "RA052" if kind.endswith("_type") else "RA053"
     if kind == "string_pattern_mismatch":
         rule = "RA055"
-    return rule, f"found {found}; it {expected[1]}"
+    return rule, f"found {given}; it {expected[1]}"

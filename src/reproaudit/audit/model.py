@@ -37,8 +37,8 @@ def at_most_words(most: int) -> AfterValidator:
     """Return a validator of a text's length."""
 
     def is_brief(text: str) -> str:
-        if (found := len(text.split())) > most:
-            raise ValueError(f"expected at most {most} words, not {found}")
+        if (count := len(text.split())) > most:
+            raise ValueError(f"expected at most {most} words, not {count}")
         return text
 
     return AfterValidator(is_brief)
@@ -206,7 +206,7 @@ class Reading(StrictModel):
     together: dict[Name, Value] = Field(default_factory=dict, alias="with")
     """Values of other settings that the same source states and that change along."""
     quick: dict[Name, Value] = Field(default_factory=dict)
-    """Of those, and of the value's own setting, what the quick tier runs smaller."""
+    """What the quick tier runs smaller: of those, and of the value's own setting."""
     words: Text | None = None
     """What a page calls all values that change together, in a few words: the card's schedule; left
     out, what it calls the value."""
@@ -233,14 +233,14 @@ class Setting(StrictModel):
     """What a page calls a value of the setting: {sphere: codes on a sphere}, {"true": trained
     biases}; left out, the setting's words and the value."""
     why: Text | None = None
-    """Of a guess: the reason for this value, and why its alternatives are credible."""
+    """The reason for a guess, and why its alternatives are credible."""
     alternatives: tuple[Value, ...] = ()
-    """Of a guess: other values that a careful reader might equally have chosen."""
+    """Other values than a guess that a careful reader might equally have chosen."""
     unlikely: dict[Text, Text] = Field(default_factory=dict)
-    """Of a guess: alternatives that are less credible than the value, each with the reason:
+    """Alternatives to a guess that are less credible than the value, each with the reason:
     {"0.1": ten times what others use}. They change no outcome."""
     only_reading: Text | None = None
-    """Of a guess without alternatives: why there is only one reading."""
+    """Why a guess has no alternatives: there is only one reading."""
     ours: bool = False
     """Whether we made it smaller or other, as of a stand-in, so that it is no question to the
     authors."""
@@ -274,7 +274,7 @@ class Setting(StrictModel):
                 "'only_reading': why there are none"
             )
         known = [value_text(alternative) for alternative in self.alternatives]
-        if unknown := [one for one in self.unlikely if one not in known]:
+        if unknown := [alternative for alternative in self.unlikely if alternative not in known]:
             raise ValueError(
                 f"'unlikely' names {unknown[0]!r}, which is none of the alternatives: "
                 f"{', '.join(known) or 'there are none'}"
@@ -450,7 +450,7 @@ class Claim(StrictModel):
     nulls: tuple[AnyArm, ...] = ()
     """Controls: arms with nothing to learn, or with a wrong reference. Each must fail."""
     no_control: Text | None = None
-    """Of a claim without a control, where it needs one: why there is none."""
+    """Why a claim that needs a control has none."""
     ablations: tuple[AblationSpec, ...] = ()
     """Arms without one part of the mechanism; they change no outcome."""
     constructed: AnyArm | None = None
@@ -489,8 +489,8 @@ class Claim(StrictModel):
 
     def arms(self) -> Iterator[tuple[tuple[str | int, ...], NamedArm | str]]:
         """Yield each control, ablation and positive control, with its place in the claim."""
-        yield from ((("nulls", i), one) for i, one in enumerate(self.nulls))
-        yield from ((("ablations", i, "arm"), one.arm) for i, one in enumerate(self.ablations))
+        yield from ((("nulls", i), null) for i, null in enumerate(self.nulls))
+        yield from ((("ablations", i, "arm"), a.arm) for i, a in enumerate(self.ablations))
         if self.constructed is not None:
             yield ("constructed",), self.constructed
 
@@ -693,11 +693,11 @@ class Audit(StrictModel):
         every = self.measurements
         shared = {
             name: every
-            if one.measures is None
-            else {other: every[other] for other in one.measures if other in every}
-            for name, one in self.experiments.items()
+            if spec.measures is None
+            else {other: every[other] for other in spec.measures if other in every}
+            for name, spec in self.experiments.items()
         }
-        return {n: {**shared[n], **one.measurements} for n, one in self.experiments.items()}
+        return {n: {**shared[n], **spec.measurements} for n, spec in self.experiments.items()}
 
     def declaration(self, experiment: str, measurement: str) -> Declaration | None:
         """Return the declaration of an experiment's measurement; None if there is none."""

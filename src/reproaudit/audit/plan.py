@@ -52,18 +52,18 @@ def plan(
 
     Claims are named by id; without any, every claim is run for.
     """
-    found: dict[tuple[str, str], tuple[Role, Batch]] = {}
+    batches: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for claim in audit.claims:
         if claims and claim.id not in claims:
             continue
         for arm in arms_of(audit, claim):
             key = arm.key(audit, tier)
             batch = batch_of(audit, claim, arm, tier)
-            role, known = found.get(key, (arm.role, batch))
+            role, known = batches.get(key, (arm.role, batch))
             seeds = tuple(dict.fromkeys((*known.seeds, *batch.seeds)))
             role = Role.OWN if arm.role is Role.OWN else role
-            found[key] = (role, replace(known, seeds=seeds))
-    return tuple(sorted(found.values(), key=lambda one: one[0] is not Role.OWN))
+            batches[key] = (role, replace(known, seeds=seeds))
+    return tuple(sorted(batches.values(), key=lambda pair: pair[0] is not Role.OWN))
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
     if not audit.claims:
         raise UsageError(f"{audit.paper.slug}: its audit states no claims, so none can be judged.")
     known = {claim.id: claim for claim in audit.claims}
-    for one in claims:
-        if one not in known:
-            raise UsageError(f"no claim '{one}'. {did_you_mean(one, known)}".rstrip())
-    wanted = tuple(known[one] for one in dict.fromkeys(claims)) or audit.claims
+    for name in claims:
+        if name not in known:
+            raise UsageError(f"no claim '{name}'. {did_you_mean(name, known)}".rstrip())
+    wanted = tuple(known[name] for name in dict.fromkeys(claims)) or audit.claims
     read = {name for claim in wanted for name in _read(audit, claim)}
     measurements = {
         experiment: tuple(n for n in audit.measurements_of(experiment) if n in read or not claims)
@@ -102,7 +102,6 @@ def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
 
 
 def _read(audit: Audit, claim: Claim) -> set[str]:
-    """Return the names of the measurements that a claim reads."""
     read = {quantity.measurement for quantity in quantities_of(claim)}
     for arm in arms_of(audit, claim):
         read |= {*arm.reads.values(), *(bound.value.measurement for bound in arm.holds_at_start)}
@@ -129,11 +128,11 @@ def cells_of_tier(audit: Audit, tier: TierName, claims: Iterable[str] = ()) -> l
 def cells_of_alternatives(audit: Audit, tier: TierName) -> list[Cell]:
     """Return every cell of every claim's alternatives, each once."""
     kept = varied_tier(stored_tier(audit, tier))
-    found: dict[object, Cell] = {}
+    cells: dict[object, Cell] = {}
     for claim in audit.claims:
         for arm in alternatives_of(audit, claim):
             settings = arm.settings(audit, tier)
             for seed in batch_of(audit, claim, arm, tier).seeds:
                 cell = Cell(audit.paper.slug, kept, arm.experiment, settings, seed)
-                found.setdefault(cell.key, cell)
-    return list(found.values())
+                cells.setdefault(cell.key, cell)
+    return list(cells.values())

@@ -70,7 +70,7 @@ class Dispute(StrictModel):
 
     @model_validator(mode="after")
     def _of_one_thing(self) -> Self:
-        if sum(one is not None for one in (self.claim, self.arm, self.source)) != 1:
+        if sum(name is not None for name in (self.claim, self.arm, self.source)) != 1:
             raise ValueError("state one of 'claim', 'arm' and 'source': what is disputed")
         return self
 

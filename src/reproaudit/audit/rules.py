@@ -7,9 +7,12 @@ tiers show is reported once, of the first.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
@@ -17,7 +20,7 @@ from reproaudit.audit.faults import Loc, Violation, shown
 from reproaudit.audit.model import GUESSES, Audit, Claim, Setting, TierName
 from reproaudit.audit.review import Reviews, version_of
 from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
-from reproaudit.checks import Check
+from reproaudit.checks import Check, located_quantities
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -25,7 +28,6 @@ from reproaudit.declarations import (
     MeasurementKind,
     Placement,
     Quantity,
-    StrictModel,
     placement,
 )
 from reproaudit.stats.binomial import FEWEST_RUNS
@@ -59,14 +61,10 @@ def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
 
 
 def _unknown(
-    loc: Loc,
-    word: str,
-    name: str,
-    known: Collection[str],
-    of: str = "this audit",
+    loc: Loc, word: str, name: str | None, known: Collection[str], of: str = "this audit"
 ) -> Iterator[Violation]:
-    """Yield the name at a place, if it is none of those that are known."""
-    if name not in known:
+    """Yield the name at a place, if there is one and it is none of those that are known."""
+    if name is not None and name not in known:
         message = f"found '{name}', which is no {word} of {of}; expected one"
         yield Violation("RA224", loc, message, "", name, known)
 
@@ -85,15 +83,14 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
     """Yield faults of variables, ids, findings, the main claim and numbers of runs."""
     names = [variable.name.value for variable in audit.variables]
     yield from _again(("variables",), names, "name")
-    ids = [one.id for one in audit.claims]
-    for field, each in (("claims", ids), ("findings", [one.id for one in audit.findings])):
-        yield from _again((field,), each, "id")
-        for i, one in enumerate(each):
-            if not one.startswith(f"{slug}."):
-                message = f"found '{one}'; expected an id that begins with '{slug}.'"
+    claims = [claim.id for claim in audit.claims]
+    for field, ids in (("claims", claims), ("findings", [f.id for f in audit.findings])):
+        yield from _again((field,), ids, "id")
+        for i, name in enumerate(ids):
+            if not name.startswith(f"{slug}."):
+                message = f"found '{name}'; expected an id that begins with '{slug}.'"
                 yield Violation("RA226", (field, i, "id"), message)
     settings = every_setting(audit)
-    claims = frozenset(ids)
     for i, finding in enumerate(audit.findings):
         for j, name in enumerate(finding.settings):
             yield from _unknown(("findings", i, "settings", j), "setting", name, settings)
@@ -101,8 +98,8 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
             yield from _unknown(("findings", i, "changes", j), "claim", name, claims)
     if audit.claims and not any(claim.main for claim in audit.claims):
         yield Violation("RA211", ("claims",), "found no main claim; expected one with 'main: true'")
-    judged = {one.experiment for one in audit.claims if not one.exact} & audit.experiments.keys()
-    for name in judged:
+    judged = {claim.experiment for claim in audit.claims if not claim.exact}
+    for name in judged & audit.experiments.keys():
         own = audit.experiments[name].runs
         loc: Loc = ("experiments", name, "runs") if own is not None else ("runs",)
         for tier, number in (own or audit.runs).model_dump().items():
@@ -128,8 +125,8 @@ def _rests_on_arms(audit: Audit, experiment: str) -> bool:
 def every_setting(audit: Audit) -> frozenset[str]:
     """Return the names of all settings; an experiment's own also with the experiment's name."""
     known = set(audit.settings)
-    for experiment, one in audit.experiments.items():
-        known.update(one.settings, (f"{experiment}.{name}" for name in one.settings))
+    for experiment, spec in audit.experiments.items():
+        known.update(spec.settings, (f"{experiment}.{name}" for name in spec.settings))
     return frozenset(known)
 
 
@@ -139,48 +136,47 @@ def every_setting(audit: Audit) -> frozenset[str]:
 def _of_declared(audit: Audit) -> Iterator[Violation]:
     """Yield faults of settings, measurements, experiments and shared arms."""
     every = {**audit.settings}
-    for one in audit.experiments.values():
-        every.update(one.settings)
+    for spec in audit.experiments.values():
+        every.update(spec.settings)
     for name, setting in audit.settings.items():
         yield from _setting(("settings", name), name, setting, every)
     for name, declaration in audit.measurements.items():
-        users = [one for one in audit.experiments if audit.declaration(one, name) is declaration]
+        users = [e for e in audit.experiments if audit.declaration(e, name) is declaration]
         yield from _declaration(audit, ("measurements", name), declaration, users)
     yield from _training_loss(audit, ("training_loss",), audit.training_loss, audit.experiments)
-    if audit.length is not None:
-        yield from _unknown(("length",), "setting", audit.length, every)
-    for experiment, one in audit.experiments.items():
+    yield from _unknown(("length",), "setting", audit.length, every)
+    for experiment, spec in audit.experiments.items():
         loc: Loc = ("experiments", experiment)
-        for name, setting in one.settings.items():
+        for name, setting in spec.settings.items():
             yield from _setting((*loc, "settings", name), name, setting, every)
-        for name, declaration in one.measurements.items():
+        for name, declaration in spec.measurements.items():
             yield from _declaration(audit, (*loc, "measurements", name), declaration, [experiment])
-        for i, name in enumerate(one.measures or ()):
+        for i, name in enumerate(spec.measures or ()):
             yield from _unknown((*loc, "measures", i), "measurement", name, audit.measurements)
-        for i, stage in enumerate(one.stages):
-            place = (*loc, "stages", i, "steps")
-            known = audit.settings_of(experiment)
-            yield from _unknown(place, "setting", stage.steps, known, f"'{experiment}'")
-        yield from _training_loss(audit, (*loc, "training_loss"), one.training_loss, [experiment])
-        if one.length is not None:
-            known = audit.settings_of(experiment)
-            yield from _unknown((*loc, "length"), "setting", one.length, known, f"'{experiment}'")
+        for i, stage in enumerate(spec.stages):
+            yield from _no_setting(audit, experiment, (*loc, "stages", i, "steps"), stage.steps)
+        yield from _training_loss(audit, (*loc, "training_loss"), spec.training_loss, [experiment])
+        yield from _no_setting(audit, experiment, (*loc, "length"), spec.length)
     for name, arm in audit.arms.items():
-        if arm.experiment is not None:
-            place = ("arms", name, "experiment")
-            yield from _unknown(place, "experiment", arm.experiment, audit.experiments)
+        place = ("arms", name, "experiment")
+        yield from _unknown(place, "experiment", arm.experiment, audit.experiments)
+
+
+def _no_setting(audit: Audit, experiment: str, loc: Loc, name: str | None) -> Iterator[Violation]:
+    """Yield the name at a place, if the experiment has no such setting."""
+    yield from _unknown(loc, "setting", name, audit.settings_of(experiment), f"'{experiment}'")
 
 
 def _setting(
     loc: Loc, name: str, setting: Setting, every: Mapping[str, Setting]
 ) -> Iterator[Violation]:
     """Yield values of another type than the setting's, equal ones, and guesses as readings."""
-    others: list[tuple[Loc, SettingValue]] = [
-        *(((*loc, "alternatives", i), one) for i, one in enumerate(setting.alternatives)),
-        *(((*loc, "readings", i, "value"), one.value) for i, one in enumerate(setting.readings)),
+    variants: list[tuple[Loc, SettingValue]] = [
+        *(((*loc, "alternatives", i), value) for i, value in enumerate(setting.alternatives)),
+        *(((*loc, "readings", i, "value"), r.value) for i, r in enumerate(setting.readings)),
     ]
-    for i in repeated([setting.value, *(value for _, value in others)]):
-        place, value = others[i - 1]
+    for i in repeated([setting.value, *(value for _, value in variants)]):
+        place, value = variants[i - 1]
         message = f"found {shown(value)} again; expected another value than those of '{name}'"
         yield Violation("RA225", place, message)
     for i, reading in enumerate(setting.readings):
@@ -196,8 +192,8 @@ def _setting(
                     yield from _other_type(place, other, value, every[other])
     for tier, scaled in (("quick", setting.quick), ("smoke", setting.smoke)):
         if scaled is not None:
-            others.append(((*loc, tier, "value"), scaled.value))
-    for place, value in others:
+            variants.append(((*loc, tier, "value"), scaled.value))
+    for place, value in variants:
         yield from _other_type(place, name, value, setting)
 
 
@@ -216,45 +212,63 @@ def _declaration(
     kind = declaration.kind
     yield from _again((*loc, "axes"), [axis.name for axis in axes], "name")
     if bool(axes) is (kind is MeasurementKind.SCALAR) and kind is not MeasurementKind.SERIES:
-        found, expected = ("a scalar with", "none") if axes else ("an array without", "some")
-        message = f"found {found} axes; expected {expected}"
+        kept, expected = ("a scalar with", "none") if axes else ("an array without", "some")
+        message = f"found {kept} axes; expected {expected}"
         yield Violation("RA124", loc, message)
     for i, axis in enumerate(axes):
         place = (*loc, "axes", i)
-        given = [one for one in ("values", "setting", "size") if getattr(axis, one) is not None]
+        fields = ("values", "setting", "size")
+        given = [field for field in fields if getattr(axis, field) is not None]
         if len(given) != 1:
             message = f"found {' and '.join(given) or 'none of these'} on axis '{axis.name}'"
             yield Violation("RA121", place, f"{message}; expected exactly one")
         yield from _again((*place, "values"), axis.values or ())
         for experiment in users if axis.setting is not None else ():
             settings = audit.settings_of(experiment).items()
-            lists = [other for other, one in settings if isinstance(one.value, tuple)]
+            lists = [name for name, setting in settings if isinstance(setting.value, tuple)]
             where = (*place, "setting")
-            yield from _unknown(where, "list", str(axis.setting), lists, f"'{experiment}'")
+            yield from _unknown(where, "list", axis.setting, lists, f"'{experiment}'")
 
 
 def _training_loss(
     audit: Audit, loc: Loc, name: str | None, experiments: Collection[str]
 ) -> Iterator[Violation]:
     """Yield a training loss that no experiment measures as a series."""
-    made = (audit.measurements_of(one).items() for one in experiments if name is not None)
-    known = {one for each in made for one, d in each if d.kind is MeasurementKind.SERIES}
-    if name is not None and experiments:
-        yield from _unknown(loc, "series", name, known)
+    declared = [audit.measurements_of(experiment).items() for experiment in experiments]
+    known = {n for every in declared for n, d in every if d.kind is MeasurementKind.SERIES}
+    yield from _unknown(loc, "series", name if experiments else None, known)
 
 
 # --- claims -------------------------------------------------------------------------------------
 
 
-_Wanted = tuple[Loc, Check | None, Quantity, PlannedArm, Loc]
-"""A quantity that is to be read: its place, its check, the arm, and the place of its name."""
+class _Arm(NamedTuple):
+    """An arm of a claim: what it runs, what it sets itself, and where it is written."""
+
+    planned: PlannedArm
+    settings: Mapping[str, SettingValue]
+    loc: Loc
 
 
-class _Read(NamedTuple):
-    """A quantity as it is read in an arm: of what kind, and along which coordinates by axis.
+class _Wanted(NamedTuple):
+    """A quantity that is to be read in an arm, by a check or by none."""
 
-    The name is that of the measurement that is read there; what no check reads has none. Levels
-    are the coordinates of a grade by its axis, where the quantity is judged at each.
+    loc: Loc
+    check: Check | None
+    quantity: Quantity
+    arm: PlannedArm
+    name_loc: Loc
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A quantity as it is read in an arm at a tier.
+
+    Attributes:
+        name: of the measurement that is read.
+        along: its coordinates, by axis.
+        levels: the coordinates of the claim's grade by its axis, where the quantity is judged at
+            each.
     """
 
     loc: Loc
@@ -263,52 +277,41 @@ class _Read(NamedTuple):
     quantity: Quantity
     arm: PlannedArm
     name: str
-    kind: MeasurementKind
-    along: dict[str, Sequence[Coordinate]]
-    range: tuple[float | None, ...]
+    declaration: Declaration
+    along: Mapping[str, Sequence[Coordinate]]
     levels: Mapping[str, Sequence[Coordinate]]
 
-    @property
+    @cached_property
     def of_check(self) -> dict[str, Coordinate]:
         """The coordinates that the check states, by axis."""
         at = self.check.at if self.check is not None else {}
-        return {name: one for name, one in at.items() if name not in self.quantity.over}
+        return {axis: at[axis] for axis in at if axis not in self.quantity.over}
 
     @property
     def stated(self) -> dict[str, Coordinate]:
-        """The coordinates that the check and the quantity state by axis."""
+        """The coordinates that the check and the quantity state, by axis."""
         return {**self.of_check, **self.quantity.at}
 
-    @property
+    @cached_property
     def place(self) -> Placement:
-        level = {axis: one[0] for axis, one in self.levels.items()}
+        """Where it is read, at the first level."""
+        level = {axis: coordinates[0] for axis, coordinates in self.levels.items()}
         return placement(self.quantity, self.along, {**level, **self.of_check})
 
     @property
     def placed(self) -> dict[str, Coordinate]:
-        """The coordinates at which the quantity is read whatever the level, by axis."""
-        fixed = self.place.fixed
-        own = self.place.own
-        return {
-            axis: one
-            for axis, one in fixed.items()
-            if axis in own or axis in self.of_check or axis not in self.levels
-        }
+        """The coordinates at which it is read whatever the level, by axis."""
+        return {**self.of_check, **self.place.own}
 
     def coordinates(self, axis: str) -> Sequence[Coordinate]:
+        """Return the coordinates of an axis at which it is read."""
         if axis in self.placed:
             return (self.placed[axis],)
-        levels = self.levels.get(axis, ()) if axis in self.place.fixed else ()
-        return levels or self.kept(axis)
-
-    def kept(self, axis: str) -> Sequence[Coordinate]:
-        """Return the coordinates of an axis that are not left out."""
-        left_out = self.quantity.without.get(axis)
-        known = self.along[axis]
-        return known if left_out is None else tuple(one for one in known if one not in left_out)
+        return (self.levels if axis in self.place.fixed else self.place.kept)[axis]
 
     @property
     def check_loc(self) -> Loc:
+        """The place of its check."""
         return self.loc[:4]
 
 
@@ -321,38 +324,20 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     yield from misnamed
     if misnamed:
         return
-    arms = {one.name: one for one in arms_of(audit, claim) if one.role is not Role.READING}
-    own, *others = arms.values()
-    places: dict[str, Loc] = {name: ("arms", name) for name in arms}
-    places |= {a.name: (*loc, *at) for at, a in claim.arms() if not isinstance(a, str)}
-    compared = [one for one in others if one.role is not Role.COMPARED]
-    varied = [one for one in arms_of(audit, claim) if one.role is Role.READING]
+    own, *others = arms_of(audit, claim)
+    varied = [arm for arm in others if arm.role is Role.READING]
     varied += alternatives_of(audit, claim)
-    axes = {
-        axis.setting for d in audit.measurements_of(claim.experiment).values() for axis in d.axes
-    }
-    compared += [one for one in varied if axes & one.overrides.keys()]
-    read: list[_Wanted] = []
-    for place, check, quantity in _quantities_of(loc, claim):
-        read.append((place, check, quantity, arms[quantity.arm or OWN], (*place, "measurement")))
-        measured = audit.declaration(claim.experiment, quantity.measurement) is not None
-        if measured and check is not None and quantity.arm in (None, OWN):
-            read += [(place, check, quantity, arm, places.get(arm.name, ())) for arm in compared]
-    written = {one.name: one for _, one in claim.arms() if not isinstance(one, str)}
-    stated = [one for one in varied if one.role is Role.READING]
-    readings = {(tier, *one.key(audit, tier)): one for one in stated for tier in JUDGED}
-    for arm in others:
-        settings = {**audit.arms, **written}[arm.name].settings
-        yield from _arm(audit, own, arm, settings, places[arm.name])
-        yield from _also_varied(audit, own, arm, settings, readings, places[arm.name])
-        for j, bound in enumerate(arm.holds_at_start):
-            place = (*places[arm.name], "holds_at_start", j, "value")
-            read.append((place, None, bound.value, arm, (*place, "measurement")))
-    yield from _opposed(audit, arms_of(audit, claim), places, (*loc, "constructed"))
-    yield from _undeclared(audit, read)
+    by_key = {(t, *arm.key(audit, t)): arm for arm in reversed(varied) for t in JUDGED}
+    arms = {arm.planned.name: arm for arm in _written_arms(audit, claim, loc)}
+    for arm in arms.values():
+        yield from _arm(audit, own, arm)
+        yield from _also_varied(audit, own, arm, by_key)
+    yield from _opposed(audit, others, arms, (*loc, "constructed"))
+    wanted = list(_wanted(audit, claim, loc, arms, varied))
+    yield from _undeclared(audit, wanted)
     for tier in JUDGED:
-        reads = list(_reads(audit, claim, read, tier))
-        wrong = [fault for one in reads for fault in [*_unmeasured(one)] or _course(claim, one)]
+        reads = list(_reads(audit, claim, wanted, tier))
+        wrong = [fault for read in reads for fault in [*_unmeasured(read)] or _course(claim, read)]
         wrong += _axes(reads)
         yield from wrong or _with_itself(reads)
         yield from _unpaired(claim, reads)
@@ -360,20 +345,52 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         yield from _grade(claim, (*loc, "grade"), reads, tier)
 
 
-def _undeclared(audit: Audit, read: Sequence[_Wanted]) -> Iterator[Violation]:
+def _written_arms(audit: Audit, claim: Claim, loc: Loc) -> Iterator[_Arm]:
+    """Yield the arms of a claim but for its own and for readings."""
+    written = {arm.name: (place, arm) for place, arm in claim.arms() if not isinstance(arm, str)}
+    for arm in arms_of(audit, claim):
+        if arm.name in written:
+            place, spec = written[arm.name]
+            yield _Arm(arm, spec.settings, (*loc, *place))
+        elif arm.role not in (Role.OWN, Role.READING):
+            yield _Arm(arm, audit.arms[arm.name].settings, ("arms", arm.name))
+
+
+def _wanted(
+    audit: Audit, claim: Claim, loc: Loc, arms: Mapping[str, _Arm], varied: Iterable[PlannedArm]
+) -> Iterator[_Wanted]:
+    """Yield what a claim reads: in its own arm, in those beside it, and at the start of arms."""
+    own = arms_of(audit, claim)[0]
+    declared = audit.measurements_of(claim.experiment)
+    axes = {axis.setting for declaration in declared.values() for axis in declaration.axes}
+    beside = [(arm, at) for arm, _, at in arms.values() if arm.role is not Role.COMPARED]
+    beside += [(arm, ()) for arm in varied if axes & arm.overrides.keys()]
+    for place, check, quantity in _quantities_of(loc, claim):
+        arm = own if quantity.arm in (None, OWN) else arms[quantity.arm].planned
+        yield _Wanted(place, check, quantity, arm, (*place, "measurement"))
+        if quantity.measurement in declared and check is not None and arm is own:
+            yield from (_Wanted(place, check, quantity, other, at) for other, at in beside)
+    for arm, _, at in arms.values():
+        for j, bound in enumerate(arm.holds_at_start):
+            place = (*at, "holds_at_start", j, "value")
+            yield _Wanted(place, None, bound.value, arm, (*place, "measurement"))
+
+
+def _undeclared(audit: Audit, wanted: Iterable[_Wanted]) -> Iterator[Violation]:
     """Yield measurements that nobody declares where they are read."""
-    for _, _, quantity, arm, by in read:
-        name = arm.reads.get(quantity.measurement, quantity.measurement)
-        known = audit.measurements_of(arm.experiment)
+    for _, _, quantity, arm, loc in wanted:
         if quantity.measurement not in arm.reads:  # else the arm has the fault
-            yield from _unknown(by, "measurement", name, known, f"'{arm.experiment}'")
+            known = audit.measurements_of(arm.experiment)
+            of = f"'{arm.experiment}'"
+            yield from _unknown(loc, "measurement", quantity.measurement, known, of)
 
 
-def _reads(audit: Audit, claim: Claim, read: Sequence[_Wanted], tier: TierName) -> Iterator[_Read]:
+def _reads(
+    audit: Audit, claim: Claim, wanted: Iterable[_Wanted], tier: TierName
+) -> Iterator[_Read]:
     """Yield what is read of declared measurements at a tier."""
-    grade = claim.grade
-    levels = {} if grade is None else {grade.axis: grade.easiest_first}
-    for place, check, quantity, arm, _ in read:
+    grade = {} if claim.grade is None else {claim.grade.axis: claim.grade.easiest_first}
+    for loc, check, quantity, arm, _ in wanted:
         name = arm.reads.get(quantity.measurement, quantity.measurement)
         declaration = audit.declaration(arm.experiment, name)
         if declaration is not None:
@@ -381,33 +398,26 @@ def _reads(audit: Audit, claim: Claim, read: Sequence[_Wanted], tier: TierName) 
                 axis.name: _coordinates(audit, arm.experiment, axis, tier, arm.overrides)
                 for axis in declaration.axes
             }
-            judged_at = levels if check is not None and "headline" in place else {}
-            kind, limits = declaration.kind, declaration.range or (None, None)
-            yield _Read(place, tier, check, quantity, arm, name, kind, along, limits, judged_at)
+            levels = grade if check is not None and "headline" in loc else {}
+            yield _Read(loc, tier, check, quantity, arm, name, declaration, along, levels)
 
 
 def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
-    """Yield unknown experiments, readings and arms, and arms of one name."""
+    """Yield unknown experiments, settings, readings and arms, and arms of one name."""
     yield from _unknown((*loc, "experiment"), "experiment", claim.experiment, audit.experiments)
     if claim.experiment in audit.experiments:
         yield from _own_settings(audit, loc, claim)
-    for j, name in enumerate(claim.readings if claim.experiment in audit.experiments else ()):
-        place = (*loc, "readings", j)
-        settings = audit.settings_of(claim.experiment)
-        read = [other for other, one in settings.items() if one.readings]
-        yield from _unknown(place, "setting with readings", name, read, f"'{claim.experiment}'")
     written = list(claim.arms())
-    taken = Counter(one.name for _, one in written if not isinstance(one, str))
-    for place, one in written:
-        if isinstance(one, str):
-            yield from _unknown((*loc, *place), "arm", one, audit.arms if one != OWN else ())
+    taken = Counter(arm.name for _, arm in written if not isinstance(arm, str))
+    for place, arm in written:
+        if isinstance(arm, str):
+            yield from _unknown((*loc, *place), "arm", arm, audit.arms if arm != OWN else ())
             continue
-        if one.name == OWN or one.name in audit.arms or taken[one.name] > 1:
-            message = f"found '{one.name}', the name of another arm as well; expected a new one"
+        if arm.name == OWN or arm.name in audit.arms or taken[arm.name] > 1:
+            message = f"found '{arm.name}', the name of another arm as well; expected a new one"
             yield Violation("RA225", (*loc, *place, "name"), message)
-        if one.experiment is not None:
-            where = (*loc, *place, "experiment")
-            yield from _unknown(where, "experiment", one.experiment, audit.experiments)
+        where = (*loc, *place, "experiment")
+        yield from _unknown(where, "experiment", arm.experiment, audit.experiments)
     known = {OWN, *taken, *audit.arms}
     for place, _, quantity in _quantities_of(loc, claim):
         yield from _unknown((*place, "arm"), "arm", quantity.arm or OWN, known)
@@ -421,32 +431,31 @@ def _own_settings(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
         if name in known and all(same(value, known[name].at(tier)) for tier in JUDGED):
             message = f"found {shown(value)}, as '{claim.experiment}' has it; expected another"
             yield Violation("RA111", (*loc, "settings", name), message, "Remove it.")
-    for group in ("headline", "support", "notes"):
-        for j, check in enumerate(getattr(claim, group)):
-            for field, name in check.settings_read.items():
-                place = (*loc, group, j, field)
-                yield from _unknown(place, "setting", name, known, f"'{claim.experiment}'")
+    for place, check in _checks_of(loc, claim):
+        for field, name in check.settings_read.items():
+            yield from _no_setting(audit, claim.experiment, (*place, field), name)
+    read = [name for name, setting in known.items() if setting.readings]
+    of = f"'{claim.experiment}'"
     for j, name in enumerate(claim.readings):
+        place = (*loc, "readings", j)
+        yield from _unknown(place, "setting with readings", name, read, of)
         if name in claim.settings:
             message = f"found '{name}', which the claim itself sets; expected a setting that it "
-            yield Violation("RA233", (*loc, "readings", j), f"{message}leaves as it is")
+            yield Violation("RA233", place, f"{message}leaves as it is")
+
+
+def _checks_of(loc: Loc, claim: Claim) -> Iterator[tuple[Loc, Check]]:
+    for group in ("headline", "support", "notes"):
+        for j, check in enumerate(getattr(claim, group)):
+            yield (*loc, group, j), check
 
 
 def _quantities_of(loc: Loc, claim: Claim) -> Iterator[tuple[Loc, Check | None, Quantity]]:
-    for group in ("headline", "support", "notes"):
-        for j, check in enumerate(getattr(claim, group)):
-            for place, quantity in _quantities((*loc, group, j), check):
-                yield place, check, quantity
+    for place, check in _checks_of(loc, claim):
+        for within, quantity in located_quantities(check):
+            yield (*place, *within), check, quantity
     if claim.elsewhere is not None:
         yield (*loc, "elsewhere", "measure"), None, claim.elsewhere.measure
-
-
-def _quantities(loc: Loc, node: Any) -> Iterator[tuple[Loc, Quantity]]:
-    if isinstance(node, Quantity):
-        yield loc, node
-    elif isinstance(node, StrictModel | tuple):
-        for step, part in enumerate(node) if isinstance(node, tuple) else node.__dict__.items():
-            yield from _quantities((*loc, step), part)
 
 
 def _set(
@@ -456,19 +465,14 @@ def _set(
     known = audit.settings_of(experiment)
     for name, value in settings.items():
         place = (*loc, "settings", name)
-        yield from _unknown(place, "setting", name, known, f"'{experiment}'")
+        yield from _no_setting(audit, experiment, place, name)
         if name in known:
             yield from _other_type(place, name, value, known[name])
 
 
-def _arm(
-    audit: Audit,
-    own: PlannedArm,
-    arm: PlannedArm,
-    settings: Mapping[str, SettingValue],
-    loc: Loc,
-) -> Iterator[Violation]:
+def _arm(audit: Audit, own: PlannedArm, written: _Arm) -> Iterator[Violation]:
     """Yield faults of what an arm itself sets, and an arm that runs as the claim does."""
+    arm, settings, loc = written
     yield from _set(audit, arm.experiment, settings, loc)
     for tier in JUDGED if settings and not arm.reads else ():
         if arm.key(audit, tier) == own.key(audit, tier):
@@ -485,64 +489,43 @@ def _arm(
 def _also_varied(
     audit: Audit,
     own: PlannedArm,
-    arm: PlannedArm,
-    settings: Mapping[str, SettingValue],
-    readings: Mapping[tuple[TierName, str, str], PlannedArm],
-    loc: Loc,
+    written: _Arm,
+    varied: Mapping[tuple[TierName, str, str], PlannedArm],
 ) -> Iterator[Violation]:
     """Yield an arm that runs as a reading or an alternative does: it cannot be both.
 
-    Readings are given by tier, experiment and settings.
+    Readings and alternatives are given by tier, experiment and settings.
     """
-    if arm.reads or arm.experiment != own.experiment:
-        return
-    for tier in JUDGED:
-        reading = readings.get((tier, *arm.key(audit, tier)))
-        varied = reading.varied if reading else _only_alternative(audit, own, arm, tier)
-        if varied is not None:
-            name, value = varied
-            noun = "a reading" if reading else "an alternative"
-            message = f"found {shown(value)}, which is {noun} of '{name}' as well; expected an arm "
-            place = (*loc, "settings", *([name] if name in settings else []))
-            beside = _place_of_value(audit, arm.experiment, name, value)
-            yield Violation("RA236", place, f"{message}that is none", beside=beside)
+    arm, settings, loc = written
+    for tier in JUDGED if not arm.reads and arm.experiment == own.experiment else ():
+        key = arm.key(audit, tier)
+        same_runs = varied.get((tier, *key))
+        if same_runs is None or same_runs.varied is None or key == own.key(audit, tier):
+            continue
+        name, value = same_runs.varied
+        noun = "a reading" if same_runs.role is Role.READING else "an alternative"
+        message = f"found {shown(value)}, which is {noun} of '{name}' as well; expected an arm "
+        place = (*loc, "settings", *([name] if name in settings else []))
+        beside = _place_of_value(audit, arm.experiment, name, value)
+        yield Violation("RA236", place, f"{message}that is none", beside=beside)
 
 
 def _opposed(
-    audit: Audit, arms: Sequence[PlannedArm], places: Mapping[str, Loc], loc: Loc
+    audit: Audit, planned: Iterable[PlannedArm], arms: Mapping[str, _Arm], loc: Loc
 ) -> Iterator[Violation]:
     """Yield a positive control whose runs are those of an arm that must not show the phenomenon.
 
     The last place is where the claim has its positive control.
     """
-    without = [one for one in arms if one.role in (Role.CONTROL, Role.ABLATION)]
-    built = [one for one in arms if one.role is Role.POSITIVE_CONTROL]
-    pairs = [(arm, other) for arm in built for other in without if arm.reads == other.reads]
-    for arm, other in pairs:
-        if any(arm.key(audit, tier) == other.key(audit, tier) for tier in JUDGED):
+    built = [arm for arm in planned if arm.role is Role.POSITIVE_CONTROL]
+    without = [arm for arm in planned if arm.role in (Role.CONTROL, Role.ABLATION)]
+    for arm, other in itertools.product(built, without):
+        same_runs = any(arm.key(audit, tier) == other.key(audit, tier) for tier in JUDGED)
+        if same_runs and arm.reads == other.reads:
             text = f"found the settings of the {other.role} '{other.name}'; expected others"
             message = f"{text} for the positive control '{arm.name}'"
-            place = loc if arm.name == other.name else places[arm.name]
-            yield Violation("RA237", place, message, beside=places[other.name])
-
-
-def _only_alternative(
-    audit: Audit, own: PlannedArm, arm: PlannedArm, tier: TierName
-) -> tuple[str, SettingValue] | None:
-    """Return the only setting in which an arm differs, if its value is an alternative."""
-    values = own.settings(audit, tier)
-    apart = [
-        (name, value)
-        for name, value in arm.settings(audit, tier).items()
-        if name not in values or not same(value, values[name])
-    ]
-    if len(apart) != 1:
-        return None
-    ((name, value),) = apart
-    setting = audit.settings_of(own.experiment).get(name)
-    if setting is None or name in own.overrides or not setting.guessed:
-        return None
-    return apart[0] if any(same(value, one) for one in setting.alternatives) else None
+            place = loc if arm.name == other.name else arms[arm.name].loc
+            yield Violation("RA237", place, message, beside=arms[other.name].loc)
 
 
 def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValue) -> Loc:
@@ -551,10 +534,10 @@ def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValu
     loc: Loc = ("experiments", experiment, "settings", name)
     loc = loc if of_experiment else ("settings", name)
     setting = audit.settings_of(experiment)[name]
-    for i, one in enumerate(setting.alternatives):
-        if same(one, value):
+    for i, alternative in enumerate(setting.alternatives):
+        if same(alternative, value):
             return (*loc, "alternatives", i)
-    stated = [i for i, one in enumerate(setting.readings) if same(one.value, value)]
+    stated = [i for i, reading in enumerate(setting.readings) if same(reading.value, value)]
     return (*loc, "readings", *stated[:1])
 
 
@@ -580,7 +563,7 @@ def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
     """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
     graded = {claim.grade.axis} if claim.grade is not None else set()
     placed = {*read.quantity.over, *read.placed, *graded}
-    return {name: read.kept(name) for name in read.along if name not in placed}
+    return {axis: kept for axis, kept in read.place.kept.items() if axis not in placed}
 
 
 def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
@@ -605,10 +588,11 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
     """Yield coordinates that are not measured; what decides nothing may be of the paper tier."""
     if "notes" in read.loc and read.tier != "paper":
         return
-    kept = {name: read.kept(name) for name in read.along}
-    named = [one for name, one in kept.items() if name not in read.quantity.over]
-    stated = [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
-    taken = [at for at in read.place.unplaced if any(at in one for one in named)]
+    kept = read.place.kept
+    named = [coordinates for name, coordinates in kept.items() if name not in read.quantity.over]
+    stated: list[tuple[str, str, Coordinate, Sequence[Coordinate]]] = []
+    stated += [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
+    taken = [at for at in read.place.unplaced if any(at in coordinates for coordinates in named)]
     unknown = [at for at in read.place.unplaced if at not in taken]
     stated += [("at", "coordinate", at, next(iter(named), ())) for at in unknown]
     for name, left_out in read.quantity.without.items():
@@ -631,36 +615,58 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
 
 
 def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
-    """Yield what is no series, no single course, or no power law, and is read as such."""
-    if _over_training(read) and read.kind is not MeasurementKind.SERIES:
-        message = f"found the {read.kind} '{read.name}', which is read over training"
-        yield Violation("RA106", read.loc, f"{message}; expected a series")
-    if (field := _part(read)) is not None:
-        message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
-        yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
-    yield from _past_range(read)
+    """Yield what is no course, no list or no power law, and is read as such."""
+    yield from _part(read)
+    check = read.check
+    if check is None:
+        return
+    yield from _past_range(check, read)
     free = _free(claim, read)
-    if read.check is not None and read.check.sizes is not None:
-        axis, fewest = read.check.sizes
-        sizes = {
-            name: one
-            for name, one in free.items()
-            if len({n for n in one if not isinstance(n, str) and n > 0}) == len(one) >= fewest
-        }
+    if check.sizes is not None:
+        axis, fewest = check.sizes
+        sizes = [name for name, at in free.items() if _count_of_sizes(at) >= fewest]
         of = f"at least {fewest} positive sizes of '{read.name}' at the {read.tier} tier"
         yield from _unknown((*read.check_loc, "axis"), "axis", axis, sizes, of)
-    elif read.check is not None and read.check.fewest > 1:
-        yield from _list(read, free)
-    elif read.check is not None and free and (read.check.single_course or read.check.group):
+    elif check.fewest > 1 and (len(free) != 1 or min(map(len, free.values())) < check.fewest):
+        lengths = " by ".join(_lengths(free)) or "a single number"
+        message = f"found {lengths} of '{read.name}' at the {read.tier} tier; expected at least "
+        yield Violation("RA232", read.loc, f"{message}{check.fewest} along one axis")
+    elif check.fewest == 1 and free and (check.single_course or check.group):
         message = f"found '{read.name}' with its axis '{next(iter(free))}' left free"
-        expected = "course" if read.check.single_course else "number"
+        expected = "course" if check.single_course else "number"
         yield Violation("RA217", read.loc, f"{message}; expected a single {expected}")
 
 
-def _past_range(read: _Read) -> Iterator[Violation]:
+def _part(read: _Read) -> Iterator[Violation]:
+    """Yield what has no course, and a part of a course where the check says what it reads."""
+    quantity = read.quantity
+    whole = read.check is not None and quantity in read.check.over_training
+    every = whole and read.check is not None and read.check.whole_course
+    at_start = "holds_at_start" in read.loc
+    over_training = whole or quantity.step != "last" or quantity.passes is not None
+    if over_training and read.declaration.kind is not MeasurementKind.SERIES:
+        message = f"found the {read.declaration.kind} '{read.name}', which is read over training"
+        yield Violation("RA106", read.loc, f"{message}; expected a series")
+    parts = {
+        "passes": (whole or at_start) and quantity.passes is not None,
+        "step": (every and quantity.step != "last")
+        or (at_start and quantity.step not in ("first", "last")),
+    }
+    for field in (name for name, is_stated in parts.items() if is_stated):
+        message = f"found '{field}' of '{read.name}'; expected none, since the check itself says "
+        yield Violation("RA230", (*read.loc, field), f"{message}what it reads of this course")
+
+
+def _count_of_sizes(coordinates: Sequence[Coordinate]) -> int:
+    """The number of coordinates, if they are positive numbers and all differ; else 0."""
+    sizes = {size for size in coordinates if not isinstance(size, str) and size > 0}
+    return len(sizes) if len(sizes) == len(coordinates) else 0
+
+
+def _past_range(check: Check, read: _Read) -> Iterator[Violation]:
     """Yield a bound that no number in the declared range of a quantity can pass."""
-    low, high = read.range
-    for quantity, bound in read.check.bounded if read.check is not None else ():
+    low, high = read.declaration.range or (None, None)
+    for quantity, bound in check.bounded:
         at = bound.limit().at
         below = low is not None and at < low
         above = high is not None and at > high
@@ -670,30 +676,8 @@ def _past_range(read: _Read) -> Iterator[Violation]:
             yield Violation("RA234", read.loc, message)
 
 
-def _over_training(read: _Read) -> bool:
-    whole = read.check.over_training if read.check is not None else ()
-    part = read.quantity.step != "last" or read.quantity.passes is not None
-    return part or read.quantity in whole
-
-
-def _list(read: _Read, free: Mapping[str, Sequence[Coordinate]]) -> Iterator[Violation]:
-    """Yield a quantity that is no list along one axis, or too short a list."""
-    fewest = read.check.fewest if read.check is not None else 1
-    if len(free) != 1 or min(map(len, free.values())) < fewest:
-        found = " by ".join(f"{len(one)} along '{name}'" for name, one in free.items())
-        message = f"found {found or 'a single number'} of '{read.name}' at the {read.tier} tier; "
-        yield Violation("RA232", read.loc, f"{message}expected at least {fewest} along one axis")
-
-
-def _part(read: _Read) -> str | None:
-    """The field by which a quantity reads a part of its course where the check says which."""
-    at_start = read.check is None and "holds_at_start" in read.loc
-    whole = read.check is not None and read.quantity in read.check.over_training
-    if read.quantity.passes is not None:
-        return "passes" if at_start or whole else None
-    every = whole and read.check is not None and read.check.whole_course
-    fits = ("first", "last") if at_start else ("last",)
-    return "step" if (at_start or every) and read.quantity.step not in fits else None
+def _lengths(free: Mapping[str, Sequence[Coordinate]]) -> list[str]:
+    return [f"{len(coordinates)} along '{name}'" for name, coordinates in free.items()]
 
 
 def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
@@ -702,7 +686,7 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
     for read in reads:
         if read.check is None or not read.check.by_coordinate:
             continue
-        free = [f"{len(one)} along '{name}'" for name, one in _free(claim, read).items()]
+        free = _lengths(_free(claim, read))
         runs = OWN if read.quantity.arm else read.arm.name
         name, expected = first.setdefault((read.check_loc, runs), (read.name, free))
         if free and expected and free != expected:
@@ -713,21 +697,21 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
 
 def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield comparisons of a number with itself, and ratios whose divisor may be 0."""
-    told: set[Loc] = set()
+    reported: set[Loc] = set()
     for read in reads:
         if read.check is None or read.arm.role not in (Role.OWN, Role.COMPARED):
             continue
         first, *others = read.check.sides or (None,)
         shared = read.quantity == first and any(
-            _share_a_number(read, one)
-            for one in reads
-            if one.check_loc == read.check_loc and one.quantity in others
+            _share_a_number(read, beside)
+            for beside in reads
+            if beside.check_loc == read.check_loc and beside.quantity in others
         )
-        if shared and read.check_loc not in told:
-            told.add(read.check_loc)
+        if shared and read.check_loc not in reported:
+            reported.add(read.check_loc)
             message = f"found '{read.name}' compared with itself"
             yield Violation("RA228", read.loc, f"{message}; expected two quantities")
-        low, high = read.range
+        low, high = read.declaration.range or (None, None)
         at_zero = read.quantity.passes is None and low is not None and low <= 0
         may_be_zero = at_zero and (high is None or high >= 0)
         if may_be_zero and read.quantity in read.check.divisors:
@@ -735,21 +719,19 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
             yield Violation("RA229", read.loc, f"{message}; expected one that is never 0")
 
 
-def _share_a_number(one: _Read, other: _Read) -> bool:
+def _share_a_number(read: _Read, other: _Read) -> bool:
     """Tell whether a number on one side of a comparison is on the other, too.
 
-    So it is where a coordinate is held against all of its axis, or against the best of them; an
-    average over an axis is a number of its own.
+    A coordinate is among all of its axis, and may be the best of them; an average over an axis is a
+    number of its own.
     """
     place = {"at", "coordinates", "without", "over"}
-    same_arm = (one.name, one.arm) == (other.name, other.arm)
-    if not same_arm or one.quantity.model_dump(exclude=place) != other.quantity.model_dump(
-        exclude=place
-    ):
+    courses = [side.quantity.model_dump(exclude=place) for side in (read, other)]
+    if (read.name, read.arm) != (other.name, other.arm) or courses[0] != courses[1]:
         return False
-    for axis in one.along:
-        sides = [set(each.coordinates(axis)) for each in (one, other)]
-        words = {each.quantity.over.get(axis) for each in (one, other)}
+    for axis in read.along:
+        sides = [set(side.coordinates(axis)) for side in (read, other)]
+        words = {side.quantity.over.get(axis) for side in (read, other)}
         if words & _AVERAGES and (len(words) > 1 or sides[0] != sides[1]):
             return False
         if not sides[0] & sides[1]:
@@ -775,18 +757,18 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
         return
     name = claim.grade.axis
     wanted = claim.grade.easiest_first
-    headline = [one for one in reads if "headline" in one.loc and one.arm.role is Role.OWN]
+    headline = [read for read in reads if "headline" in read.loc and read.arm.role is Role.OWN]
     free = {
         axis: at
-        for one in headline
-        for axis, at in one.along.items()
-        if axis not in one.placed and axis not in one.quantity.over
+        for read in headline
+        for axis, at in read.along.items()
+        if axis not in read.placed and axis not in read.quantity.over
     }
     yield from _unknown((*loc, "axis"), "axis", name, free, "the headline that is free")
-    for j, one in enumerate(wanted if name in free else ()):
-        if (tier == "paper" or one in claim.grade.primary) and one not in free[name]:
-            message = f"found {name} {shown(one)}; expected one of {shown(free[name])} at the "
-            yield Violation("RA104", (*loc, "easiest_first", j), f"{message}{tier} tier")
+    for j, coordinate in enumerate(wanted if name in free else ()):
+        if (tier == "paper" or coordinate in claim.grade.primary) and coordinate not in free[name]:
+            message = f"found {name} {shown(coordinate)}; expected one of {shown(free[name])} at "
+            yield Violation("RA104", (*loc, "easiest_first", j), f"{message}the {tier} tier")
 
 
 # --- reviews, unfinished text -------------------------------------------------------------------
@@ -795,9 +777,10 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
 def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
     """Yield what reviews say that does not fit the audit, with the place in their file."""
     for variable, decisions in reviews.variables.items():
-        yield from _again(("variables", variable), [one.reviewer for one in decisions], "reviewer")
+        reviewers = [review.reviewer for review in decisions]
+        yield from _again(("variables", variable), reviewers, "reviewer")
     claims = {claim.id for claim in audit.claims}
-    answered = claims | {one.id for one in audit.findings}
+    answered = claims | {finding.id for finding in audit.findings}
     for i, response in enumerate(reviews.responses):
         yield from _unknown(("responses", i, "to"), "id", response.to, answered)
     written = (arm for claim in audit.claims for _, arm in claim.arms())
@@ -805,12 +788,11 @@ def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
     known = {"claim": claims, "arm": arms, "source": every_setting(audit)}
     for i, dispute in enumerate(reviews.disputes):
         for field, names in known.items():
-            if (name := getattr(dispute, field)) is not None:
-                yield from _unknown(("disputes", i, field), field, name, names)
+            yield from _unknown(("disputes", i, field), field, getattr(dispute, field), names)
     version = version_of(audit) if reviews.sign_offs else ""
-    for i, one in enumerate(reviews.sign_offs):
-        if one.version != version:
-            message = f"found {one.version}; expected {version}, the present version"
+    for i, sign_off in enumerate(reviews.sign_offs):
+        if sign_off.version != version:
+            message = f"found {sign_off.version}; expected {version}, the present version"
             yield Violation("RA173", ("sign_offs", i, "version"), message)
 
 

@@ -97,7 +97,7 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     """Return the rule of all claims that are judged on an experiment: 64 hexadecimal digits."""
     claims = {claim.id: CLAIM.of(claim) for claim in audit.claims if claim.experiment == experiment}
     used = set(_texts(claims))
-    arms = {name: ARM.of(one) for name, one in audit.arms.items() if name in used}
+    arms = {name: ARM.of(arm) for name, arm in audit.arms.items() if name in used}
     used = {experiment, *used, *_texts(arms)}
     data = {
         "experiment": experiment,

@@ -14,7 +14,7 @@ from reproaudit.audit.catalog import Module
 from reproaudit.errors import SpecError
 
 SUFFIXES = (".py", ".pyc", ".pyd", ".so")
-"""Of code, as source or compiled."""
+"""The ends of the names of code, as source or compiled."""
 
 CACHE = "__pycache__"
 """Python's own folder of compiled code, which is written anew all the time and never imported."""
@@ -40,13 +40,13 @@ def own_file(file: Path, folder: Path) -> Path:
 
 def sources_in(folder: Path) -> list[Path]:
     """Return the Python files at and below a folder, sorted."""
-    found = []
+    sources = []
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name[0] != "."]
         suffixes = ".py" if os.path.basename(root) == CACHE else SUFFIXES
         files = (Path(root, name) for name in names if name.endswith(suffixes))
-        found += [file for file in files if is_source(file, folder)]
-    return sorted(found)
+        sources += [file for file in files if is_source(file, folder)]
+    return sorted(sources)
 
 
 def is_source(file: Path, folder: Path) -> bool:

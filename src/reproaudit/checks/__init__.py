@@ -32,6 +32,7 @@ from reproaudit.checks.kind import (
     Provenance,
     Side,
     Void,
+    located_quantities,
 )
 from reproaudit.checks.reaches import Reaches
 from reproaudit.checks.run import Begins, Censored, PassedAt, Run
@@ -63,6 +64,7 @@ __all__ = [
     "Run",
     "Side",
     "Void",
+    "located_quantities",
     "plain",
     "read_noun",
 ]
@@ -84,6 +86,6 @@ Check = Annotated[
 """Any kind of check; its field `kind` says which. A new kind is named here."""
 
 NUMBERS: Mapping[str, Number] = {
-    one.name: one for kind in get_args(get_args(Check)[0]) for one in kind.made
+    number.name: number for kind in get_args(get_args(Check)[0]) for number in kind.made
 }
 """Every number that a kind may make, by its name, which no other has."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from functools import partial
+from typing import Literal, Self
 
 from pydantic import model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, OneBound, Side, out_of_range
+from reproaudit.checks.kind import Bound, Condition, OneBound, out_of_range
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Names, Number, noun_of
 from reproaudit.declarations import MeasurementMissingError, Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.ranks import kendall_tau
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _PLACE = Number("aligns", drawn=True)
 _ORDER = Number("ranks", "Kendall's tau of {noun} and {reference} {typical}{worst}")
@@ -57,9 +55,10 @@ class Aligns(OneBound):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        upper = self.limit().side in (Side.AT_MOST, Side.BELOW)
-        stated = [one for one in ("distance", "cosine", "ranks") if getattr(self, one) is not None]
-        if len(stated) != 1 or upper != (stated == ["distance"]):
+        stated = [
+            form for form in ("distance", "cosine", "ranks") if getattr(self, form) is not None
+        ]
+        if len(stated) != 1 or self.limit().side.is_upper != (stated == ["distance"]):
             raise ValueError(
                 "state one of 'distance' with 'at_most', 'cosine' with 'at_least', and 'ranks' "
                 "with 'at_least'"
@@ -71,7 +70,6 @@ class Aligns(OneBound):
 
     @property
     def _range(self) -> tuple[float, float]:
-        """The least and the largest number that there can be."""
         return (-1.0, 1.0) if self.distance is None else (0.0, math.inf)
 
     @property
@@ -109,21 +107,19 @@ class Aligns(OneBound):
         limit = self.limit(1.0 if self.distance is None else 0.0)
         limit = replace(limit, least=least, most=None if math.isinf(most) else most)
         if self.ranks is not None:
-            other = self.ranks[1]
-            return (
-                self._learned(run, self.ranks[0], number, limit, lambda one: _tau(run, one, other)),
-            )
+            ranked, reference = self.ranks
+            return (self._learned(run, ranked, number, limit, partial(_tau, run, reference)),)
         quantity = self.distance or self.cosine
         assert quantity is not None, "refused by _one_form"
-        found = self._learned(run, quantity, number, limit, run.numbers)
-        return (out_of_range(found, run.numbers(quantity), least, most),)
+        condition = self._learned(run, quantity, number, limit, run.numbers)
+        return (out_of_range(condition, run.numbers(quantity), least, most),)
 
 
-def _tau(run: Run, quantity: Quantity, other: Quantity) -> NDArray[np.float64]:
+def _tau(run: Run, reference: Quantity, quantity: Quantity) -> FloatArray:
     """The tau of two lists, read at the same observation where the first is read at its start."""
     lists = [run.numbers(quantity)]
-    first = run.first(other) if quantity.step == "first" else None
-    lists.append(run.numbers(first or other))
+    first = run.first(reference) if quantity.step == "first" else None
+    lists.append(run.numbers(first or reference))
     if len(lists[0]) != len(lists[1]):
         why = f"lists of {len(lists[0])} and {len(lists[1])} cannot be ordered alike"
         raise MeasurementMissingError(why, quantity.measurement)

@@ -82,7 +82,8 @@ class Beats(Kind, Sourced):
             raise ValueError("'by' is a factor; a difference has none")
         if self.by is not None and amount_of(self.by) <= 1:
             raise ValueError("'by' is a factor above 1, by which the larger exceeds the smaller")
-        if not self.paired and not self.may_group:
+        of_arms = (self.lower.arm is None) != (self.upper.arm is None)
+        if not self.paired and (self.by is not None or not of_arms):
             raise ValueError(
                 "'paired: false' compares the claim's own runs with those of another arm, by their "
                 "order alone: give either side an 'arm', and leave out 'by'"
@@ -93,11 +94,6 @@ class Beats(Kind, Sourced):
                 "leave out 'standard: mean'"
             )
         return self
-
-    @property
-    def may_group(self) -> bool:
-        """Whether it compares the own runs with those of another arm, without a margin."""
-        return self.by is None and (self.lower.arm is None) != (self.upper.arm is None)
 
     @property
     def group(self) -> str | None:
@@ -123,12 +119,12 @@ class Beats(Kind, Sourced):
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
         over = "minus" if self.difference else "over"
         read = (self.upper, self.lower)
-        typical = ["" if one.arm is None or self.paired else " (median)" for one in read]
-        nouns = [passing_noun(one, names) for one in read]
+        typical = ["" if side.arm is None or self.paired else " (median)" for side in read]
+        nouns = [passing_noun(side, names) for side in read]
         if nouns[0] != nouns[1]:
-            sides = [read_noun(one, names) for one in read]
+            sides = [read_noun(side, names) for side in read]
             return f"{sides[0]}{typical[0]} {over} {sides[1]}{typical[1]}", ""
-        upper, lower = (_place(one, names) or "as run" for one in read)
+        upper, lower = (_place(side, names) or "as run" for side in read)
         return f"{nouns[0]}, {upper}{typical[0]} {over} {lower}{typical[1]}:", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
@@ -148,8 +144,8 @@ class Beats(Kind, Sourced):
         if np.min(lower) > 0 and least >= 0:
             factors, known = run.compared(self.upper, self.lower, np.divide)
             number = self.numbers[0]
-            found = self._condition(factors, limit, self.lower, number, None, known)
-            return (replace(found, groups=groups),)
+            condition = self._condition(factors, limit, self.lower, number, None, known)
+            return (replace(condition, groups=groups),)
         says = excess.met if self.by is None or least >= 0 else None
         return (replace(excess, value=None, limit=limit, says=says, groups=groups),)
 
@@ -165,12 +161,14 @@ class Beats(Kind, Sourced):
         if len(numbers) != 1:
             why = f"{len(numbers)} numbers of a run have no one place among those of other runs"
             raise MeasurementMissingError(why, own.measurement)
-        return sign * float(numbers[0]), tuple(sign * float(one) for one in run.of_group(other))
+        return sign * float(numbers[0]), tuple(
+            sign * float(number) for number in run.of_group(other)
+        )
 
 
 def _place(read: Quantity, names: Names) -> str:
     """Where a quantity is read: at which coordinates, in which arm, at the start."""
-    places = [names.coordinate(one) for one in (*read.at.values(), *read.coordinates)]
+    places = [names.coordinate(coordinate) for coordinate in (*read.at.values(), *read.coordinates)]
     arm = [names.arm(read.arm)] if read.arm is not None else []
     start = ["at the start"] if read.step == "first" else []
     return " ".join([*places, *reading_words(read, names), *arm, *start])

@@ -1,9 +1,8 @@
 """The canonical form of what decides: a table that is frozen, apart from Python's names.
 
-The rules of claims, the seeds and the log of results follow from it. Of each entry it gives the
-frozen name, the attribute that holds the value in Python today, and the value at which the entry is
-left out. No entry is ever changed or removed: where Python renames an attribute, only `attribute`
-follows.
+The rules of claims, the seeds and the log of results follow from it. Each entry has a frozen name,
+the attribute that holds the value in Python today, and the value at which the entry is left out. No
+entry is ever changed or removed: where Python renames an attribute, only `attribute` follows.
 
 A new field that decides joins under a new frozen name with its default as `unless`, so that audits
 without it keep their seeds; a field that only informs is named in `informs`. Where a number may
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 ALWAYS = object()
-"""Of an entry that is never left out."""
+"""What `unless` has where an entry is never left out."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ class CanonicalForm:
 
     def of(self, model: Any) -> Any:
         """Return plain data of what decides in a model."""
-        found = {k: plain(getattr(model, p.attribute), p.form) for k, p in self.parts.items()}
-        return {key: value for key, value in found.items() if value != self.parts[key].unless}
+        entries = {k: plain(getattr(model, p.attribute), p.form) for k, p in self.parts.items()}
+        return {key: value for key, value in entries.items() if value != self.parts[key].unless}
 
 
 class NumberAlone(CanonicalForm):
@@ -76,9 +75,9 @@ def plain(value: Any, form: CanonicalForm | None = None) -> Any:
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list | tuple):
-        return [plain(one, form) for one in value]
+        return [plain(entry, form) for entry in value]
     if isinstance(value, Mapping):
-        return {name: plain(one, form) for name, one in value.items()}
+        return {name: plain(entry, form) for name, entry in value.items()}
     return (form or value.canonical).of(value)
 
 
@@ -122,6 +121,6 @@ KIND = SOURCED | CanonicalForm(
     },
     informs={"stands_for"},
 )
-"""Of every kind; a kind's module adds its own fields."""
+"""The entries of every kind; a kind's module adds its own."""
 
 ONE_BOUND = KIND | BOUND

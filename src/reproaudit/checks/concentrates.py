@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -12,10 +12,7 @@ from reproaudit.checks.kind import Condition, Limit, OneBound, Void, out_of_rang
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 _SHARE = Number("concentrates", form=Form.SHARE, drawn=True)
 _REST = Number("rest", "{noun} covers {typical} of the way left{worst}", Form.PERCENT)
@@ -65,22 +62,20 @@ class Concentrates(OneBound):
         (number,) = self.numbers
         limit = replace(self.limit(1.0), least=0.0, most=1.0)
         if self.of_the_rest:
-            found, shares = self._of_the_rest(run, number, limit)
+            condition, shares = self._of_the_rest(run, number, limit)
         else:
-            found = self._learned(run, self.share, number, limit, run.numbers)
+            condition = self._learned(run, self.share, number, limit, run.numbers)
             shares = run.numbers(self.share)
-        return (out_of_range(found, shares, 0.0, 1.0),)
+        return (out_of_range(condition, shares, 0.0, 1.0),)
 
-    def _of_the_rest(
-        self, run: Run, number: Number, limit: Limit
-    ) -> tuple[Condition, NDArray[np.float64]]:
+    def _of_the_rest(self, run: Run, number: Number, limit: Limit) -> tuple[Condition, FloatArray]:
         """The condition on the part covered, and the shares that it is made of."""
         first = self.share.model_copy(update={"step": "first"})
         starts = run.numbers(first)
         ends = run.numbers(self.share)
         rest = 1 - starts
         covered = np.where(rest > 0, (ends - starts) / np.where(rest > 0, rest, 1.0), 0.0)
-        found = self._condition(covered, limit, self.share, number)
+        condition = self._condition(covered, limit, self.share, number)
         if (late := run.begins_late(first)) is not None:
-            found = replace(found, value=None, void=Void.BEGINS_LATE, found=late)
-        return found, np.concatenate([starts, ends])
+            condition = replace(condition, value=None, void=Void.BEGINS_LATE, found=late)
+        return condition, np.concatenate([starts, ends])

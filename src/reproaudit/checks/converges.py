@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -23,7 +23,7 @@ from reproaudit.checks.kind import (
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Number
 from reproaudit.declarations import Name, Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import BoolArray, FloatArray, np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
 from reproaudit.stats.rest import (
@@ -35,11 +35,7 @@ from reproaudit.stats.rest import (
     without_spikes,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Array: TypeAlias = NDArray[np.float64]
-    _Courses: TypeAlias = tuple[_Array, list[_Array]]
+_Courses: TypeAlias = tuple[FloatArray, list[FloatArray]]
 
 WINDOW = 0.05
 """The share of the schedule in either window whose log-means are compared."""
@@ -168,7 +164,7 @@ class Converges(Kind):
         if cut is None:
             self._refuse_few(steps)
         later = steps >= (steps[0] if cut is None else cut)
-        since = steps[later] - (cut or 0.0), [one[later] for one in losses]
+        since = steps[later] - (cut or 0.0), [loss[later] for loss in losses]
         return tuple(
             self._condition_on(number, limit, (steps, losses), since)
             for number, limit in self._asked()
@@ -179,20 +175,19 @@ class Converges(Kind):
     ) -> Condition:
         """The condition on a number of the whole courses, or of those since the rate was cut."""
         steps, losses = since if number in (_FLATTENS, _SLOPE) else whole
-        found = self._of_courses(
-            number, limit, [_OF_COURSE[number](steps, one, limit) for one in losses]
-        )
-        if found.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
-            found = replace(found, void=Void.FEW_OBSERVED)
-        open_end = number is _FLATTENS and not found.met
+        values = [_OF_COURSE[number](steps, loss, limit) for loss in losses]
+        condition = self._of_courses(number, limit, values)
+        if condition.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
+            condition = replace(condition, void=Void.FEW_OBSERVED)
+        open_end = number is _FLATTENS and not condition.met
         if open_end and self._may_be_cut(steps, losses, limit):
-            return replace(found, value=None, void=Void.CUT)
-        return found
+            return replace(condition, value=None, void=Void.CUT)
+        return condition
 
-    def _refuse_few(self, steps: _Array) -> None:
+    def _refuse_few(self, steps: FloatArray) -> None:
         """Refuse a run whose rest nobody can read."""
-        told = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
-        if self.flattens is not None and not told:
+        is_readable = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
+        if self.flattens is not None and not is_readable:
             name = self.loss.measurement
             raise FewObservedError(
                 f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
@@ -200,32 +195,33 @@ class Converges(Kind):
                 name,
             )
 
-    def _last_cut(self, run: Run, steps: _Array) -> float | None:
+    def _last_cut(self, run: Run, steps: FloatArray) -> float | None:
         """The step at which the rate was last cut before the end; None where nobody says so."""
-        cuts: _Array = np.array([])
+        cuts: FloatArray = np.array([])
         if self.rate is not None:
             at, values = run.series(self.rate)
             cuts = cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
         elif self.cut_at is not None:
             stated = run.settings.get(self.cut_at, ())
             every = stated if isinstance(stated, tuple) else (stated,)
-            cuts = np.array(
-                [one for one in every if isinstance(one, int | float)], dtype=np.float64
-            )
+            cuts = np.array([float(step) for step in every if isinstance(step, int | float)])
         before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
         return float(before.max()) if before.size else None
 
-    def _may_be_cut(self, steps: _Array, losses: Sequence[_Array], limit: Limit) -> bool:
+    def _may_be_cut(self, steps: FloatArray, losses: Sequence[FloatArray], limit: Limit) -> bool:
         """Whether a loss drops all at once, where nobody says when the rate was cut."""
-        known = self.rate is not None or self.cut_at is not None
-        return not known and any(one.min() > 0 and _drops(steps, one, limit.at) for one in losses)
+        if self.rate is not None or self.cut_at is not None:
+            return False
+        return any(loss.min() > 0 and _drops(steps, loss, limit.at) for loss in losses)
 
     def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
         """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
         hidden = not values or bool(np.isnan(values).any())
         says = None if hidden else all(map(limit.met_by, values))
-        found = self._condition(values, limit, self.loss, number, says=says)
-        return replace(found, void=Void.HIDDEN) if values and found.met is None else found
+        condition = self._condition(values, limit, self.loss, number, says=says)
+        if values and condition.met is None:
+            return replace(condition, void=Void.HIDDEN)
+        return condition
 
     def _asked(self) -> Iterator[tuple[Number, Limit]]:
         """The numbers that the audit asks for, each with its bound."""
@@ -239,7 +235,7 @@ class Converges(Kind):
             yield _SLOPE, Limit(Side.BELOW, 0.0, Provenance.DERIVED)
 
 
-def _windows(steps: _Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _windows(steps: FloatArray) -> tuple[BoolArray, BoolArray]:
     """The observations in two windows: before the last fifth, and at the end.
 
     Where the first has none, it goes back to the last observation before.
@@ -251,53 +247,52 @@ def _windows(steps: _Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return before, last
 
 
-def _in_window(steps: _Array, end: float) -> NDArray[np.bool_]:
+def _in_window(steps: FloatArray, end: float) -> BoolArray:
     """The observations in the twentieth of training that ends at a share of it."""
     span = steps[-1] - steps[0]
-    return np.asarray(
-        (steps >= steps[0] + (end - WINDOW) * span) & (steps <= steps[0] + end * span)
-    )
+    since = steps[0] + (end - WINDOW) * span
+    return np.asarray((steps >= since) & (steps <= steps[0] + end * span))
 
 
-def _late(steps: _Array, since: float = 0.5) -> NDArray[np.bool_]:
+def _late(steps: FloatArray, since: float = 0.5) -> BoolArray:
     """The observations in the last half, or from another share of training on."""
     return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
 
 
-def _fall(_: _Array, loss: _Array, __: Limit) -> float:
+def _fall(_: FloatArray, loss: FloatArray, __: Limit) -> float:
     """The first loss over the last; infinite where that is 0."""
     if loss[-1] == 0:
         return np.inf if loss[0] > 0 else np.nan
     return float(loss[0] / loss[-1])
 
 
-def _late_change(steps: _Array, loss: _Array, limit: Limit) -> float:
+def _late_change(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
     if loss.min() > 0:
         loss = _without_spikes(loss)
-    found = _of_decays(steps, loss, limit)
-    if limit.met_by(found) or loss.min() == 0:
-        return found
+    change = _of_decays(steps, loss, limit)
+    if limit.met_by(change) or loss.min() == 0:
+        return change
     at_rest = change_at_rest(steps, np.log(loss), limit.at)
-    return found if math.isnan(at_rest) else at_rest
+    return change if math.isnan(at_rest) else at_rest
 
 
-def _drops(steps: _Array, loss: _Array, least: float) -> bool:
+def _drops(steps: FloatArray, loss: FloatArray, least: float) -> bool:
     """Whether a late drop fits surely better than any decay, by more than a bound."""
     late = _late(steps)
     drop = drop_of(steps[late], np.log(loss[late]), least)
-    decays = (best_decay(tuple(steps[late]), loss[late], one) for one in (_exponential, _power))
-    return drop is not None and all(one and drop.surely_below(one.misfit) for one in decays)
+    decays = [best_decay(steps[late], loss[late], family) for family in (_exponential, _power)]
+    return drop is not None and all(decay and drop.surely_below(decay.misfit) for decay in decays)
 
 
-def _without_spikes(loss: _Array) -> _Array:
+def _without_spikes(loss: FloatArray) -> FloatArray:
     """The same losses, bit by bit, but for spikes."""
     logs = np.log(loss)
     smooth = without_spikes(logs)
     return np.where(smooth == logs, loss, np.exp(smooth))
 
 
-def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
+def _of_decays(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     """The change at the end by the decay that fits the last half; NaN where noise hides it."""
     before, last = _windows(steps)
     if not loss[last].any():
@@ -309,28 +304,28 @@ def _of_decays(steps: _Array, loss: _Array, limit: Limit) -> float:
     swing = swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
     if not limit.met_by(swing):
         return max(change, swing)
-    found = []
-    for among in (_exponential, _power):
-        decay = best_decay(tuple(steps[late]), loss[late], among)
+    fits = []
+    for family in (_exponential, _power):
+        decay = best_decay(steps[late], loss[late], family)
         assert decay is not None, "there are always some"
         error = decay.misfit.noise * float(np.sqrt(1 / before.sum() + 1 / last.sum()))
         goes_on = float(np.log(decay.now / decay.later)) if decay.later > 0 else np.inf
         goes_on = min(goes_on, AS_LONG_AGAIN * (change + CERTAIN * error))
-        found.append((decay.misfit, max(change, swing, goes_on), error))
-    (better, number, error), (worse, other, _) = sorted(found, key=lambda one: one[0].size)
+        fits.append((decay.misfit, max(change, swing, goes_on), error))
+    (better, number, error), (worse, other, _) = sorted(fits, key=lambda decay: decay[0].size)
     met = limit.met_by(number)
     by_noise = not met and limit.met_by(number - CERTAIN * error)
     disagree = met != limit.met_by(other) and not better.surely_below(worse)
     return np.nan if error > limit.at or by_noise or disagree else number
 
 
-def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
+def _late_slope(steps: FloatArray, loss: FloatArray, _: Limit) -> float:
     """The slope of log loss on log time over the last half; infinite where it is no decay to 0.
 
-    Where six observations lie in more than that alone, it is over as much as that.
+    Where the last half has fewer than six observations, it is over the shortest part that has six.
     """
     late = next(
-        (one for since in BACK_TO if (one := _late(steps, since)).sum() >= FEWEST_LATE),
+        (part for since in BACK_TO if (part := _late(steps, since)).sum() >= FEWEST_LATE),
         _late(steps),
     )
     if loss[-1] == 0:
@@ -349,13 +344,13 @@ def _late_slope(steps: _Array, loss: _Array, _: Limit) -> float:
     error = quantile_t(0.95, int(free)) * zero.size / (np.log(steps[late]).std() * np.sqrt(free))
     if slope - error > -SLOWEST:
         return np.inf
-    told = level is None or zero.surely_below(level)
-    if slope >= -error or (not told and _may_rest(steps, loss)):
+    is_zero = level is None or zero.surely_below(level)
+    if slope >= -error or (not is_zero and _may_rest(steps, loss)):
         return np.nan
     return slope
 
 
-def _may_rest(steps: _Array, loss: _Array) -> bool:
+def _may_rest(steps: FloatArray, loss: FloatArray) -> bool:
     """Whether a level surely fits the last nine tenths better, and leaves over noise alone."""
     most = _late(steps, NEARLY_ALL)
     if loss[most].min() <= 0:
@@ -366,29 +361,29 @@ def _may_rest(steps: _Array, loss: _Array) -> bool:
     return zero is None or level.surely_below(zero)
 
 
-def _misfits(steps: _Array, loss: _Array) -> tuple[Misfit | None, Misfit | None]:
+def _misfits(steps: FloatArray, loss: FloatArray) -> tuple[Misfit | None, Misfit | None]:
     """What the best decay to zero, and the best one to a level, leave over of a course."""
-    zero, level = (best_decay(tuple(steps), loss, among) for among in (_to_zero, _to_a_level))
+    zero, level = (best_decay(steps, loss, family) for family in (_to_zero, _to_a_level))
     return zero and zero.misfit, level and level.misfit
 
 
-def _exponential(decays: Decays) -> NDArray[np.bool_]:
+def _exponential(decays: Decays) -> BoolArray:
     return np.asarray(np.isinf(decays.exponents))
 
 
-def _power(decays: Decays) -> NDArray[np.bool_]:
+def _power(decays: Decays) -> BoolArray:
     return np.asarray(np.isfinite(decays.exponents))
 
 
-def _to_zero(decays: Decays) -> NDArray[np.bool_]:
+def _to_zero(decays: Decays) -> BoolArray:
     return np.asarray((decays.limits <= decays.now / 2) & (decays.exponents >= SLOWEST))
 
 
-def _to_a_level(decays: Decays) -> NDArray[np.bool_]:
+def _to_a_level(decays: Decays) -> BoolArray:
     return np.asarray(decays.limits > decays.now / 2)
 
 
-_OF_COURSE: Mapping[Number, Callable[[_Array, _Array, Limit], float]] = {
+_OF_COURSE: Mapping[Number, Callable[[FloatArray, FloatArray, Limit], float]] = {
     _FALLS: _fall,
     _FLATTENS: _late_change,
     _ENDS: lambda _, loss, __: float(loss[-1]),

@@ -11,12 +11,10 @@ from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import (
     Condition,
     Kind,
-    Limit,
     PositiveOrSourced,
     Side,
     Sourced,
-    SourcedNumber,
-    amount_of,
+    margin_around,
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
@@ -83,7 +81,7 @@ class Equals(Kind, Sourced):
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:
-        """Of a ratio, the other quantity."""
+        """The other quantity of a ratio."""
         return (self.to,) if self.relative and isinstance(self.to, Quantity) else ()
 
     @property
@@ -109,16 +107,7 @@ class Equals(Kind, Sourced):
             target = 1.0
         else:
             values, known = run.compared(self.value, self.to, np.subtract)
-        source = self.within if isinstance(self.within, SourcedNumber) else self
-        limit = Limit(
-            Side.WITHIN,
-            amount_of(self.within),
-            source.origin,
-            target=target,
-            relative=self.relative,
-            of=self.origin,
-            why=source.why,
-        )
+        margin = margin_around(target, self.within, self.origin, self.why, relative=self.relative)
         if self.side is not None:
-            limit = limit.one_sided(Side.AT_MOST if self.side == "below" else Side.AT_LEAST)
-        return (self._condition(values, limit, self.value, self.numbers[0], censored=known),)
+            margin = margin.one_sided(Side.AT_MOST if self.side == "below" else Side.AT_LEAST)
+        return (self._condition(values, margin, self.value, self.numbers[0], censored=known),)

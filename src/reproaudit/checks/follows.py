@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -21,12 +20,7 @@ from reproaudit.checks.kind import (
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Array: TypeAlias = NDArray[np.float64]
+from reproaudit.lazy import BoolArray, FloatArray, np
 
 FEWEST_POINTS = 10
 """The fewest observations that show that a curve is followed."""
@@ -101,9 +95,7 @@ class Follows(OneBound):
         if (self.reference is None) == (self.curve is None):
             raise ValueError("state either 'reference', which is measured, or 'curve'")
         steps = [step for step, _ in self.curve or ()]
-        if self.curve is not None and (
-            len(steps) < 2 or any(a >= b for a, b in itertools.pairwise(steps))
-        ):
+        if self.curve is not None and (len(steps) < 2 or steps != sorted(set(steps))):
             raise ValueError("a curve needs at least two points, with increasing steps")
         if self.share is not None and self.quantile is not None:
             raise ValueError("state either 'share', for the bound itself, or a further 'quantile'")
@@ -114,7 +106,7 @@ class Follows(OneBound):
         """The largest distance, that of a quantile if asked, and how much was compared."""
         if self.share is not None:
             return _QUANTILE, _COMPARED
-        return tuple(one for one in self.made if one is not _QUANTILE or self.quantile is not None)
+        return self.made if self.quantile is not None else (_LARGEST, _COMPARED)
 
     @property
     def uncounted(self) -> str:
@@ -139,20 +131,20 @@ class Follows(OneBound):
         common = (grid >= max(since, at[0])) & (grid <= at[-1])
         self._enough(grid, common, since, np.asarray(at, dtype=np.float64))
         share = float(np.ptp(grid[common]) / np.ptp(grid))
-        expected = np.stack([np.interp(grid[common], at, one) for one in known.T], axis=1)
+        expected = np.stack([np.interp(grid[common], at, course) for course in known.T], axis=1)
         distances = self._distances(values[common], expected)
         limit = replace(self.limit(), most=self._widest(run))
-        found = []
+        conditions = []
         if self.share is None:
-            farthest = [limit.worst(one.tolist()) for one in distances.T]
-            found.append(self._condition(farthest, limit, self.series, _LARGEST))
+            farthest = [limit.worst(course.tolist()) for course in distances.T]
+            conditions.append(self._condition(farthest, limit, self.series, _LARGEST))
         bound = self._for_a_share(limit)
         if bound is not None:
             for_a_share, mostly = bound
             quantiles = _quantiles(grid[common], distances, for_a_share)
-            found.append(self._condition(quantiles, mostly, self.series, _QUANTILE))
+            conditions.append(self._condition(quantiles, mostly, self.series, _QUANTILE))
         enough = Limit(Side.AT_LEAST, COMPARED * (1 - self.since), Provenance.DERIVED, 1.0)
-        return (*found, self._condition([share], enough, self.series, _COMPARED))
+        return (*conditions, self._condition([share], enough, self.series, _COMPARED))
 
     def _for_a_share(self, limit: Limit) -> tuple[float, Limit] | None:
         """The share of the time for which a bound holds, and that bound."""
@@ -160,7 +152,7 @@ class Follows(OneBound):
             return self.share, limit
         return None if self.quantile is None else (self.quantile.share, self.quantile.limit())
 
-    def _enough(self, grid: _Array, common: NDArray[np.bool_], since: float, at: _Array) -> None:
+    def _enough(self, grid: FloatArray, common: BoolArray, since: float, at: FloatArray) -> None:
         """Refuse a run of which too little can be compared."""
         name = self.series.measurement
         known = at[(at >= since) & (at <= grid[-1])]
@@ -185,20 +177,20 @@ class Follows(OneBound):
             return None
         return most - least
 
-    def _distances(self, found: _Array, expected: _Array) -> _Array:
-        """The distance at each observation, NaN where a ratio has no number; as `found`."""
+    def _distances(self, values: FloatArray, expected: FloatArray) -> FloatArray:
+        """The distance at each observation, NaN where a ratio has no number; as `values`."""
         if not self.relative:
-            return np.asarray(np.abs(found - expected))
-        if min(found.min(), expected.min()) <= 0:
-            return np.full_like(found, np.nan)
-        return np.asarray(np.expm1(np.abs(np.log(found) - np.log(expected))))
+            return np.asarray(np.abs(values - expected))
+        if min(values.min(), expected.min()) <= 0:
+            return np.full_like(values, np.nan)
+        return np.asarray(np.expm1(np.abs(np.log(values) - np.log(expected))))
 
 
-def _quantiles(grid: _Array, distances: _Array, share: float) -> list[float]:
+def _quantiles(grid: FloatArray, distances: FloatArray, share: float) -> list[float]:
     """The distance that each course of shape (step, coordinate) keeps for a share of the time."""
     evenly = np.linspace(grid.min(), grid.max(), EVENLY)
-    each = (np.interp(evenly, grid, one) for one in distances.T)
-    return [float(np.quantile(one, share)) for one in each]
+    courses = (np.interp(evenly, grid, course) for course in distances.T)
+    return [float(np.quantile(course, share)) for course in courses]
 
 
 EVENLY = 1001

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,21 +23,17 @@ from reproaudit.checks.kind import (
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import BoolArray, FloatArray, np
 from reproaudit.stats.growth import (
     CERTAIN,
     FEWEST_LATE,
     LIKELY,
     MOST_LIKELY,
-    FloatArray,
     Law,
     Misfit,
     misfits,
     thinned,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
 _LAW = Number(
@@ -93,7 +89,7 @@ class GrowsLike(Kind, Sourced):
     law: Literal["logarithm", "power"]
     """The law of growth."""
     exponent: Positive | None = None
-    """Of a power law: its exponent."""
+    """The exponent of a power law."""
     apart: Positive = 0.1
     """A power is a rival if its exponent differs from the law's by at least this; the logarithm has
     the exponent 0."""
@@ -160,28 +156,28 @@ class GrowsLike(Kind, Sourced):
         at = np.asarray(steps, dtype=np.float64)
         part = at >= late[0]
         if self.since is None:
-            found = misfits(*thinned(at[part], course[part]), self._law)
+            laws = misfits(*thinned(at[part], course[part]), self._law)
         else:
-            found = misfits(tuple(late), course[part], self._law)
-        grows = found["law"].size < found["constant"].size
-        goes_on = self._goes_on(at, course, part, found["law"])
-        if goes_on and self.since is None and not self._is_refuted(found, MOST_LIKELY):
-            longest = self._after_its_start(at, course, part, found["law"])
+            laws = misfits(tuple(late), course[part], self._law)
+        grows = laws["law"].size < laws["constant"].size
+        goes_on = self._goes_on(at, course, part, laws["law"])
+        if goes_on and self.since is None and not self._is_refuted(laws, MOST_LIKELY):
+            longest = self._after_its_start(at, course, part, laws["law"])
             grows = grows or longest is not None
-            found = longest or found
-        return growth, self._fits(found, grows and goes_on, fit)
+            laws = longest or laws
+        return growth, self._fits(laws, grows and goes_on, fit)
 
-    def _fits(self, found: Mapping[str, Misfit], grows: bool, fit: Number) -> Condition:
+    def _fits(self, laws: Mapping[str, Misfit], grows: bool, fit: Number) -> Condition:
         """The condition on the law's fit; void where a rival fits better, and not surely so."""
         limit = Limit(Side.ABOVE, 1.0, self.origin)
-        ratio = self._best_rival(found).size / found["law"].size
+        ratio = self._best_rival(laws).size / laws["law"].size
         fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
-        if grows and ratio <= 1 and not self._is_refuted(found):
+        if grows and ratio <= 1 and not self._is_refuted(laws):
             return replace(fits, value=None, says=None, void=Void.HIDDEN)
         return fits
 
     def _after_its_start(
-        self, at: FloatArray, course: FloatArray, late: NDArray[np.bool_], misfit: Misfit
+        self, at: FloatArray, course: FloatArray, late: BoolArray, misfit: Misfit
     ) -> dict[str, Misfit] | None:
         """The misfits over the longest part up to the end on which the law holds; None if none.
 
@@ -192,11 +188,11 @@ class GrowsLike(Kind, Sourced):
         since = float(at[at > 0][0])
         while since < at[late][0]:
             part = at >= since
-            found = misfits(*thinned(at[part], course[part]), self._law)
-            whole, _ = self._pace(at[part], course[part], found["law"])
+            laws = misfits(*thinned(at[part], course[part]), self._law)
+            whole, _ = self._pace(at[part], course[part], laws["law"])
             as_fast = abs(whole - newest) <= SURELY * error
-            if as_fast and not found["law"].systematic and not self._is_refuted(found):
-                return found
+            if as_fast and not laws["law"].systematic and not self._is_refuted(laws):
+                return laws
             since *= LATER
         return None
 
@@ -216,16 +212,13 @@ class GrowsLike(Kind, Sourced):
     def _law(self) -> Law:
         return Law(self.exponent or 0.0, self.apart)
 
-    def _best_rival(self, found: Mapping[str, Misfit]) -> Misfit:
-        return min((found[one] for one in self._law.rivals), key=lambda one: one.size)
+    def _best_rival(self, laws: Mapping[str, Misfit]) -> Misfit:
+        return min((laws[rival] for rival in self._law.rivals), key=lambda misfit: misfit.size)
 
-    def _is_refuted(self, found: Mapping[str, Misfit], beyond: float = LIKELY) -> bool:
-        """Whether a rival surely fits better."""
-        return self._best_rival(found).surely_below(found["law"], beyond)
+    def _is_refuted(self, laws: Mapping[str, Misfit], beyond: float = LIKELY) -> bool:
+        return self._best_rival(laws).surely_below(laws["law"], beyond)
 
-    def _goes_on(
-        self, at: FloatArray, course: FloatArray, late: NDArray[np.bool_], misfit: Misfit
-    ) -> bool:
+    def _goes_on(self, at: FloatArray, course: FloatArray, late: BoolArray, misfit: Misfit) -> bool:
         """Whether the law may make its late share of the growth that is asked, for all noise."""
         limit = self.growth.limit()
         since = np.array([at[at > 0][0], at[late][0], at[-1]])

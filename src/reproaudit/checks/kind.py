@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
@@ -21,11 +21,9 @@ from reproaudit.declarations import (
     Name,
     Quantity,
     StrictModel,
+    number_or,
 )
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 
 class Provenance(StrEnum):
@@ -46,6 +44,11 @@ class Side(StrEnum):
     BELOW = "below"
     ABOVE = "above"
     WITHIN = "within"
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether a number must lie below the bound, or on it."""
+        return self in (Side.AT_MOST, Side.BELOW)
 
 
 class Void(StrEnum):
@@ -90,7 +93,7 @@ class Limit:
     side: Side
     """Where the number must lie."""
     at: float
-    """The bound; of `WITHIN`, the margin around `target`."""
+    """The bound; for `WITHIN`, the margin around `target`."""
     origin: Provenance
     """Where the bound comes from."""
     zero: float = 0.0
@@ -103,15 +106,15 @@ class Limit:
     most: float | None = None
     """The largest number that there can be: a relaxed bound lies below it."""
     target: float = 0.0
-    """Of a margin, the number that is to be equalled."""
+    """The number that is to be equalled, in the middle of a margin."""
     relative: bool = False
     """Whether a margin is a factor either way: 0.25 for target / 1.25 to 1.25 · target."""
     of: Provenance | None = None
-    """Of a margin, where the target comes from, if not from where the margin does."""
+    """Where the target comes from, if not from where its margin does."""
     margin: float | None = None
-    """Of a bound that is one end of a margin around `target`: the margin, which relaxes it."""
+    """The margin around `target` of which the bound is one end; relaxing acts on it."""
     why: str | None = None
-    """Of a bound of ours, the reason."""
+    """The reason for a bound of ours."""
 
     @property
     def number_from(self) -> Provenance:
@@ -120,7 +123,7 @@ class Limit:
 
     @property
     def level(self) -> float:
-        """The number at which the bound lies; of `WITHIN`, the middle."""
+        """The number at which the bound lies; for `WITHIN`, the middle."""
         return self.target if self.side is Side.WITHIN else self.at
 
     @property
@@ -131,8 +134,7 @@ class Limit:
                 ends = self.target / (1 + self.at), self.target * (1 + self.at)
                 return min(ends), max(ends)
             return self.target - self.at, self.target + self.at
-        upper = self.side in (Side.AT_MOST, Side.BELOW)
-        return (-math.inf, self.at) if upper else (self.at, math.inf)
+        return (-math.inf, self.at) if self.side.is_upper else (self.at, math.inf)
 
     def one_sided(self, side: Side) -> Limit:
         """Return one end of a margin, of `AT_MOST` the upper one, of `AT_LEAST` the lower one."""
@@ -169,7 +171,7 @@ class Limit:
         if self.side is Side.WITHIN:
             low, high = (abs(end - self.target) or math.ulp(0.0) for end in self.accepted)
             return max((self.target - value) / low, (value - self.target) / high)
-        return value if self.side in (Side.AT_MOST, Side.BELOW) else -value
+        return value if self.side.is_upper else -value
 
     def relaxed(self) -> Limit:
         """Return the bound that allows more, where it is ours; else the same bound.
@@ -198,21 +200,21 @@ class Limit:
             return self._within_range(both.one_sided(self.side))
         if self.at in (0.0, 1.0):
             return self
-        upper = self.side in (Side.AT_MOST, Side.BELOW)
         if self.fold and self.at > 0:
             ends = [math.sqrt(self.at), self.at * self.at]
-        elif upper and self.zero == 1.0 and 0 < self.at < 1:
+        elif self.side.is_upper and self.zero == 1.0 and 0 < self.at < 1:
             ends = [1 / (1 + (1 / self.at - 1) * by) for by in (0.5, 2.0)]
         else:
             ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
-        at = max(ends) if upper is looser else min(ends)
+        at = max(ends) if self.side.is_upper is looser else min(ends)
         return self._within_range(replace(self, at=at))
 
     def _allows_all(self) -> bool:
         """Whether a margin covers the whole range, so that nothing could miss it."""
+        if self.least is None or self.most is None:
+            return False
         low, high = self.accepted
-        known = self.least is not None and self.most is not None
-        return known and low <= (self.least or 0.0) and high >= (self.most or 0.0)
+        return low <= self.least and self.most <= high
 
     def _within_range(self, moved: Limit) -> Limit:
         """The moved bound, unless it lies past the end of the range."""
@@ -295,7 +297,7 @@ class Sourced(StrictModel):
     """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a
     constructed solution reaches (`ceiling`), or us (`ours`)."""
     why: str | None = Field(default=None, min_length=1)
-    """Of a bound of ours, and only there: the reason for it, in one line."""
+    """The reason for a bound of ours, in one line; no other bound has one."""
 
     @model_validator(mode="after")
     def _with_reason(self) -> Self:
@@ -347,13 +349,9 @@ class SourcedNumber(Sourced):
     """The number."""
 
 
-def _form_of_number(value: Any) -> str:
-    return "number" if isinstance(value, int | float) else "sourced"
-
-
 PositiveOrSourced = Annotated[
     Annotated[Positive, Tag("number")] | Annotated[SourcedNumber, Tag("sourced")],
-    Discriminator(_form_of_number),
+    number_or("sourced"),
 ]
 """A positive number of the check's own source, or `{is: 0.05, from: ours, why: a reason}`."""
 
@@ -363,12 +361,29 @@ def amount_of(number: float | SourcedNumber) -> float:
     return number.amount if isinstance(number, SourcedNumber) else number
 
 
-def _form(value: Any) -> str:
-    return "number" if isinstance(value, int | float) else "bound"
+def margin_around(
+    target: float,
+    within: float | SourcedNumber,
+    origin: Provenance,
+    why: str | None = None,
+    *,
+    relative: bool = False,
+) -> Limit:
+    """Return a margin, of its own source or else of that of the number in its middle."""
+    of_margin = (within.origin, within.why) if isinstance(within, SourcedNumber) else (origin, why)
+    return Limit(
+        Side.WITHIN,
+        amount_of(within),
+        of_margin[0],
+        target=target,
+        relative=relative,
+        of=origin,
+        why=of_margin[1],
+    )
 
 
 NumberOrBound = Annotated[
-    Annotated[float, Tag("number")] | Annotated[Bound, Tag("bound")], Discriminator(_form)
+    Annotated[float, Tag("number")] | Annotated[Bound, Tag("bound")], number_or("bound")
 ]
 """A number, or a bound on it."""
 
@@ -436,7 +451,8 @@ class Kind(StrictModel):
     @property
     def drawing(self) -> Drawing:
         """What a figure draws: the course of the first quantity that is read in the own arm."""
-        return Drawing(next((one for one in self.quantities() if one.arm is None), None))
+        own = (quantity for quantity in self.quantities() if quantity.arm is None)
+        return Drawing(next(own, None))
 
     @property
     def over_training(self) -> tuple[Quantity, ...]:
@@ -447,18 +463,18 @@ class Kind(StrictModel):
     def to_the_end(self) -> tuple[Quantity, ...]:
         """The quantities of which an end, or the whole course, is read, and no passage."""
         ends = ("last", "late", "largest", "least")
-        read = (one for one in self.quantities() if one.passes is None)
-        return tuple(one for one in read if self.whole_course or one.step in ends)
+        read = (quantity for quantity in self.quantities() if quantity.passes is None)
+        return tuple(quantity for quantity in read if self.whole_course or quantity.step in ends)
 
     @property
     def timed(self) -> tuple[Quantity, ...]:
         """The quantities whose passing of a level, or whose change, is timed."""
-        return tuple(one for one in self.quantities() if one.passes is not None)
+        return tuple(quantity for quantity in self.quantities() if quantity.passes is not None)
 
     @property
     def from_the_start(self) -> tuple[Quantity, ...]:
         """The quantities whose first observation is a number that it compares with later ones."""
-        return tuple(one for one in self.quantities() if one.step == "first")
+        return tuple(quantity for quantity in self.quantities() if quantity.step == "first")
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:
@@ -467,7 +483,7 @@ class Kind(StrictModel):
 
     @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
-        """Of a comparison of two quantities: both of them, which must not be the same."""
+        """Both quantities of a comparison, which must not be the same."""
         return None
 
     @property
@@ -501,8 +517,9 @@ class Kind(StrictModel):
 
     def _noun(self, measurement: str, names: Names) -> str:
         """What a page calls what the check reads of a measurement."""
-        read = next((one for one in self.quantities() if one.measurement == measurement), None)
-        return names.noun(measurement) if read is None else read_noun(read, names)
+        read = (q for q in self.quantities() if q.measurement == measurement)
+        quantity = next(read, None)
+        return names.noun(measurement) if quantity is None else read_noun(quantity, names)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the conditions that one run meets or not; defined by each kind.
@@ -514,17 +531,17 @@ class Kind(StrictModel):
 
     def ours(self) -> list[dict[str, Any]]:
         """Return the canonical forms of what of the check is ours: bounds, margins, laws."""
-        parts = [(getattr(self, one.attribute), one.form) for one in self.canonical.parts.values()]
-        sourced = [(self, self.canonical), *parts]
+        parts = self.canonical.parts.values()
+        nodes = [(self, self.canonical), *((getattr(self, p.attribute), p.form) for p in parts)]
         return [
-            plain(one, form)
-            for one, form in sourced
-            if isinstance(one, Sourced) and one.origin is Provenance.OURS
+            plain(node, form)
+            for node, form in nodes
+            if isinstance(node, Sourced) and node.origin is Provenance.OURS
         ]
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Return every quantity that the check reads."""
-        return tuple(_quantities(self))
+        return tuple(quantity for _, quantity in located_quantities(self))
 
     def _condition(
         self,
@@ -535,26 +552,25 @@ class Kind(StrictModel):
         says: bool | None = None,
         censored: Sequence[Censored | None] = (),
     ) -> Condition:
-        """The condition on the worst of some numbers; what it `says` if that one is none.
+        """The condition on the worst of some numbers; it `says` this if the worst is none.
 
         The worst is the farthest of those that miss for certain; else one of which nobody can tell,
         since it is none or censored; else the farthest. With `in_share` it is the worst of those
         that are needed.
         """
-        numbers = [float(one) for one in values]
+        numbers = [float(value) for value in values]
         known = [*censored] or [None] * len(numbers)
         if quantity.passes is not None:  # its number is a step, and no value of the course
             number = replace(number, drawn=False)
-        found = Condition(number, quantity.measurement, None, limit, says)
+        condition = Condition(number, quantity.measurement, None, limit, says)
         if not numbers:
-            return found
-        best_first = sorted(
-            range(len(numbers)), key=lambda k: _badness(limit, numbers[k], known[k])
-        )
+            return condition
+        places = range(len(numbers))
+        best_first = sorted(places, key=lambda k: _badness(limit, numbers[k], known[k]))
         needed = math.ceil((self.in_share or 1.0) * len(numbers) - ROUNDING)
         place = best_first[max(needed, 1) - 1]
         value = numbers[place] if math.isfinite(numbers[place]) else None
-        return replace(found, value=value, censored=known[place])
+        return replace(condition, value=value, censored=known[place])
 
     def _learned(
         self,
@@ -562,11 +578,11 @@ class Kind(StrictModel):
         quantity: Quantity,
         number: Number,
         limit: Limit,
-        read: Callable[[Quantity], NDArray[np.float64]],
+        read: Callable[[Quantity], FloatArray],
     ) -> Condition:
         """The condition on what is read of a quantity, void where that was there at the start.
 
-        Of a course whose first observation meets the bound already, nothing was learned; where the
+        Nothing was learned in a course whose first observation meets the bound already; where the
         log begins late, nobody knows. What has no course is judged by its number alone.
         """
         ends = read(quantity)
@@ -575,12 +591,12 @@ class Kind(StrictModel):
             return self._condition(ends, limit, quantity, number)
         pairs = zip(read(first), ends, strict=True)
         there = [limit.met_by(float(start)) and limit.met_by(float(end)) for start, end in pairs]
-        found = self._condition(np.where(there, np.nan, ends), limit, quantity, number)
-        if found.value is not None or not any(there):
-            return found
+        condition = self._condition(np.where(there, np.nan, ends), limit, quantity, number)
+        if condition.value is not None or not any(there):
+            return condition
         late = run.begins_late(first)
         void = Void.THERE_AT_START if late is None else Void.BEGINS_LATE
-        return replace(found, void=void, found=late)
+        return replace(condition, void=void, found=late)
 
     @property
     def name(self) -> str:
@@ -588,15 +604,13 @@ class Kind(StrictModel):
         return str(self.__dict__["kind"])
 
 
-def out_of_range(
-    found: Condition, values: NDArray[np.float64], least: float, most: float
-) -> Condition:
+def out_of_range(condition: Condition, values: FloatArray, least: float, most: float) -> Condition:
     """Return a condition, void if one of the numbers that it is made of lies out of their range."""
-    outside = [float(one) for one in values if one < least - ROUNDING or one > most + ROUNDING]
-    if not outside:
-        return found
-    worst = max(outside, key=abs)
-    return replace(found, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
+    outside = values[(values < least - ROUNDING) | (values > most + ROUNDING)]
+    if not outside.size:
+        return condition
+    worst = float(max(outside, key=abs))
+    return replace(condition, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
 
 
 _WORST_LAST = (True, None, False)
@@ -604,7 +618,7 @@ _WORST_LAST = (True, None, False)
 
 
 def _badness(limit: Limit, value: float, censored: Censored | None) -> tuple[int, float]:
-    """The larger, the worse: by what is known of a number, and how far from the bound it is."""
+    """What is known of a number, and how far from its bound it is: the larger, the worse."""
     if not math.isfinite(value):
         return _WORST_LAST.index(None), math.inf
     return _WORST_LAST.index(limit.held(value, censored)), limit.distance(value)
@@ -614,10 +628,16 @@ class OneBound(Kind, Bound):
     """A kind with a single bound, whose fields stand beside the kind's own."""
 
 
-def _quantities(model: StrictModel) -> Iterator[Quantity]:
-    for one in model.__dict__.values():
-        for part in one if isinstance(one, tuple) else (one,):
-            if isinstance(part, Quantity):
-                yield part
-            elif isinstance(part, StrictModel):
-                yield from _quantities(part)
+def located_quantities(
+    node: object, loc: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Quantity]]:
+    """Yield every quantity in a check or a part of one, with its place there."""
+    if isinstance(node, tuple):
+        for i, part in enumerate(node):
+            if not isinstance(part, int | float):  # a curve has many
+                yield from located_quantities(part, (*loc, i))
+    elif isinstance(node, Quantity):
+        yield loc, node
+    elif isinstance(node, StrictModel):
+        for name, part in node.__dict__.items():
+            yield from located_quantities(part, (*loc, name))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import Bound, Condition, OneBound, Side, Void
+from reproaudit.checks.kind import Bound, Condition, OneBound, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Names, Number, noun_of
 from reproaudit.declarations import ROUNDING, Quantity
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 BEYOND = 1.1
 """The place past which a number without a course shows that its ceiling is none."""
@@ -74,7 +71,8 @@ class Reaches(OneBound):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        if sum(one is not None for one in (self.relative_to, self.grown_from, self.between)) > 1:
+        forms = (self.relative_to, self.grown_from, self.between)
+        if len(forms) - forms.count(None) > 1:
             raise ValueError("state at most one of 'relative_to', 'grown_from' and 'between'")
         return self
 
@@ -95,14 +93,14 @@ class Reaches(OneBound):
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:
-        """Of a ratio, what it is divided by."""
+        """The divisor of a ratio."""
         return () if self.relative_to is None else (self.relative_to,)
 
     @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
-        """Of a ratio or a growth, both quantities; of a place, its ends."""
-        other = self.relative_to or self.grown_from
-        return self.between if other is None else (self.value, other)
+        """Both quantities of a ratio or a growth, and the ends of a place."""
+        reference = self.relative_to or self.grown_from
+        return self.between if reference is None else (self.value, reference)
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity, and what it is divided by, or the ends between which it lies."""
@@ -110,7 +108,7 @@ class Reaches(OneBound):
         if self.relative_to is not None:
             return noun, noun_of(self.relative_to, names)
         if self.between is not None:
-            null, ceiling = (noun_of(one, names) for one in self.between)
+            null, ceiling = (noun_of(end, names) for end in self.between)
             return noun, f" between {null} and {ceiling}"
         return noun, ""
 
@@ -135,26 +133,24 @@ class Reaches(OneBound):
         null = run.numbers(low)
         gap = run.numbers(high) - null
 
-        def place(read: Quantity) -> NDArray[np.float64]:
+        def place(read: Quantity) -> FloatArray:
             return np.where(gap == 0, np.nan, (run.numbers(read) - null) / np.where(gap, gap, 1.0))
 
         limit = self.limit(1.0 if self.zero is None else self.zero)
-        if limit.side in (Side.AT_LEAST, Side.ABOVE):
-            found = self._learned(run, self.value, number, limit, place)
+        if limit.side.is_upper:
+            condition = self._condition(place(self.value), limit, self.value, number)
         else:
-            found = self._condition(place(self.value), limit, self.value, number)
+            condition = self._learned(run, self.value, number, limit, place)
         if (gap == 0).any() or self._beyond(run, place, high.arm is not None):
-            return replace(found, value=None, says=None, void=Void.EXCHANGED, found=None)
-        return found
+            return replace(condition, value=None, says=None, void=Void.EXCHANGED, found=None)
+        return condition
 
-    def _beyond(
-        self, run: Run, place: Callable[[Quantity], NDArray[np.float64]], of_arm: bool
-    ) -> bool:
+    def _beyond(self, run: Run, place: Callable[[Quantity], FloatArray], of_arm: bool) -> bool:
         """Whether the quantity lies beyond its ceiling, so that this is none.
 
-        A course does where it starts; a number without one, where it ends, if the ceiling is that
-        of another arm: what a run measures of itself is a yardstick, which may be passed. What is
-        built may lie anywhere.
+        The start of a course shows it; without a course, the end does if the ceiling is another
+        arm's: what a run measures of itself is a yardstick, which may be passed. What is built may
+        lie anywhere.
         """
         if run.built:
             return False
@@ -165,6 +161,6 @@ class Reaches(OneBound):
         return not late and bool((place(first) >= 1 - ROUNDING).any())
 
 
-def _ratio(value: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(value: FloatArray, divisor: FloatArray) -> FloatArray:
     """A ratio to a positive number; none to any other, which would turn the comparison round."""
     return np.where(divisor > 0, value / divisor, np.nan)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reproaudit.declarations import (
     Axis,
@@ -21,7 +21,7 @@ from reproaudit.declarations import (
     placement,
     values_of,
 )
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.onsets import (
     FEWEST_AT_END,
     Passage,
@@ -32,8 +32,6 @@ from reproaudit.stats.onsets import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from reproaudit import records
 
 
@@ -83,6 +81,10 @@ _OTHER_END = {
 }
 
 
+_Course: TypeAlias = tuple[tuple[int, ...], FloatArray]
+"""The steps of a series, and its values of shape (step, coordinate)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """The measurements of one run, with their declarations and settings, as a check reads them.
@@ -126,7 +128,7 @@ class Run:
         """Return the same run, read at more coordinates."""
         return replace(self, at={**self.at, **at}) if at else self
 
-    def numbers(self, quantity: Quantity) -> NDArray[np.float64]:
+    def numbers(self, quantity: Quantity) -> FloatArray:
         """Return the quantity's numbers; shape (coordinate,), over its free axes.
 
         A censored one, of which a limit alone is known, is NaN: `limits` has it.
@@ -137,7 +139,7 @@ class Run:
         values, censored = self.limits(quantity)
         return np.where(np.array(censored, dtype=bool), np.nan, values)
 
-    def limits(self, quantity: Quantity) -> tuple[NDArray[np.float64], list[Censored | None]]:
+    def limits(self, quantity: Quantity) -> tuple[FloatArray, list[Censored | None]]:
         """Return the quantity's numbers as `numbers`, and the limits of the censored ones.
 
         The second part says of each number whether it is only a limit, and on which side of it the
@@ -159,12 +161,12 @@ class Run:
                 return _median_at_end(steps, course), [None] * course.shape[-1]
             values = _observed(quantity, steps, course, run.seed)
         else:
-            found = values_of(name, declaration, run.measurements)
-            assert found is not None, "refused by _found"
-            values = np.atleast_1d(run._placed(quantity, declaration, found)).ravel()
+            whole = values_of(name, declaration, run.measurements)
+            assert whole is not None, "refused by _found"
+            values = np.atleast_1d(run._placed(quantity, declaration, whole)).ravel()
         return values, [None] * len(values)
 
-    def of_group(self, quantity: Quantity) -> NDArray[np.float64]:
+    def of_group(self, quantity: Quantity) -> FloatArray:
         """Return the number of each run of an arm that is compared as a group; shape (run,).
 
         NaN where a run has no number, or several.
@@ -182,18 +184,15 @@ class Run:
         key = (quantity.model_dump_json(), *sorted(beside.at.items()), *how)
         if key not in self._single:
             try:
-                numbers = self._read_as(beside).numbers(quantity)
+                settled, begins, passes = how
+                read = replace(self, settled=settled, begins=begins, passes=passes)
+                numbers = read.placed(beside.at).numbers(quantity)
             except MeasurementMissingError:
                 numbers = np.array([])
             self._single[key] = float(numbers[0]) if len(numbers) == 1 else np.nan
         return self._single[key]
 
-    def _read_as(self, other: Run) -> Run:
-        """The same run, read as another is."""
-        read = replace(self, settled=other.settled, begins=other.begins, passes=other.passes)
-        return read.placed(other.at)
-
-    def series(self, quantity: Quantity) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    def series(self, quantity: Quantity) -> _Course:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
 
         Raises:
@@ -211,17 +210,16 @@ class Run:
             MeasurementMissingError: as `series`.
         """
         _, values = self.series(quantity)
-        found = {start_of(one) for one in values.T}
-        return next(one for one in (Start.ARTEFACT, Start.APART, Start.ALIKE) if one in found)
+        starts = {start_of(course) for course in values.T}
+        worst_first = (Start.ARTEFACT, Start.APART, Start.ALIKE)
+        return next(start for start in worst_first if start in starts)
 
-    def _begun(
-        self, steps: tuple[int, ...], values: NDArray[np.float64]
-    ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-        """A course, of values of shape (step, coordinate), from what is read as its start on."""
+    def _begun(self, steps: tuple[int, ...], values: FloatArray) -> _Course:
+        """A course from what is read as its start on."""
         if self.begins is Begins.AS_LOGGED:
             return steps, values
         left_out = {Start.ARTEFACT, *([Start.APART] if self.begins is Begins.ALIKE else [])}
-        if any(start_of(one) in left_out for one in values.T):
+        if any(start_of(course) in left_out for course in values.T):
             return steps[1:], values[1:]
         return steps, values
 
@@ -252,25 +250,25 @@ class Run:
         return steps[0] if late else None
 
     def compared(
-        self, one: Quantity, other: Quantity, how: Callable[[Any, Any], Any]
-    ) -> tuple[NDArray[np.float64], list[Censored | None]]:
+        self, quantity: Quantity, rival: Quantity, how: Callable[[Any, Any], Any]
+    ) -> tuple[FloatArray, list[Censored | None]]:
         """Return how two quantities compare, coordinate by coordinate; as `limits`.
 
         How they compare, as by their ratio or difference, grows with the first and falls with the
         second: it is at least so large where the first is censored, and at most where the second
-        is. Of two censored numbers nothing is known: NaN.
+        is. Where both are, nothing is known: NaN.
 
         Raises:
             MeasurementMissingError: as `numbers`.
         """
-        values, first = self.limits(one)
-        rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(other)
+        values, first = self.limits(quantity)
+        rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(rival)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.atleast_1d(how(values, rivals))
-        left = np.broadcast_to(np.array(first, dtype=bool), found.shape)
-        right = np.broadcast_to(np.array(second, dtype=bool), found.shape)
+            comparison = np.atleast_1d(how(values, rivals))
+        left = np.broadcast_to(np.array(first, dtype=bool), comparison.shape)
+        right = np.broadcast_to(np.array(second, dtype=bool), comparison.shape)
         known = [_SIDES[bool(a), bool(b)] for a, b in zip(left, right, strict=True)]
-        return np.where(left & right, np.nan, found), known
+        return np.where(left & right, np.nan, comparison), known
 
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
         """Return the coordinates of an axis of the quantity's measurement, without those left out.
@@ -279,9 +277,9 @@ class Run:
             MeasurementMissingError: as `numbers`, or if there is no such axis.
         """
         run, name, declaration = self._found(quantity)
-        for one in declaration.axes:
-            if one.name == axis:
-                return run._kept(quantity, one)
+        for declared in declaration.axes:
+            if declared.name == axis:
+                return run._kept(quantity, declared)
         raise MeasurementMissingError(f"'{name}' has no axis '{axis}'", name)
 
     def _found(self, quantity: Quantity) -> tuple[Run, str, Declaration]:
@@ -303,17 +301,14 @@ class Run:
             raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name, beyond)
         return run, name, declaration
 
-    def _course(
-        self, quantity: Quantity, name: str, declaration: Declaration
-    ) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-        """The steps of a series, and its values of shape (step, coordinate)."""
+    def _course(self, quantity: Quantity, name: str, declaration: Declaration) -> _Course:
         whole = self.measurements.series[name]
         values = self._placed(quantity, declaration, whole.values)
         return whole.steps, values.reshape(len(whole.steps), -1)
 
     def _placed(
-        self, quantity: Quantity, declaration: Declaration, values: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, quantity: Quantity, declaration: Declaration, values: FloatArray
+    ) -> FloatArray:
         """The values over the quantity's free axes; the steps of a series come before these."""
         before = values.ndim - len(declaration.axes)
         free: list[str] = []
@@ -325,11 +320,11 @@ class Run:
         if self.is_partial and np.isnan(values).any():
             name = quantity.measurement
             raise MeasurementMissingError(f"'{name}' was not observed at all coordinates", name)
-        for how in dict.fromkeys(quantity.over[one] for one in free if one in quantity.over):
-            together = [one for one in free if quantity.over.get(one) == how]
+        for how in dict.fromkeys(quantity.over[name] for name in free if name in quantity.over):
+            together = [name for name in free if quantity.over.get(name) == how]
             last = [*range(-len(together), 0)]
-            values = np.moveaxis(values, [before + free.index(one) for one in together], last)
-            free = [one for one in free if one not in together]
+            values = np.moveaxis(values, [before + free.index(name) for name in together], last)
+            free = [name for name in free if name not in together]
             values = _REDUCED[how](values.reshape(*values.shape[: before + len(free)], -1))
         return values
 
@@ -337,10 +332,10 @@ class Run:
         """The coordinates of an axis that the quantity does not leave out."""
         known = axis.coordinates(self.settings)
         left_out = quantity.without.get(axis.name, ())
-        for one in left_out:
-            if one not in known:
-                raise _no_coordinate(quantity, axis, one)
-        return tuple(one for one in known if one not in left_out)
+        for coordinate in left_out:
+            if coordinate not in known:
+                raise _no_coordinate(quantity, axis, coordinate)
+        return tuple(coordinate for coordinate in known if coordinate not in left_out)
 
     def _index(self, quantity: Quantity, declaration: Declaration) -> list[int | list[int]]:
         """The quantity's place on each axis; of a free axis every place that is not left out."""
@@ -355,7 +350,7 @@ class Run:
             if wanted is not None:
                 index.append(known[axis.name].index(wanted))
             elif kept:
-                index.append([known[axis.name].index(one) for one in kept])
+                index.append([known[axis.name].index(coordinate) for coordinate in kept])
             else:
                 why = f"'{quantity.measurement}' has no {axis.name} that is not left out"
                 raise MeasurementMissingError(why, quantity.measurement)
@@ -381,7 +376,7 @@ def _no_coordinate(quantity: Quantity, axis: Axis, wanted: Coordinate) -> Measur
     return MeasurementMissingError(f"'{name}' has no {axis.name} {wanted!r}", name)
 
 
-def _middle_half(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _middle_half(values: FloatArray) -> FloatArray:
     """The mean without a fourth of the numbers, rounded down, at either end: scipy's trim_mean.
 
     NaN if one of them is, which sorting alone would leave out as if it were the largest.
@@ -392,7 +387,7 @@ def _middle_half(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(values).any(axis=-1), np.nan, kept)
 
 
-_REDUCED: Mapping[Reduction, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+_REDUCED: Mapping[Reduction, Callable[[FloatArray], FloatArray]] = {
     "mean": lambda values: np.asarray(values.mean(axis=-1)),
     "median": lambda values: np.asarray(np.median(values, axis=-1)),
     "iqm": _middle_half,
@@ -403,8 +398,8 @@ _REDUCED: Mapping[Reduction, Callable[[NDArray[np.float64]], NDArray[np.float64]
 
 
 def _observed(
-    quantity: Quantity, steps: tuple[int, ...], values: NDArray[np.float64], seed: int
-) -> NDArray[np.float64]:
+    quantity: Quantity, steps: tuple[int, ...], values: FloatArray, seed: int
+) -> FloatArray:
     """What is read of a course of shape (step, coordinate)."""
     if isinstance(quantity.step, str):
         return _READ[quantity.step](values)
@@ -415,34 +410,34 @@ def _observed(
     return np.asarray(values[steps.index(quantity.step)])
 
 
-def _median_at_end(steps: tuple[int, ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _median_at_end(steps: tuple[int, ...], values: FloatArray) -> FloatArray:
     """The median of a course over the last tenth of training; of a short course its last value."""
     if len(steps) < FEWEST_OF_COURSE:
         return np.asarray(values[-1])
     since = steps[-1] - LAST_TENTH * (steps[-1] - steps[0])
-    count = max(FEWEST_AT_END, sum(one >= since for one in steps))
+    count = max(FEWEST_AT_END, sum(step >= since for step in steps))
     return np.asarray(np.median(values[-count:], axis=0))
 
 
 def _passages(
-    steps: tuple[int, ...], values: NDArray[np.float64], level: float, read: PassedAt
-) -> tuple[NDArray[np.float64], list[Censored | None]]:
+    steps: tuple[int, ...], values: FloatArray, level: float, read: PassedAt
+) -> tuple[FloatArray, list[Censored | None]]:
     """When each course of shape (step, coordinate) passes a level, or at least when."""
-    found = [first_passage(steps, one, level) for one in values.T]
-    times = np.array([_PASSED[read](one) for one, _ in found])
-    return times, [None if reached else Censored.AT_LEAST for _, reached in found]
+    passages = [first_passage(steps, course, level) for course in values.T]
+    times = np.array([_PASSED[read](passage) for passage, _ in passages])
+    return times, [None if reached else Censored.AT_LEAST for _, reached in passages]
 
 
 _PASSED: Mapping[PassedAt, Callable[[Passage], float]] = {
-    PassedAt.STRAIGHT: lambda one: one.step,
+    PassedAt.STRAIGHT: lambda passage: passage.step,
     # at the observation before, it had not passed: two courses may change places at one step
-    PassedAt.LEAST: lambda one: math.nextafter(one.before, one.after),
-    PassedAt.MOST: lambda one: one.after,
+    PassedAt.LEAST: lambda passage: math.nextafter(passage.before, passage.after),
+    PassedAt.MOST: lambda passage: passage.after,
 }
 """The step of a passage, by what is read of it."""
 
 
-_READ: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+_READ: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "first": lambda values: np.asarray(values[0]),
     "last": lambda values: np.asarray(values[-1]),
     "late": late_mean,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,19 +13,17 @@ from reproaudit.checks.kind import (
     Condition,
     FewObservedError,
     Kind,
-    Limit,
     NumberOrBound,
     PositiveOrSourced,
     Provenance,
-    Side,
-    SourcedNumber,
     Void,
     amount_of,
+    margin_around,
 )
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Name, Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.powers import (
     PowerFit,
     offset_power_fit,
@@ -35,9 +33,6 @@ from reproaudit.stats.powers import (
     surely_bends,
     surely_departs,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FEWEST_SIZES = 3
 """The fewest sizes of which an exponent is read."""
@@ -136,7 +131,7 @@ class ScalesLike(Kind):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
-        sizes = [float(one) for one in run.coordinates(self.value, self.axis)]
+        sizes = [float(size) for size in run.coordinates(self.value, self.axis)]
         _, fewest = self.sizes
         if len(set(sizes)) < fewest or min(sizes) <= 0:
             raise FewObservedError(
@@ -157,12 +152,12 @@ class ScalesLike(Kind):
         line = fit if self.offset or not known else power_fit(array, values)
         apart = () if line is None else line.apart
         bend = self._condition(apart, self.bend.limit(), self.value, _BEND)
-        told = line is None or self.offset or surely_departs(array, values, line.left_over)
-        if bend.met is False and not told:
+        departs = line is None or self.offset or surely_departs(array, values, line.left_over)
+        if bend.met is False and not departs:
             bend = replace(bend, value=None, void=Void.HIDDEN)
         return exponent, bend
 
-    def _fit(self, sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerFit | None:
+    def _fit(self, sizes: FloatArray, values: FloatArray) -> PowerFit | None:
         """The law; of a claimed exponent that above a constant, where the logarithms bend."""
         if self.offset:
             return offset_power_fit(sizes, values)
@@ -171,9 +166,7 @@ class ScalesLike(Kind):
             return line
         return offset_power_fit(sizes, values) or line
 
-    def _is_no_power(
-        self, sizes: NDArray[np.float64], values: NDArray[np.float64], fit: PowerFit
-    ) -> bool:
+    def _is_no_power(self, sizes: FloatArray, values: FloatArray, fit: PowerFit) -> bool:
         """Whether a law with a claimed exponent surely misses the values, by more than a margin."""
         if isinstance(self.exponent, Bound) or self.within is None:
             return False
@@ -188,44 +181,31 @@ class ScalesLike(Kind):
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
         else:
-            limit = self._margin(self.exponent)
-        found = self._condition([] if fit is None else [fit.exponent], limit, self.value, _EXPONENT)
-        if fit is None or self.by_mean or found.met is not False:
-            return found
+            assert self.within is not None, "refused by _one_form"
+            limit = margin_around(self.exponent, self.within, self.origin)
+        exponents = [] if fit is None else [fit.exponent]
+        condition = self._condition(exponents, limit, self.value, _EXPONENT)
+        if fit is None or self.by_mean or condition.met is not False:
+            return condition
         low, high = limit.accepted
         inside = fit.least < high and fit.most > low
-        return replace(found, value=None, void=Void.HIDDEN) if inside else found
+        return replace(condition, value=None, void=Void.HIDDEN) if inside else condition
 
-    def _as_trend(
-        self, sizes: NDArray[np.float64], values: NDArray[np.float64], found: Condition
-    ) -> Condition:
+    def _as_trend(self, sizes: FloatArray, values: FloatArray, condition: Condition) -> Condition:
         """The condition on an exponent with a bound, a no where a single size or step makes it.
 
         Its number is then that without the size, or beside the step; where a mean decides, it stays
         that of all sizes.
         """
-        if found.value is None or not isinstance(self.exponent, Bound) or self.offset:
-            return found
+        if condition.value is None or not isinstance(self.exponent, Bound) or self.offset:
+            return condition
         parts = slopes_without_an_end(sizes, values)
         if len(sizes) == FEWEST_SIZES:
-            parts = [one for one in parts if one * found.value <= 0]
+            parts = [slope for slope in parts if slope * condition.value <= 0]
         parts += slopes_beside_a_step(sizes, values)
-        missed = [one for one in parts if not found.limit.met_by(one)]
+        missed = [slope for slope in parts if not condition.limit.met_by(slope)]
         if not missed:
-            return found
+            return condition
         if self.by_mean:
-            return replace(found, refuted=True)
-        return replace(found, value=found.limit.worst(missed))
-
-    def _margin(self, exponent: float) -> Limit:
-        """The margin around a claimed exponent."""
-        assert self.within is not None, "refused by _one_form"
-        source = self.within if isinstance(self.within, SourcedNumber) else None
-        return Limit(
-            Side.WITHIN,
-            amount_of(self.within),
-            self.origin if source is None else source.origin,
-            target=exponent,
-            of=self.origin,
-            why=None if source is None else source.why,
-        )
+            return replace(condition, refuted=True)
+        return replace(condition, value=condition.limit.worst(missed))

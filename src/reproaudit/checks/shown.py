@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -80,7 +81,7 @@ class Names(NamedTuple):
 
 
 def noun_of(quantity: Quantity, names: Names) -> str:
-    """Return what a page calls what a check reads: the arm, where it is read in another one."""
+    """Return what a page calls a quantity: the arm, where it is read in another one."""
     return read_noun(quantity, names) if quantity.arm is None else names.arm(quantity.arm)
 
 
@@ -90,13 +91,14 @@ _STEPS = {"late": "late", "largest": "at its largest", "least": "at its least"}
 
 def reading_words(quantity: Quantity, names: Names) -> list[str]:
     """Return how a quantity is read off its measurement, but for coordinates, arm and start."""
-    left_out = [names.coordinate(one) for each in quantity.without.values() for one in each]
+    reduced = [
+        f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"
+        for axis, how in quantity.over.items()
+    ]
+    left_out = map(names.coordinate, itertools.chain(*quantity.without.values()))
     return [
-        *(
-            f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"
-            for axis, how in quantity.over.items()
-        ),
-        *([f"without {', '.join(left_out)}"] if left_out else []),
+        *reduced,
+        *([f"without {', '.join(left_out)}"] if quantity.without else []),
         *([f"at step {quantity.step}"] if isinstance(quantity.step, int) else []),
         *(words for step, words in _STEPS.items() if step == quantity.step),
     ]
@@ -111,7 +113,7 @@ def passing_noun(quantity: Quantity, names: Names) -> str:
 
 
 def read_noun(quantity: Quantity, names: Names) -> str:
-    """Return what a page calls what is read of a measurement: score (mean over task)."""
+    """Return what a page calls a quantity and how it is read: score (mean over task)."""
     noun = passing_noun(quantity, names)
     how = ", ".join(reading_words(quantity, names))
     return f"{noun} ({how})" if how else noun

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
 from reproaudit.declarations import Quantity, StrictModel
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.onsets import (
     BEYOND_NOISE,
     Passage,
@@ -22,9 +22,6 @@ from reproaudit.stats.onsets import (
     has_ended,
     noise,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Onset(StrictModel):
@@ -141,7 +138,7 @@ class Stages(Kind):
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""
-        changes = [_change(run, one) for one in (self.earlier, self.later)]
+        changes = [_change(run, onset) for onset in (self.earlier, self.later)]
         if run.control and changes[0] is None and changes[1] is not None:
             changes[0] = Void.UNPROMPTED
         limits = [(_ORDER, self.order.limit(1.0), _order)]
@@ -153,21 +150,21 @@ class Stages(Kind):
         self, changes: Sequence[_Change | Void | None], number: Number, limit: Limit, ends: _Ends
     ) -> Condition:
         """The condition on a number that lies between two ends; void where they disagree."""
-        found = self._condition((), limit, self.later.series, number, says=False)
+        condition = self._condition((), limit, self.later.series, number, says=False)
         early, late = changes
         if early is None or late is None:
-            return found
+            return condition
         if early is Void.UNPROMPTED:
-            return replace(found, says=None, void=early)
+            return replace(condition, says=None, void=early)
         if isinstance(early, Void) or isinstance(late, Void):
             moving = self.earlier if isinstance(early, Void) else self.later
             name = moving.series.measurement
-            return replace(found, says=None, void=Void.NOT_ENDED, about=name)
+            return replace(condition, says=None, void=Void.NOT_ENDED, about=name)
         least, typical, most = ends(early, late)
         if limit.met_by(least) != limit.met_by(most):
             least, _, most = ends(early, replace(late, noise=0.0))
             few = limit.met_by(least) != limit.met_by(most)
-            return replace(found, says=None, void=Void.FEW_OBSERVED if few else Void.HIDDEN)
+            return replace(condition, says=None, void=Void.FEW_OBSERVED if few else Void.HIDDEN)
         return self._condition([typical], limit, self.later.series, number, says=limit.met_by(most))
 
 
@@ -183,8 +180,8 @@ class _Change:
         at_onset: the share that is made there.
     """
 
-    steps: NDArray[np.float64]
-    made: NDArray[np.float64]
+    steps: FloatArray
+    made: FloatArray
     noise: float
     onset: Passage
     at_onset: float
@@ -216,14 +213,14 @@ def _change(run: Run, onset: Onset) -> _Change | Void | None:
         if not has_ended(steps, course):
             return Void.NOT_ENDED
         level = float(course[0]) + whole / 2
-    found = crossing(steps, course, level)
-    if found is None or not whole:
+    passage = crossing(steps, course, level)
+    if passage is None or not whole:
         return None
     return _Change(
         steps=np.asarray(steps, dtype=np.float64),
         made=excursions(course) / abs(whole),
         noise=noise(steps, course) / abs(whole),
-        onset=found,
+        onset=passage,
         at_onset=abs((level - float(course[0])) / whole),
     )
 
@@ -247,12 +244,12 @@ def _wait(early: _Change, late: _Change) -> tuple[float, float, float]:
     after = int(np.searchsorted(late.steps, early.onset.after))
     before = int(np.searchsorted(late.steps, early.onset.before, side="right")) - 1
     least = _shortfall(pace[after:last], late.made[after:last])
-    told = np.where(pace > doubt, pace, 0.0)[before:last]
-    most = _shortfall(told, late.made[before:last] - doubt) if told.any() else math.inf
+    paced = np.where(pace > doubt, pace, 0.0)[before:last]
+    most = _shortfall(paced, late.made[before:last] - doubt) if paced.any() else math.inf
     return least, (least if least > 1 else most), most
 
 
-def _shortfall(pace: NDArray[np.float64], made: NDArray[np.float64]) -> float:
+def _shortfall(pace: FloatArray, made: FloatArray) -> float:
     """How many times less than a tenth is made first, and than the pace gives at some time.
 
     0 without an observation between the onsets.

@@ -55,8 +55,8 @@ def fewer_yes(few: int, of_few: int, many: int, of_many: int) -> float:
     yes = few + many
     ways = math.comb(of_few + of_many, few + many)
     least = max(0, yes - of_many)
-    found = (math.comb(of_few, k) * math.comb(of_many, yes - k) for k in range(least, few + 1))
-    return sum(found) / ways
+    tables = (math.comb(of_few, k) * math.comb(of_many, yes - k) for k in range(least, few + 1))
+    return sum(tables) / ways
 
 
 def _at_least(count: int, runs: int, share: float) -> float:

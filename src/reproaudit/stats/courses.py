@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from reproaudit.lazy import FloatArray, np
 
 WHOLE_COURSE = 10
 """The fewest points of a course that tell how it was made, or that two runs do not share."""
@@ -17,17 +13,17 @@ PLATEAUS = 3
 """The fewest plateaus of a best so far."""
 
 UNEVEN = 1.5
-"""How many times as large as the smallest the largest step from a plateau is, at least: those of a
-smooth course that was rounded are all of one size."""
+"""The largest step from a plateau over the smallest, at least: the steps of a smooth course that
+was rounded are all of one size."""
 
 
-def improves_only(values: NDArray[np.float64]) -> bool:
+def improves_only(values: FloatArray) -> bool:
     """Tell whether a course, of shape (step,), changes and never turns."""
     moves = np.diff(values)
     return bool(moves.any()) and bool((moves >= 0).all() or (moves <= 0).all())
 
 
-def is_best_so_far(values: NDArray[np.float64]) -> bool:
+def is_best_so_far(values: FloatArray) -> bool:
     """Tell whether a course, of shape (step,), looks like the best of all until each step.
 
     Such a course never turns, and rests on plateaus that it leaves by steps of all sizes.
@@ -39,7 +35,7 @@ def is_best_so_far(values: NDArray[np.float64]) -> bool:
     return len(after) >= PLATEAUS and bool(after.max() > UNEVEN * after.min())
 
 
-def ends_at_best(values: NDArray[np.float64]) -> bool:
+def ends_at_best(values: FloatArray) -> bool:
     """Tell whether the last value of a course, of shape (step,), is its best.
 
     The best is the least or the largest, by which way the course has gone until its last value.
@@ -56,8 +52,8 @@ FEWEST_OF_AVERAGE = 40
 """The fewest points of a course that tell an average."""
 
 SHARED = 1.5
-"""How many times as much points that are four apart differ as neighbours, at least, if these share
-their noise: twice as much if it is an average over more than four; of white noise as much."""
+"""Points four apart differ at least so many times as much as neighbours, where neighbours share
+their noise: twice as much in an average over more than four, as much in white noise."""
 
 LONGEST = 4
 """One over the part of a course that an average may lag behind, at most."""
@@ -67,10 +63,10 @@ LAG_OF_RISE = 1 / 1.6
 points, of an average over w, where a jump takes 0.8 w; less where older points count less."""
 
 QUIET = 0.25
-"""How much neighbours differ in an average, at most, by how much they do in what is none."""
+"""How much neighbours differ in an average, at most, over how much they do in what is none."""
 
 
-def unevenness(values: NDArray[np.float64], reach: int = 1) -> float:
+def unevenness(values: FloatArray, reach: int = 1) -> float:
     """Compute how far the points of a course lie from the middle of those at a distance.
 
     Values have shape (step,); the distance, `reach`, is in points. It is a median in standard
@@ -82,13 +78,13 @@ def unevenness(values: NDArray[np.float64], reach: int = 1) -> float:
     return float(np.median(np.abs(apart))) / (math.sqrt(1.5) * 0.6745)
 
 
-def lag_of(values: NDArray[np.float64], other: NDArray[np.float64]) -> int:
+def lag_of(values: FloatArray, other: FloatArray) -> int:
     """Return by how many points a course may lag if it is an average and the other one is not.
 
     Both have shape (step,) and one scale. It is an average if its noise is far below the other's,
     and neighbours share it. Its lag is no more than a change of it shows, since an average makes
     none faster; nor than its noise shows: points farther apart than it averages over differ no
-    more; nor than a fourth of the course. 0 of what is no average.
+    more; nor than a fourth of the course. What is no average has a lag of 0.
     """
     own = unevenness(values)
     if len(values) < FEWEST_OF_AVERAGE or own >= QUIET * unevenness(other):
@@ -103,13 +99,13 @@ def lag_of(values: NDArray[np.float64], other: NDArray[np.float64]) -> int:
     return min(math.ceil(shown**2 / 1.5), by_rise)
 
 
-def _rise(values: NDArray[np.float64]) -> int:
+def _rise(values: FloatArray) -> int:
     """How many points the change of a course takes, from a tenth of it to nine tenths."""
     made = (values - values[0]) / ((float(values[-1]) - float(values[0])) or 1.0)
     return int((made >= 0.9).argmax() - (made >= 0.1).argmax())
 
 
-def without_lag(values: NDArray[np.float64], lag: int) -> NDArray[np.float64]:
+def without_lag(values: FloatArray, lag: int) -> FloatArray:
     """Return a course, of shape (step,), so many points earlier, from its own start on.
 
     Its end goes on as straight as its last tenth went.
@@ -124,16 +120,16 @@ def without_lag(values: NDArray[np.float64], lag: int) -> NDArray[np.float64]:
 # --- best of many -------------------------------------------------------------------------------
 
 
-def best_until(values: NDArray[np.float64], *, upwards: bool) -> NDArray[np.float64]:
+def best_until(values: FloatArray, *, upwards: bool) -> FloatArray:
     """Return the best so far of a course, of shape (step, …)."""
     best = np.maximum if upwards else np.minimum
     return np.asarray(best.accumulate(values))
 
 
-def made_by_records(values: NDArray[np.float64]) -> float:
+def made_by_records(values: FloatArray) -> float:
     """Return how far the end of a best so far, of shape (step,), may lie from what it is best of.
 
-    Of n draws of a normal law the best lies by 2 log n times the mean size of its late records from
+    The best of n draws of a normal law lies by 2 log n times the mean size of its late records from
     the middle (extreme values; records of a level that still moves are no rarer late). 0 if records
     do not grow rarer.
     """
@@ -145,16 +141,14 @@ def made_by_records(values: NDArray[np.float64]) -> float:
     return float(2 * math.log(len(values)) * sizes[at[-PLATEAUS:]].mean())
 
 
-def best_of_fewer(values: NDArray[np.float64], every: int, *, upwards: bool) -> NDArray[np.float64]:
-    """Return the worst of the bests of a course, of shape (step, …), that keep each so many points.
+def best_of_fewer(values: FloatArray, every: int, *, upwards: bool) -> FloatArray:
+    """Return the worst of the bests of all courses that keep each so many points of a course.
 
-    Every such course begins with another one of the first points. The shape is (…).
+    The course has shape (step, …), and the result (…). Each begins with another of the first ones.
     """
-    inner = range(every)
-    bests = [
-        values[k::every].max(axis=0) if upwards else values[k::every].min(axis=0) for k in inner
-    ]
-    return np.asarray(np.min(bests, axis=0) if upwards else np.max(bests, axis=0))
+    best, worst = (np.max, np.min) if upwards else (np.min, np.max)
+    bests = [best(values[k::every], axis=0) for k in range(every)]
+    return np.asarray(worst(bests, axis=0))
 
 
 # --- one contrast throughout --------------------------------------------------------------------
@@ -169,7 +163,7 @@ noise."""
 TENTHS = 10
 
 
-def same_throughout(lower: NDArray[np.float64], upper: NDArray[np.float64], beyond: float) -> bool:
+def same_throughout(lower: FloatArray, upper: FloatArray, beyond: float) -> bool:
     """Tell whether pairs of courses differ by one amount from their first points to the end.
 
     Both have shape (run, step), with the same steps, and three runs or more. In each tenth of the
@@ -182,10 +176,10 @@ def same_throughout(lower: NDArray[np.float64], upper: NDArray[np.float64], beyo
     apart = upper - lower
     parts = [
         apart[:, 0],
-        *(np.median(one, axis=1) for one in np.array_split(apart, TENTHS, axis=1)),
+        *(np.median(tenth, axis=1) for tenth in np.array_split(apart, TENTHS, axis=1)),
     ]
     middle = float(np.median(apart))
-    errors = [beyond * float(one.std(ddof=1)) / math.sqrt(len(one)) for one in parts]
+    errors = [beyond * float(part.std(ddof=1)) / math.sqrt(len(part)) for part in parts]
     moves = min(np.ptp(lower, axis=1).min(), np.ptp(upper, axis=1).min())
     if moves < CONTRAST_MOVES * abs(middle) or abs(parts[0].mean()) <= 2 * errors[0]:
         return False

@@ -18,14 +18,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from reproaudit.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-FloatArray: TypeAlias = "NDArray[np.float64]"
+from reproaudit.lazy import BoolArray, FloatArray, np
 
 FEWEST_LATE = 6
 """The fewest observations late in training that tell a law from its rivals."""
@@ -116,7 +111,7 @@ FITTED = 3
 """The numbers that are fitted of a law: offset, scale, and an exponent or a rate."""
 
 _TOLD = 0.25
-"""Of the observations that err on their own, the share that their distances count for."""
+"""The share of the observations that err on their own for which their distances count."""
 
 _KEPT = 0.75
 _KEPT_VARIANCE = 0.3686
@@ -139,11 +134,11 @@ def misfit_of(left_over: FloatArray, least: float = 0.0) -> Misfit:
 def roughness(values: FloatArray) -> tuple[float, float]:
     """Estimate the noise on a smooth course, of shape (step,), and how far neighbours err alike.
 
-    Of each observation the distance from the middle of its neighbours is taken, and from the middle
-    of the next but one: what is smooth leaves little of either, and of noise with a correlation r
-    of neighbours, as in an autoregression of first order, they leave 3/2 - 2r + r²/2 of its
-    variance, and the same with r². Both are read of the three quarters of the distances that are
-    smallest, so that a few jumps do not count. Infinite with fewer than six observations.
+    Each observation has a distance from the middle of its neighbours, and one from the middle of
+    the next but one. A smooth course leaves little of either. Noise whose neighbours correlate by
+    r, as in an autoregression of first order, leaves 3/2 - 2r + r²/2 of its variance, and the same
+    with r². Both are read of the smallest three quarters of the distances, so that a few jumps do
+    not count. The noise is infinite with fewer than six observations.
     """
     if len(values) < FEWEST_LATE:
         return math.inf, 0.0
@@ -169,13 +164,13 @@ def misfits(steps: tuple[float, ...], values: FloatArray, law: Law) -> dict[str,
     """
     centred = values - values.mean()
     least = RESOLVED * float(np.sqrt(np.mean(centred**2))) or math.ulp(0.0)
-    found = {"constant": misfit_of(centred, least)}
+    of_laws = {"constant": misfit_of(centred, least)}
     few = len(steps) <= _MOST_OBSERVATIONS
     for name, courses in (_families_of_few if few else _families)(steps, law).items():
         growth = np.maximum(courses @ centred, 0.0)
         best = int(growth.argmax())
-        found[name] = misfit_of(centred - growth[best] * courses[best], least)
-    return found
+        of_laws[name] = misfit_of(centred - growth[best] * courses[best], least)
+    return of_laws
 
 
 def thinned(steps: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], FloatArray]:
@@ -185,7 +180,7 @@ def thinned(steps: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], F
     """
     each = math.ceil(len(steps) / _MOST_OBSERVATIONS)
     rest = len(steps) % each
-    means = [one[rest:].reshape(-1, each).mean(axis=1) for one in (steps, values)]
+    means = [numbers[rest:].reshape(-1, each).mean(axis=1) for numbers in (steps, values)]
     return tuple(means[0].tolist()), means[1]
 
 
@@ -214,9 +209,7 @@ def _families(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
     return {name: _normalised(courses) for name, courses in families.items()}
 
 
-@lru_cache(maxsize=16)  # the parts of one course
-def _families_of_few(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
-    return _families.__wrapped__(steps, law)
+_families_of_few = lru_cache(maxsize=16)(_families.__wrapped__)  # the parts of one course
 
 
 def _power(t: FloatArray, exponent: float | FloatArray) -> FloatArray:
@@ -278,28 +271,28 @@ class Decay(NamedTuple):
 
 
 def best_decay(
-    steps: tuple[int, ...], values: FloatArray, among: Callable[[Decays], NDArray[np.bool_]]
+    steps: FloatArray, values: FloatArray, among: Callable[[Decays], BoolArray]
 ) -> Decay | None:
     """Return the decay that fits a positive course best, among some; None if there are none.
 
     Steps are positive; both have shape (step,). Exponents and rates come from a grid, refined about
     the best.
     """
-    t = np.asarray(steps, dtype=np.float64) / steps[-1]
+    t = steps / steps[-1]
     exponents = np.linspace(0.0, _MOST_DECAY, _COARSE)
     rates = np.geomspace(*_RATES, _COARSE)
     step = float(exponents[1])
     ratio = float(rates[1] / rates[0])
-    found = None
+    decay = None
     for _ in range(_REFINED + 1):
         decays = _fitted(t, values, exponents, rates)
         squares = ((1 - decays.courses / values) ** 2).sum(axis=-1)
         squares = np.where(among(decays), squares, np.inf)
         best = int(squares.argmin())
         if not np.isfinite(squares[best]):
-            return found
+            return decay
         left_over = 1 - decays.courses[best] / values
-        found = Decay(
+        decay = Decay(
             misfit_of(left_over, RESOLVED), float(decays.now[best]), float(decays.later[best])
         )
         near = np.linspace(-1, 1, _FINE)
@@ -309,7 +302,7 @@ def best_decay(
         rates = rates[:0] if power else about * ratio**near
         step *= near[1] - near[0]
         ratio **= near[1] - near[0]
-    return found
+    return decay
 
 
 def _fitted(t: FloatArray, values: FloatArray, exponents: FloatArray, rates: FloatArray) -> Decays:
@@ -321,15 +314,17 @@ def _fitted(t: FloatArray, values: FloatArray, exponents: FloatArray, rates: Flo
     shapes = falling[:, :-1]
     ends = np.append(np.where(exponents == 0, -np.inf, -1 / p[:, 0]), np.zeros(len(rates)))
     weights = values.min() / values
-    one = (weights**2).sum()
+    constant = (weights**2).sum()
     both = shapes @ weights**2
     two = shapes**2 @ weights**2
     # a shape that weighs nothing, or is straight to the last digit, has no scale of its own
-    spread = one * two - both**2
-    told = spread > RESOLVED**2 * one * two
-    found = values.min() * (one * (shapes @ weights) - both * weights.sum())
-    b = np.maximum(np.divide(found, spread, out=np.zeros_like(found), where=told), 0.0)
-    c = (values.min() * weights.sum() - b * both) / one
+    spread = constant * two - both**2
+    is_scaled = spread > RESOLVED**2 * constant * two
+    covariance = values.min() * (constant * (shapes @ weights) - both * weights.sum())
+    b = np.maximum(
+        np.divide(covariance, spread, out=np.zeros_like(covariance), where=is_scaled), 0.0
+    )
+    c = (values.min() * weights.sum() - b * both) / constant
     return Decays(
         courses=c[:, None] + b[:, None] * shapes,
         limits=c + np.where(b > 0, b, 0.0) * np.where(b > 0, ends, 0.0),

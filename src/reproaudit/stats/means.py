@@ -32,11 +32,11 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
         raise ValueError(f"the logarithm of {min(values):g} does not exist")
     placed = [math.log(value) for value in values] if log else list(values)
     count = len(placed)
-    mean = math.fsum(one / count for one in placed)
-    spread = math.hypot(*(one - mean for one in placed)) / math.sqrt(count - 1)
+    mean = math.fsum(number / count for number in placed)
+    spread = math.hypot(*(number - mean for number in placed)) / math.sqrt(count - 1)
     half = quantile_t((1 + _CONFIDENCE) / 2, count - 1) * spread / math.sqrt(count)
     ends = (mean, mean - half, mean + half)
-    natural = [math.exp(min(one, _LARGEST)) if log else one for one in ends]
+    natural = [math.exp(min(end, _LARGEST)) if log else end for end in ends]
     return natural[0], natural[1], natural[2]
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.growth import CERTAIN
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LAST = 0.1
 """The last part of the observations, or of training, (at least one observation) whose mean is late,
@@ -46,20 +43,18 @@ class Passage(NamedTuple):
     after: float
 
 
-def late_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def late_mean(values: FloatArray) -> FloatArray:
     """Return the mean of the last tenth of the observations; shape (step, …) to (…)."""
     return np.asarray(values[-max(1, int(LAST * len(values))) :].mean(axis=0))
 
 
-def final_value(steps: Sequence[int], values: NDArray[np.float64]) -> float:
+def final_value(steps: Sequence[int], values: FloatArray) -> float:
     """Return the mean of a course over the last tenth of training; both have shape (step,)."""
     at = np.asarray(steps, dtype=np.float64)
     return float(values[at >= at[-1] - LAST * (at[-1] - at[0])].mean())
 
 
-def first_passage(
-    steps: Sequence[int], values: NDArray[np.float64], level: float
-) -> tuple[Passage, bool]:
+def first_passage(steps: Sequence[int], values: FloatArray, level: float) -> tuple[Passage, bool]:
     """Find where a series first reaches a level and stays beyond, and whether it does.
 
     Steps and values have shape (step,). It is read of running medians (`smoothed`), which must stay
@@ -100,10 +95,10 @@ class Start(Enum):
     """Apart, or exactly 0 where nothing else is, and the series then goes the other way."""
 
 
-def start_of(values: NDArray[np.float64]) -> Start:
+def start_of(values: FloatArray) -> Start:
     """Tell how the first observation of a series, of shape (step,), lies to all that follow.
 
-    Of fewer than `FEWEST_AFTER` that follow nobody can tell: `Start.ALIKE`.
+    Where fewer than `FEWEST_AFTER` follow, nobody can tell: `Start.ALIKE`.
     """
     rest = values[1:]
     if len(rest) < FEWEST_AFTER:
@@ -123,7 +118,7 @@ def start_of(values: NDArray[np.float64]) -> Start:
     return Start.APART if gap > most - least and goes_on < GOES_ON else Start.ALIKE
 
 
-def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) -> Passage | None:
+def crossing(steps: Sequence[int], values: FloatArray, level: float) -> Passage | None:
     """Find where a series last crosses a level and stays beyond.
 
     Steps and values have shape (step,). None if the series does not end beyond the level, seen from
@@ -141,7 +136,7 @@ def crossing(steps: Sequence[int], values: NDArray[np.float64], level: float) ->
     return Passage(step, float(steps[after - 1]), float(steps[after]))
 
 
-def has_ended(steps: Sequence[int], values: NDArray[np.float64]) -> bool:
+def has_ended(steps: Sequence[int], values: FloatArray) -> bool:
     """Tell whether a change of a series, of shape (step,), is as good as over at the end.
 
     It is if a line through the observations from the last fifth of training on, and the one before
@@ -166,7 +161,7 @@ def has_ended(steps: Sequence[int], values: NDArray[np.float64]) -> bool:
     return False
 
 
-def noise(steps: Sequence[int], values: NDArray[np.float64]) -> float:
+def noise(steps: Sequence[int], values: FloatArray) -> float:
     """Estimate the standard deviation of the noise on each observation of a smooth course.
 
     Steps and values have shape (step,). It is the median distance of an observation from the line
@@ -181,7 +176,7 @@ def noise(steps: Sequence[int], values: NDArray[np.float64]) -> float:
     return float(np.median(scaled)) / _MEDIAN_OF_NORMAL
 
 
-def excursions(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def excursions(values: FloatArray) -> FloatArray:
     """Compute how far a series has moved until each observation, either way; shape (step,).
 
     It is read of running medians (`smoothed`), so that no single observation is a move.
@@ -190,7 +185,7 @@ def excursions(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum.accumulate(smooth) - np.minimum.accumulate(smooth))
 
 
-def smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def smoothed(values: FloatArray) -> FloatArray:
     """Return the running medians of five observations, of three or one at the ends."""
     smooth = np.array(values, dtype=np.float64)
     for reach in (1, 2):
@@ -204,7 +199,7 @@ _MEDIAN_OF_NORMAL = 0.6745
 """The median distance from the mean of a standard normal law."""
 
 
-def _between(steps: Sequence[int], height: NDArray[np.float64], i: int) -> float:
+def _between(steps: Sequence[int], height: FloatArray, i: int) -> float:
     """The step at which a height becomes 0, on a straight line that ends at an observation."""
     part = -height[i - 1] / (height[i] - height[i - 1])
     return float(steps[i - 1] + part * (steps[i] - steps[i - 1]))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.means import quantile_t
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_EXPONENT = 6.0
 """Exponents with a constant are looked for from minus to plus this."""
@@ -46,15 +43,15 @@ class PowerFit(NamedTuple):
     exponent: float
     least: float
     most: float
-    left_over: NDArray[np.float64]
+    left_over: FloatArray
 
     @property
-    def apart(self) -> NDArray[np.float64]:
+    def apart(self) -> FloatArray:
         """By how large a factor each value and the curve differ, less 1; shape (size,)."""
         return np.asarray(np.expm1(np.abs(self.left_over)))
 
 
-def power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerFit:
+def power_fit(sizes: FloatArray, values: FloatArray) -> PowerFit:
     """Fit a·size^p by a line through the logarithms; both have shape (size,) and are positive."""
     x = np.log(sizes)
     y = np.log(values)
@@ -66,7 +63,7 @@ def power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerF
     return PowerFit(exponent, exponent - error, exponent + error, left_over)
 
 
-def slopes_without_an_end(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
+def slopes_without_an_end(sizes: FloatArray, values: FloatArray) -> list[float]:
     """Return the exponents of lines through the logarithms without the first, and the last, size.
 
     Both have shape (size,), in any order, and are positive, with at least three sizes.
@@ -83,7 +80,7 @@ STEP_ALONE = 0.8
 """The share of the whole change that a step between neighbours makes, at least, if it is a step."""
 
 
-def slopes_beside_a_step(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
+def slopes_beside_a_step(sizes: FloatArray, values: FloatArray) -> list[float]:
     """Return the exponents of both parts, where a step between neighbours makes the whole change.
 
     Both have shape (size,), in any order, and are positive. Empty without such a step; a part of
@@ -99,10 +96,10 @@ def slopes_beside_a_step(sizes: NDArray[np.float64], values: NDArray[np.float64]
     if moves[at] / ((y[-1] - y[0]) or math.inf) < STEP_ALONE:
         return []
     parts = [(x[: at + 1], y[: at + 1]), (x[at + 1 :], y[at + 1 :])]
-    return [float(np.polyfit(*one, 1)[0]) for one in parts if len(one[0]) >= _PARAMETERS]
+    return [float(np.polyfit(*part, 1)[0]) for part in parts if len(part[0]) >= _PARAMETERS]
 
 
-def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> bool:
+def surely_bends(sizes: FloatArray, values: FloatArray) -> bool:
     """Tell whether logarithms bend beyond noise: a parabola's second term, by Student's t, 1 %.
 
     Both have shape (size,) and are positive; three sizes do not tell.
@@ -114,9 +111,7 @@ def surely_bends(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> boo
     return bend > max(quantile_t(1 - _UNLIKELY / 2, count - _PARAMETERS) * noise, TOLD_APART)
 
 
-def surely_departs(
-    sizes: NDArray[np.float64], values: NDArray[np.float64], left_over: NDArray[np.float64]
-) -> bool:
+def surely_departs(sizes: FloatArray, values: FloatArray, left_over: FloatArray) -> bool:
     """Tell whether a law misses values beyond noise: whether a rival fits surely better.
 
     All have shape (size,); values are positive, and what the law leaves over is in logarithms.
@@ -148,7 +143,7 @@ def _ratio(squares: float, fewer: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _rises(x: tuple[float, ...]) -> NDArray[np.float64]:
+def _rises(x: tuple[float, ...]) -> FloatArray:
     """Rises from one level to another over logarithms of sizes, as `_courses`."""
     at = np.array(x)
     span = float(np.ptp(at))
@@ -158,7 +153,7 @@ def _rises(x: tuple[float, ...]) -> NDArray[np.float64]:
     return _normalised(np.tanh(steep / 2).reshape(-1, len(at)))
 
 
-def _curvature(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
+def _curvature(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     """The size of a parabola's second term, by the length of what a line leaves of it, and noise.
 
     Noise is the standard deviation of what the parabola leaves over; 0 of three points.
@@ -172,7 +167,7 @@ def _curvature(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, f
     return abs(bend), left_over / np.sqrt(free) if free > 0 else 0.0
 
 
-def offset_power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> PowerFit | None:
+def offset_power_fit(sizes: FloatArray, values: FloatArray) -> PowerFit | None:
     """Fit c + a·size^p by least squares: p on a fine grid, c and a by a line; then refined.
 
     Both have shape (size,) and are positive, with at least four sizes. p = 0 is the logarithm, the
@@ -201,15 +196,13 @@ def offset_power_fit(sizes: NDArray[np.float64], values: NDArray[np.float64]) ->
     return PowerFit(exponent, min(exponent, near[0]), max(exponent, near[-1]), left_over)
 
 
-def _left_over(
-    x: NDArray[np.float64], y: NDArray[np.float64], exponents: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _left_over(x: FloatArray, y: FloatArray, exponents: FloatArray) -> FloatArray:
     """The sum of squares that each exponent leaves over of centred values; shape (exponent,)."""
     courses = _courses(x, exponents)
     return np.asarray(((y - courses * (courses @ y)[:, None]) ** 2).sum(axis=-1))
 
 
-def _courses(x: NDArray[np.float64], exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+def _courses(x: FloatArray, exponents: FloatArray) -> FloatArray:
     """Powers of sizes with these logarithms, centred and of length 1; shape (exponent, size)."""
     p = np.where(exponents == 0, 1.0, exponents)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -217,7 +210,7 @@ def _courses(x: NDArray[np.float64], exponents: NDArray[np.float64]) -> NDArray[
         return _normalised(powers)
 
 
-def _normalised(powers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalised(powers: FloatArray) -> FloatArray:
     centred = powers - powers.mean(axis=-1, keepdims=True)
     length = np.linalg.norm(centred, axis=-1, keepdims=True)
     return np.asarray(centred / np.maximum(length, math.ulp(0.0)))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from reproaudit.lazy import np
-from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, FloatArray, Misfit, misfit_of, thinned
+from reproaudit.lazy import FloatArray, np
+from reproaudit.stats.growth import FEWEST_LATE, RESOLVED, Misfit, misfit_of, thinned
 from reproaudit.stats.means import quantile_t
 
 FEWEST_OF_SWINGS = 8
@@ -60,7 +60,7 @@ def without_spikes(logs: FloatArray) -> FloatArray:
     above = logs - middle
     rough = _SCALE * float(np.median(np.abs(above)))
     spikes = above > max(SPIKE, _ROUGH * rough)
-    first, last = (np.logical_and.accumulate(one) for one in (spikes, spikes[::-1]))
+    first, last = (np.logical_and.accumulate(flags) for flags in (spikes, spikes[::-1]))
     spikes &= ~(first | last[::-1])
     return logs if spikes.mean() > _FEW else np.where(spikes, middle, logs)
 
@@ -70,8 +70,8 @@ def change_at_rest(steps: FloatArray, logs: FloatArray, most: float) -> float:
 
     A trend on the logarithm of time over the last half of training, or over more of it, back to its
     last nine tenths, until one tells: it is within the bound, and with its 90 % interval within
-    twice the bound. None tells rest where a shorter one surely goes on. No slow decay changes more
-    in as long again than the trend of what came before.
+    twice the bound. No longer trend counts where a shorter one surely goes on. No slow decay
+    changes more in as long again than the trend of what came before.
 
     It is one trend if what it leaves over is noise, without a period, and the last parts of
     training lie on the trend of what comes before them. Neighbours that err alike count as fewer.
@@ -159,10 +159,10 @@ def _goes_on_so(steps: FloatArray, logs: FloatArray, most: float) -> bool:
 def is_periodic(steps: FloatArray, values: FloatArray) -> bool:
     """Tell whether a course swings; both have shape (step,).
 
-    Of observations that are evenly spaced it is Fisher's test of a hidden period, 1 %. What an
+    Evenly spaced observations are put to Fisher's test of a hidden period, 1 %. What an
     autoregression of first order explains is taken away first, so that noise in which neighbours
-    err alike has no period. Of others, it is the same for the sine that fits best (Lomb and
-    Scargle), of up to half as many periods as observations. Fewer than eight tell none.
+    err alike has no period. Others are put to the same test of the sine that fits best (Lomb and
+    Scargle), of up to half as many periods as observations. Fewer than eight show no period.
     """
     count = len(values)
     if count < _FEWEST_OF_PERIODS:
@@ -175,7 +175,7 @@ def is_periodic(steps: FloatArray, values: FloatArray) -> bool:
         power = np.abs(np.fft.rfft(apart - apart.mean())[1:]) ** 2
         by_chance = (_UNLIKELY / len(power)) ** (1 / (len(power) - 1))
         return bool(power.max() > (1 - by_chance) * power.sum())
-    left = _without_a_sine(*(np.asarray(one) for one in thinned(steps, values)))
+    left = _without_a_sine(*(np.asarray(numbers) for numbers in thinned(steps, values)))
     return bool(left ** ((count - 3) / 2) * count < _UNLIKELY)
 
 
@@ -206,8 +206,8 @@ def swing_of(logs: FloatArray) -> float:
     apart = logs - logs.mean()
     squares = float(apart @ apart)
     alike = abs(float(apart[1:] @ apart[:-1]))
-    told = alike > 2 * squares / np.sqrt(len(logs))
-    return float(np.sqrt(2 * squares / len(logs))) if told else 0.0
+    is_shared = alike > 2 * squares / np.sqrt(len(logs))
+    return float(np.sqrt(2 * squares / len(logs))) if is_shared else 0.0
 
 
 def cuts_of(steps: FloatArray, rates: FloatArray) -> FloatArray:
