@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reproaudit.audit import SHORT_FILE
 from reproaudit.audit.catalog import Catalog
-from reproaudit.audit.faults import Fault, has_errors
+from reproaudit.audit.faults import Fault
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, read_as, read_audit
 from reproaudit.audit.model import Audit
 from reproaudit.audit.seeds import rule
@@ -87,7 +87,7 @@ def upgrade(file: Path) -> tuple[str | None, list[Fault]]:
         raise UsageError(f"{file}: found schema 3; expected an audit of schema 2.")
     audit, faults = read_audit(file)
     if audit is None:
-        return None, [fault for fault in faults if has_errors([fault])]
+        return None, [fault for fault in faults if fault.severity == "error"]
     text = upgraded(audit)
     again, _ = read_audit(file, text)
     rules = [rule(audit, experiment, "paper") for experiment in audit.experiments]

@@ -164,6 +164,17 @@ class TierOfStated(StrictModel):
     """The values, by setting."""
 
 
+class Agreeing(StrictModel):
+    """A further source that states the same values."""
+
+    origin: Origin = Field(alias="from")
+    """The source; no guess."""
+    who: Text | None = None
+    """Of the literature: whose paper it is, for example "Zhang et al. 2022"."""
+    at: Text
+    """The place where it states them."""
+
+
 class AlsoStated(StrictModel):
     """What another source states of the settings of a group."""
 
@@ -176,6 +187,8 @@ class AlsoStated(StrictModel):
     values: dict[Name, Value] = Field(default_factory=dict)
     """The values that it states, which change together; the first names the reading. Left out: it
     states the same values."""
+    also_stated: tuple[Agreeing, ...] = ()
+    """Further sources that state these values."""
     quick: TierOfStated | None = None
     """Of these values, what the quick tier runs smaller."""
     words: Text | None = None

@@ -124,9 +124,7 @@ def _stated(group: Node, name: str) -> dict[str, Node | None]:
     also: list[Node] = []
     readings: list[Node] = []
     for entry in group.list_under("also_stated"):
-        origin = entry.get("from")
-        source = origin.holding(SOURCES.get(str(origin.data), origin.data)) if origin else None
-        fields = {"source": source, "locator": _locator(entry, entry.get("at"))}
+        fields = _statement(entry)
         values = entry.mapping_under("values")
         if values and next(iter(values)) == name:
             quick = entry.get("quick")
@@ -137,11 +135,11 @@ def _stated(group: Node, name: str) -> dict[str, Node | None]:
                 "quick": quick.get("values") if quick is not None else None,
                 "words": entry.get("words"),
                 "excused": entry.get("cannot_matter"),
+                "also_at": _agreeing(entry),
             }
         elif values:
             continue
-        stated = entry.holding({field: node for field, node in fields.items() if node is not None})
-        (readings if values else also).append(stated)
+        (readings if values else also).append(_known(entry, fields))
     return {
         "also_at": entries.holding(also) if entries is not None and also else None,
         "readings": entries.holding(readings) if entries is not None and readings else None,
@@ -150,6 +148,28 @@ def _stated(group: Node, name: str) -> dict[str, Node | None]:
 
 def _plain(node: Node) -> Any:
     return tuple(map(_plain, node.data)) if isinstance(node.data, list) else node.data
+
+
+def _statement(entry: Node) -> dict[str, Node | None]:
+    """Return which source states something, and where."""
+    origin = entry.get("from")
+    source = None if origin is None else SOURCES.get(str(origin.data), origin.data)
+    return {
+        "source": None if origin is None else origin.holding(source),
+        "locator": _locator(entry, entry.get("at")),
+    }
+
+
+def _agreeing(entry: Node) -> Node | None:
+    """Return the further sources that state what an entry states."""
+    node = entry.get("also_stated")
+    if node is None:
+        return None
+    return node.holding([_known(one, _statement(one)) for one in node.listed()])
+
+
+def _known(entry: Node, fields: Mapping[str, Node | None]) -> Node:
+    return entry.holding({field: node for field, node in fields.items() if node is not None})
 
 
 def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:

@@ -349,6 +349,10 @@ def _reading(name: str, reading: Reading) -> Data:
         "from": _ORIGIN[reading.source.value],
         "at": reading.locator,
         "values": _plain({name: reading.value, **reading.together}),
+        "also_stated": [
+            {"from": _ORIGIN[also.source.value], "at": also.locator} for also in reading.also_at
+        ]
+        or None,
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,
         "words": reading.words,
         "cannot_matter": reading.excused,
