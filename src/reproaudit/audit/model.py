@@ -540,7 +540,7 @@ class Paper(StrictModel):
     """The paper's short name, for example ahn2023. The file is called `SLUG.yaml`."""
     title: Text
     """The title as published."""
-    authors: tuple[Text, ...] = ()
+    authors: tuple[Text, ...] = Field(default=(), min_length=1)
     """The authors in the paper's order."""
     venue: Text | None = None
     """The conference, journal or archive that published the paper."""

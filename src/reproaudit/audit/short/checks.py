@@ -8,13 +8,15 @@ have none of their own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
+from enum import StrEnum
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import Discriminator, Field, Tag, create_model
 from pydantic.fields import FieldInfo
 
-from reproaudit.checks import Check, Kind
-from reproaudit.checks.kind import Provenance
+from reproaudit import checks, declarations
+from reproaudit.checks import Check, Kind, Provenance
 from reproaudit.declarations import (
     Coordinate,
     Name,
@@ -175,72 +177,91 @@ Exponent = Annotated[
 """A number, a fraction, or a bound."""
 
 
-# --- parts of checks ------------------------------------------------------------------------------
+# --- kinds, and the parts of their checks ---------------------------------------------------------
 
 
-class Onset(StrictModel):
-    """The change of one series, and where it sets in."""
+class Role(StrEnum):
+    """What a field of a check holds, as far as the short form has another form for it."""
 
-    series: AnyQuantity
-    """A series of one number, which cannot cancel: of the worst head, or a norm."""
-    crosses: Plain | None = None
-    """The fixed level whose crossing is the onset; left out, it is half of a change that
-    saturates."""
-    least: Plain = 0.25
-    """The smallest change that counts, in the series' units."""
-
-
-class Quantile(Bound):
-    """A bound on the distance that holds for a share of the training that is compared."""
-
-    share: Plain
-    """The share: 0.9 for nine tenths of the time."""
-    bound: Name | None = None
-    """The bound, by its name."""
+    QUANTITY = "quantity"
+    PAIR = "pair of quantities"
+    TARGET = "number or quantity"
+    BOUND = "bound"
+    EXPONENT = "number or bound"
+    SIDE = "side of a bound"
+    MARGIN = "margin"
+    NUMBER = "number with its source"
+    PLAIN = "number"
+    PART = "part"
+    SAME = "same"
 
 
-QUANTITIES = (
-    *("distance", "cosine", "lower", "upper", "value", "loss", "rate"),
-    *("series", "reference", "relative_to", "grown_from", "start_value"),
-)
-"""The fields of checks that hold a quantity."""
-PAIRS = ("ranks", "between")
-"""The fields of checks that hold two quantities."""
-BOUNDS = ("falls", "flattens", "ends", "growth", "start", "end", "order", "bend")
-"""The fields of checks that hold a bound."""
+def role(field: str, info: FieldInfo) -> Role:
+    """Return what a field of a check holds."""
+    types = leaves(info.annotation)
+    if field in SIDES and float in types:
+        return Role.SIDE
+    if declarations.Quantity in types:
+        if float in types:
+            return Role.TARGET
+        return Role.PAIR if len(types) > 2 else Role.QUANTITY
+    if checks.Bound in types:
+        return Role.EXPONENT if float in types else Role.BOUND
+    if checks.SourcedNumber in types:
+        return Role.MARGIN if field == "within" else Role.NUMBER
+    if part_in(info) is not None:
+        return Role.PART
+    return Role.PLAIN if set(types) <= {float, NoneType} else Role.SAME
 
-_ANNOTATIONS: dict[str, Any] = {
-    **dict.fromkeys(QUANTITIES, AnyQuantity),
-    **dict.fromkeys(PAIRS, tuple[AnyQuantity, AnyQuantity]),
-    **dict.fromkeys(BOUNDS, AnyBound),
-    **dict.fromkeys(SIDES, AnyNumber),
-    **dict.fromkeys(("earlier", "later"), Onset),
-    "quantile": Quantile,
-    "within": AnyMargin,
-    "by": AnyNumber,
+
+def leaves(annotation: Any) -> list[Any]:
+    """Return the types that an annotation is made of, one for each time that it stands there."""
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return leaves(arguments[0])
+    if not arguments or get_origin(annotation) is Literal:
+        return [annotation]
+    return [leaf for argument in arguments for leaf in leaves(argument)]
+
+
+def part_in(info: FieldInfo) -> type[StrictModel] | None:
+    """Return the model of a part of a check that a field holds, if it holds one."""
+    types = (leaf for leaf in leaves(info.annotation) if isinstance(leaf, type))
+    return next((leaf for leaf in types if issubclass(leaf, StrictModel)), None)
+
+
+_FORMS: dict[Role, Any] = {
+    Role.QUANTITY: AnyQuantity,
+    Role.PAIR: tuple[AnyQuantity, AnyQuantity],
+    Role.TARGET: Target,
+    Role.BOUND: AnyBound,
+    Role.EXPONENT: Exponent,
+    Role.SIDE: AnyNumber,
+    Role.MARGIN: AnyMargin,
+    Role.NUMBER: AnyNumber,
+    Role.PLAIN: Plain,
 }
 
-_BY_KIND: dict[tuple[str, str], Any] = {
-    ("concentrates", "share"): AnyQuantity,
-    ("equals", "to"): Target,
-    ("scales_like", "exponent"): Exponent,
+_COMPARED: dict[str, Any] = {
+    "value": (
+        AnyQuantity | None,
+        Field(default=None, description="The claim's own quantity, in place of both."),
+    ),
+    "arm": (
+        Name | None,
+        Field(default=None, description="The arm in which `value` is claimed to be worse."),
+    ),
+    "higher": (
+        bool,
+        Field(default=False, description="Whether a higher `value` is better; else a lower."),
+    ),
 }
 
-_MORE: dict[str, dict[str, Any]] = {
-    "beats": {
-        "value": (
-            AnyQuantity | None,
-            Field(default=None, description="The claim's own quantity, in place of both."),
-        ),
-        "arm": (
-            Name | None,
-            Field(default=None, description="The arm in which `value` is claimed to be worse."),
-        ),
-        "higher": (
-            bool,
-            Field(default=False, description="Whether a higher `value` is better; else a lower."),
-        ),
-    },
+_NAMED: dict[str, Any] = {
+    "bound": (
+        Name | None,
+        Field(default=None, description="The bound, by its name under the audit's `bounds`."),
+    )
 }
 
 WHERE: Any = Field(
@@ -249,43 +270,48 @@ WHERE: Any = Field(
 )
 
 
-def _short_kind(kind: type[Kind]) -> type[StrictModel]:
-    """Return the model of a kind in the short form."""
-    (name,) = get_args(kind.model_fields["kind"].annotation)
-    fields: dict[str, Any] = {"where": (dict[Name, Coordinate], WHERE)}
-    for field, info in kind.model_fields.items():
-        if (name, field) in LEFT_OUT or field == "at":
-            continue
-        fields[field] = _short_field(name, field, info)
-    fields["origin"] = (Provenance | None, Sourced.model_fields["origin"])
-    fields["why"] = (Text | None, Sourced.model_fields["why"])
-    if "at_most" in fields:
-        text = "The bound, by the name that it has under the audit's `bounds`."
-        fields["bound"] = (Name | None, Field(default=None, description=text))
-    fields.update(_MORE.get(name, {}))
-    return create_model(kind.__name__, __base__=StrictModel, __doc__=kind.__doc__, **fields)
+def short_model(model: type[StrictModel]) -> type[StrictModel]:
+    """Return the short form of a kind, or of a part of its checks."""
+    fields: dict[str, Any] = {}
+    names = model.model_fields
+    for field, info in names.items():
+        if field == "at":
+            fields["where"] = (dict[Name, Coordinate], WHERE)
+        elif field not in ("origin", "why") and not (field == "relative" and "within" in names):
+            fields[field] = _short_field(field, info, optional={"lower", "upper"} <= names.keys())
+    if issubclass(model, Kind) or "origin" in names:
+        fields["origin"] = (Provenance | None, Sourced.model_fields["origin"])
+        fields["why"] = (Text | None, Sourced.model_fields["why"])
+    if "at_most" in names:
+        fields |= _NAMED
+    if {"lower", "upper"} <= names.keys():
+        fields |= _COMPARED
+    return create_model(model.__name__, __base__=StrictModel, __doc__=model.__doc__, **fields)
 
 
-LEFT_OUT = frozenset({("equals", "relative")})
-"""Fields of a kind that the short form says elsewhere: a margin is `{relative: 0.05}`."""
-
-
-def _short_field(kind: str, field: str, info: FieldInfo) -> Any:
+def _short_field(field: str, info: FieldInfo, *, optional: bool) -> Any:
     """Return the annotation of a field in the short form, and what the field is."""
-    annotation = _BY_KIND.get((kind, field)) or _ANNOTATIONS.get(field)
-    if (kind, field) == ("follows", "share") or annotation is None:
+    which = role(field, info)
+    if which is Role.SAME:
         whole = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
         return whole, info
-    optional = not info.is_required() or kind == "beats"
+    part = part_in(info)
+    form = short_model(part) if which is Role.PART and part is not None else _FORMS[which]
     text = " ".join((info.description or "").split())
-    if optional:
-        return Union[annotation, None], Field(default=None, description=text)  # noqa: UP007
-    return annotation, Field(description=text)
+    if optional or not info.is_required():
+        return Union[form, None], Field(default=None, description=text)  # noqa: UP007
+    return form, Field(description=text)
 
 
-KINDS: tuple[type[StrictModel], ...] = tuple(map(_short_kind, get_args(get_args(Check)[0])))
+KINDS: dict[str, type[Kind]] = {
+    get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(get_args(Check)[0])
+}
+"""The kinds of check by name."""
 
 if TYPE_CHECKING:
     AnyCheck = Any
 else:
-    AnyCheck = Annotated[Union[KINDS], Field(discriminator="kind")]  # noqa: UP007
+    AnyCheck = Annotated[
+        Union[tuple(map(short_model, KINDS.values()))],  # noqa: UP007
+        Field(discriminator="kind"),
+    ]

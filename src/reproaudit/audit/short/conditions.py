@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from reproaudit import checks, declarations
 from reproaudit.audit.faults import Violation
-from reproaudit.audit.short.checks import BOUNDS, PAIRS, QUANTITIES, SIDES
+from reproaudit.audit.short.checks import KINDS, SIDES, Role, part_in, role
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, renamed
+from reproaudit.declarations import StrictModel
 
 _QUANTITY = {"where": "at"}
-
-KINDS: Mapping[str, type[checks.Kind]] = {
-    get_args(kind.model_fields["kind"].annotation)[0]: kind
-    for kind in get_args(get_args(checks.Check)[0])
-}
 
 
 def check_of(node: Node, names: Names) -> Node:
@@ -27,29 +23,59 @@ def check_of(node: Node, names: Names) -> Node:
     model = KINDS.get(str(kind.data)) if kind is not None else None
     if model is None:
         return node
-    given = _sides_of_beats(node, names) if str(kind.data if kind else "") == "beats" else node.data
+    fields = model.model_fields
+    given = _sides_of(node, names) if {"lower", "upper"} <= fields.keys() else node.data
     shared = {key: given[key] for key in ("from", "why") if given.get(key) is not None}
+    data = _fields(given, model, names, shared)
+    return _with_numbers(node, data, shared, model, names)
+
+
+def _fields(
+    given: Mapping[str, Node], model: type[StrictModel], names: Names, shared: Mapping[str, Node]
+) -> dict[str, Node]:
+    """Return the fields of a check, or of a part of one, but for its numbers' sources."""
+    known = {info.alias or name: (name, info) for name, info in model.model_fields.items()}
     data: dict[str, Node] = {}
     for key, below in given.items():
-        if key in ("from", "why"):
+        if key in ("from", "why", "bound"):
             continue
         if key == "where":
             data["at"] = below
-        elif key in PAIRS and isinstance(below.data, list):
-            data[key] = below.holding([quantity(one) for one in below.data])
-        elif key in QUANTITIES or (key == "share" and isinstance(below.data, str | dict)):
-            data[key] = quantity(below)
-        elif key in BOUNDS and below.data is not None:
-            data[key] = bound_of(below, names, shared)
-        elif key in ("earlier", "later"):
-            data[key] = _onset(below)
-        elif key == "quantile":
-            data[key] = bound_of(below, names, shared, keep=("share",))
-        elif key == "wait":
-            data[key] = below.holding({**shared, **below.data}) if _is_mapping(below) else below
+        elif key in known and below.data is not None:
+            data[key] = _field(below, *known[key], names, shared)
         else:
-            data[key] = number(below) or below
-    return _with_numbers(node, data, shared, model, names)
+            data[key] = below
+    return data
+
+
+def _field(
+    node: Node, name: str, info: FieldInfo, names: Names, shared: Mapping[str, Node]
+) -> Node:
+    match role(name, info):
+        case Role.QUANTITY:
+            return quantity(node)
+        case Role.PAIR:
+            return node.holding([quantity(one) for one in node.listed()]) if node.listed() else node
+        case Role.BOUND:
+            return bound_of(node, names, shared)
+        case Role.PLAIN:
+            return number(node) or node
+        case Role.PART:
+            part = part_in(info)
+            return _part(node, part, names, shared) if part is not None else node
+    return node
+
+
+def _part(node: Node, model: type[StrictModel], names: Names, shared: Mapping[str, Node]) -> Node:
+    """Return a part of a check; what has a source has the check's for want of its own."""
+    if not isinstance(node.data, dict):
+        return node
+    data = _fields(node.data, model, names, shared)
+    if "at_most" in model.model_fields:
+        bound = bound_of(node, names, shared)
+        return node.holding({**data, **bound.data})
+    own = {**shared, **_source(node)} if "origin" in model.model_fields else {}
+    return node.holding({**data, **own})
 
 
 def _with_numbers(
@@ -63,29 +89,25 @@ def _with_numbers(
     source = dict(shared)
     if (name := node.get("bound")) is not None:
         bound = _bound_named(name, names)
-        data.pop("bound", None)
         source = source or {key: bound[key] for key in ("from", "why") if key in bound}
         data |= {key: below for key, below in bound.items() if key in SIDES}
-    for key in (*SIDES, "to", "exponent"):
-        below = data.get(key)
-        if below is None or not _is_mapping(below):
+    roles = {info.alias or name: role(name, info) for name, info in model.model_fields.items()}
+    for key, below in data.items():
+        if roles.get(key) not in (Role.SIDE, Role.TARGET, Role.EXPONENT):
             continue
-        if "is" in below.data:
+        if _is_mapping(below) and "is" in below.data:
             data[key] = number(below.data["is"]) or below
             source = source or _source(below)
-        elif key == "exponent":
+        elif roles[key] is Role.EXPONENT and (_is_mapping(below) or below.text in names.bounds):
             data[key] = bound_of(below, names, shared)
-        elif key == "to":
-            data[key] = quantity(below)
-    if (exponent := data.get("exponent")) is not None and exponent.text in names.bounds:
-        data["exponent"] = bound_of(exponent, names, shared)
-    if isinstance(data.get("to", node).data, str):
-        data["to"] = number(data["to"]) or data["to"]
-    for key in ("within", "by"):
-        if key in data and _is_mapping(data[key]):
+        else:
+            data[key] = number(below) or quantity(below)
+    for key in [key for key in data if roles.get(key) in (Role.MARGIN, Role.NUMBER)]:
+        if _is_mapping(data[key]):
             source = _margin(data, key, source, names)
-    fields = {one.alias or name for name, one in model.model_fields.items()}
-    data |= {key: below for key, below in source.items() if key in fields}
+        else:
+            data[key] = number(data[key]) or data[key]
+    data |= {key: below for key, below in source.items() if key in roles}
     origin = model.model_fields.get("origin")
     of_number = "exponent" in data and not _is_mapping(data["exponent"])
     needed = origin is not None and (origin.is_required() or of_number)
@@ -131,7 +153,7 @@ def _is_mapping(node: Node) -> bool:
     return isinstance(node.data, dict)
 
 
-def _sides_of_beats(node: Node, names: Names) -> dict[str, Node]:
+def _sides_of(node: Node, names: Names) -> dict[str, Node]:
     """Return the fields of a comparison, with its two sides as `lower` and `upper`."""
     value, arm = node.get("value"), node.get("arm")
     if value is None and arm is None:
@@ -168,16 +190,7 @@ def quantity(node: Node) -> Node:
     return renamed(node, _QUANTITY)
 
 
-def _onset(node: Node) -> Node:
-    if not isinstance(node.data, dict):
-        return node
-    data = {key: number(below) or below for key, below in node.data.items()}
-    return node.holding({**data, "series": quantity(data["series"])} if "series" in data else data)
-
-
-def bound_of(
-    node: Node, names: Names, shared: Mapping[str, Node], keep: tuple[str, ...] = ()
-) -> Node:
+def bound_of(node: Node, names: Names, shared: Mapping[str, Node]) -> Node:
     """Return a bound, or what stands under its name; without a source it has the check's."""
     if node.text is not None:
         return node.holding(_bound_named(node, names))
@@ -194,7 +207,6 @@ def bound_of(
             data = {**_source(below), **data}
             below = below.data.get("is", below)
         data[side] = number(below) or below
-    data = {**data, **{key: number(data[key]) or data[key] for key in keep if key in data}}
     if "from" not in data:
         data |= shared
     if "from" not in data and not _misnamed(name, names):

@@ -16,8 +16,9 @@ from pydantic import ValidationError
 
 from reproaudit.audit.document import Document
 from reproaudit.audit.faults import Loc, Place, Violation
+from reproaudit.audit.short.checks import KINDS
 from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
-from reproaudit.audit.short.conditions import KINDS, written_bound
+from reproaudit.audit.short.conditions import written_bound
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, placed, plain, renamed
 from reproaudit.audit.short.refusals import short_words

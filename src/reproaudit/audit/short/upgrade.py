@@ -455,14 +455,13 @@ LAST = ("where", "at_most", "at_least", "below", "above", "from", "why", "stands
 def _check(check: StrictModel) -> Data:
     """Return a check in the short form, its kind first and its source last."""
     data = _check_part(check)
-    if data.pop("relative", None) and check.kind == "equals":  # type: ignore[attr-defined]
+    if "within" in data and data.pop("relative", None):
         margin = data["within"]
         sourced = margin if isinstance(margin, dict) else {"absolute": margin}
         data["within"] = {"relative": sourced.pop("absolute"), **sourced}
-    elif getattr(check, "relative", False):
-        data["relative"] = True
-    if check.kind == "scales_like" and not isinstance(data["exponent"], dict):  # type: ignore[attr-defined]
-        data["from"] = check.origin.value  # type: ignore[attr-defined]
+    origin = getattr(check, "origin", None)
+    if "from" not in data and origin is not None and not isinstance(data.get("exponent"), dict):
+        data["from"] = origin.value
     middle = [key for key in data if key not in (*LAST, "kind")]
     return {key: data[key] for key in ("kind", *middle, *(k for k in LAST if k in data))}
 
