@@ -20,6 +20,8 @@ from reproaudit.audit.model import Audit, Source
 from reproaudit.audit.review import version_of
 from reproaudit.audit.schema import audit_schema, short_schema
 from reproaudit.audit.seeds import rule
+from reproaudit.audit.short.checks import KINDS
+from reproaudit.audit.short.reference import EXAMPLE, PARTS, entry, lines_of, page
 from reproaudit.audit.short.refusals import NEW_NAMES
 from reproaudit.audit.short.upgrade import in_order, upgraded
 from reproaudit.checks import Beats, Check
@@ -436,3 +438,40 @@ def test_nothing_else_knows_the_short_form() -> None:
         if "audit.short" in path.read_text(encoding="utf-8") and "short" not in path.parts
     }
     assert using == {"audit/loading.py", "audit/schema.py", "service/upgrade.py"}
+
+
+# --- what a part is made of -----------------------------------------------------------------------
+
+
+def test_check_accepts_the_example_of_every_part_and_kind() -> None:
+    audit, faults = read_audit("example.yaml", EXAMPLE.read_text(encoding="utf-8"))
+    assert [str(fault) for fault in faults] == []
+    assert audit is not None
+    claims = audit.claims
+    used = {check.name for one in claims for check in (*one.headline, *one.support, *one.notes)}
+    assert used == set(KINDS)
+
+
+@pytest.mark.parametrize("name", [*PARTS, *KINDS])
+def test_a_part_has_its_fields_and_an_example(name: str) -> None:
+    one = entry(name)
+    assert all(meaning for field, _, meaning in one.fields if field != "kind")
+    assert yaml.safe_load(one.example)
+    if name in KINDS:
+        assert yaml.safe_load(one.example)["kind"] == name
+        assert len(list(lines_of(one))) <= 20
+
+
+def test_the_page_of_all_fields_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "short-fields.md").read_text(encoding="utf-8") == page(), (
+        "docs/short-fields.md is older than the models; write it anew with `make schema`"
+    )
+
+
+def test_the_command_prints_a_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["schema", "reaches"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("reaches: ")
+    assert "relative_to: A positive quantity" in printed
+    assert run_command(["schema", "reach"]) == 2
+    assert "Did you mean 'reaches'?" in capsys.readouterr().err

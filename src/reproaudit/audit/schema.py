@@ -75,6 +75,17 @@ def schema_text() -> str:
     return json.dumps(schema_of_both(), indent=2, ensure_ascii=False) + "\n"
 
 
+def part_text(name: str) -> str:
+    """Return the fields of a part or a kind, with an example; of ``all`` as a page in Markdown.
+
+    Raises:
+        UsageError: on an unknown name.
+    """
+    from reproaudit.audit.short.reference import entry, lines_of, page
+
+    return page() if name == "all" else "\n".join(lines_of(entry(name))) + "\n"
+
+
 class _Generator(GenerateJsonSchema):
     """pydantic's generator, without titles that repeat names, and with a quantity's short form."""
 

@@ -187,8 +187,17 @@ def note_in(file: Path) -> str:
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of an audit."""
-    from reproaudit.audit.schema import schema_text
+def schema(
+    part: Annotated[
+        str | None,
+        Argument(help="A kind of check, such as reaches, or a part of an audit; 'all' for a page."),
+    ] = None,
+) -> None:
+    """Print the JSON Schema of an audit, or what one part of it is made of.
 
-    sys.stdout.write(schema_text())
+    The parts are audit, group, readings, tier, axis, bound, measurement, experiment, arm, claim,
+    grade and quantity.
+    """
+    from reproaudit.audit.schema import part_text, schema_text
+
+    sys.stdout.write(schema_text() if part is None else part_text(part))

@@ -170,7 +170,7 @@ class Agreeing(StrictModel):
     origin: Origin = Field(alias="from")
     """The source; no guess."""
     who: Text | None = None
-    """Of the literature: whose paper it is, for example "Zhang et al. 2022"."""
+    """Of the literature: whose paper it is, for example Zhang 2022."""
     at: Text
     """The place where it states them."""
 
@@ -181,7 +181,7 @@ class AlsoStated(StrictModel):
     origin: Origin = Field(alias="from")
     """The other source; no guess."""
     who: Text | None = None
-    """Of the literature: whose paper it is, for example "Zhang et al. 2022"."""
+    """Of the literature: whose paper it is, for example Zhang 2022."""
     at: Text
     """The place where it states them."""
     values: dict[Name, Value] = Field(default_factory=dict)
@@ -235,7 +235,7 @@ class Group(StrictModel):
     origin: Origin = Field(alias="from")
     """The source of the values."""
     who: Text | None = None
-    """Of the literature: whose paper it is, for example "Zhang et al. 2022"."""
+    """Of the literature: whose paper it is, for example Zhang 2022."""
     at: Text | None = None
     """The place where the source states the values: section, table, page, or file and line. What
     is ours or a guess has `why` in its place."""
