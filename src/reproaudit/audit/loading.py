@@ -29,6 +29,7 @@ from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violati
 from reproaudit.audit.model import Audit
 from reproaudit.audit.review import Reviews
 from reproaudit.audit.rules import UNFINISHED_WORDS, broken_rules, of_reviews, unfinished
+from reproaudit.declarations import description_of
 from reproaudit.errors import SpecError, closest, did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -300,7 +301,7 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
         return Violation("RA050", (*loc, name), message, "", name, _fields(model))
     name = name or "kind"
     field = _fields(model).get(name)
-    described = field.description if field is not None else None
+    described = "" if model is None or field is None else description_of(model, name)
     about = " ".join((described or "docs/answers.md has them.").split())
     return Violation("RA051", loc, f"found no '{name}'; expected one", f"Add '{name}': {about}")
 

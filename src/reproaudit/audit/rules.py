@@ -115,7 +115,8 @@ def _rests_on_arms(audit: Audit, experiment: str) -> bool:
     """
     for claim in audit.claims:
         compared = {q.arm for check in claim.headline for q in check.quantities()}
-        arms = (*claim.nulls, *filter(None, [claim.constructed]))
+        built = () if claim.constructed is None else (claim.constructed,)
+        arms = (*claim.nulls, *built)
         names = {arm if isinstance(arm, str) else arm.name for arm in arms}
         if claim.experiment == experiment and not names <= compared:
             return True

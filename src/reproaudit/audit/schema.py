@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
 from reproaudit.audit.model import Audit
-from reproaudit.declarations import Quantity
+from reproaudit.declarations import Quantity, description_of
 
 
 def audit_schema() -> dict[str, Any]:
@@ -101,6 +101,9 @@ class _Generator(GenerateJsonSchema):
 
     def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
         generated = super().model_schema(schema)
+        for name, below in generated.get("properties", {}).items():
+            if "description" not in below and (text := description_of(schema["cls"], name)):
+                below["description"] = text
         if schema["cls"] is not Quantity:
             return generated
         short = {"type": "string", "description": "The measurement, as in loss[query]@first."}

@@ -257,6 +257,23 @@ _COMPARED: dict[str, Any] = {
     ),
 }
 
+_SOURCE: dict[str, Any] = {
+    "origin": (
+        Provenance | None,
+        Field(
+            default=None,
+            alias="from",
+            description="Where its numbers come from that say nothing of it themselves: paper, "
+            "derived (algebra), null (what a control reaches), ceiling (what a constructed "
+            "solution reaches), or ours.",
+        ),
+    ),
+    "why": (
+        Text | None,
+        Field(default=None, description="Of what is ours, and only there: the reason for it."),
+    ),
+}
+
 _NAMED: dict[str, Any] = {
     "bound": (
         Name | None,
@@ -280,13 +297,14 @@ def short_model(model: type[StrictModel]) -> type[StrictModel]:
         elif field not in ("origin", "why") and not (field == "relative" and "within" in names):
             fields[field] = _short_field(field, info, optional={"lower", "upper"} <= names.keys())
     if issubclass(model, Kind) or "origin" in names:
-        fields["origin"] = (Provenance | None, Sourced.model_fields["origin"])
-        fields["why"] = (Text | None, Sourced.model_fields["why"])
+        fields |= _SOURCE
     if "at_most" in names:
         fields |= _NAMED
     if {"lower", "upper"} <= names.keys():
         fields |= _COMPARED
-    return create_model(model.__name__, __base__=StrictModel, __doc__=model.__doc__, **fields)
+    made = create_model(model.__name__, __base__=StrictModel, __doc__=model.__doc__, **fields)
+    made.__described_by__ = model  # type: ignore[attr-defined]
+    return made
 
 
 def _short_field(field: str, info: FieldInfo, *, optional: bool) -> Any:
@@ -297,10 +315,9 @@ def _short_field(field: str, info: FieldInfo, *, optional: bool) -> Any:
         return whole, info
     part = part_in(info)
     form = short_model(part) if which is Role.PART and part is not None else _FORMS[which]
-    text = " ".join((info.description or "").split())
     if optional or not info.is_required():
-        return Union[form, None], Field(default=None, description=text)  # noqa: UP007
-    return form, Field(description=text)
+        return Union[form, None], Field(default=None)  # noqa: UP007
+    return form, Field()
 
 
 KINDS: dict[str, type[Kind]] = {

@@ -16,7 +16,7 @@ import yaml
 
 from reproaudit.audit.short import forms
 from reproaudit.audit.short.checks import KINDS, Bound, Quantity, short_model
-from reproaudit.declarations import StrictModel
+from reproaudit.declarations import StrictModel, description_of
 from reproaudit.errors import UsageError, did_you_mean
 
 EXAMPLE = Path(__file__).parents[1] / "templates" / "example.yaml"
@@ -65,7 +65,7 @@ def entry(name: str) -> Entry:
         raise UsageError(f"no part of an audit is called '{name}'. {did_you_mean(name, known)}")
     model = PARTS[name][0] if name in PARTS else short_model(KINDS[name])
     fields = tuple(
-        (info.alias or field, info.is_required(), " ".join((info.description or "").split()))
+        (info.alias or field, info.is_required(), " ".join(description_of(model, field).split()))
         for field, info in model.model_fields.items()
     )
     about = " ".join((model.__doc__ or "").split("\n\n")[0].split())
@@ -130,7 +130,8 @@ def _example(name: str) -> str:
 
 def _found(tree: yaml.Node, path: tuple[str | int, ...]) -> tuple[yaml.Node, yaml.Node | None]:
     """Return the node at a path, and its name where it stands in a mapping."""
-    node, name = tree, None
+    node: yaml.Node = tree
+    name: yaml.Node | None = None
     for step in path:
         if isinstance(step, int):
             node, name = node.value[step], None
