@@ -52,7 +52,7 @@ FORMS: dict[type[BaseModel], CanonicalForm] = {
     stages.Onset: stages.ONSET,
     stages.Wait: stages.WAIT,
     follows.Quantile: follows.QUANTILE,
-    **{one: one.canonical for one in KINDS},
+    **{kind: kind.canonical for kind in KINDS},
 }
 AUDITS = {file.stem: entry_of(file).audit() for file in FILES}
 CLAIMS = [claim for audit in AUDITS.values() for claim in audit.claims]
@@ -76,7 +76,7 @@ def test_the_rules_and_the_digests_of_our_bounds_stay(slug: str) -> None:
 # --- complete -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("of", FORMS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("of", FORMS, ids=lambda form: form.__name__)
 def test_every_field_decides_or_is_said_to_inform(of: type[BaseModel]) -> None:
     form = FORMS[of]
     decides = [part.attribute for part in form.parts.values()]
@@ -100,8 +100,8 @@ def attributes(
             yield value, part.attribute, True
             yield from attributes(getattr(value, part.attribute), part.form)
     elif isinstance(value, tuple):
-        for one in value:
-            yield from attributes(one, form)
+        for entry in value:
+            yield from attributes(entry, form)
 
 
 @pytest.mark.parametrize("slug", AUDITS)
@@ -109,7 +109,7 @@ def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> Non
     audit = copy.deepcopy(AUDITS[slug])
     for claim in audit.claims:
         name = claim.experiment
-        arms = tuple(audit.arms[one] for _, one in claim.arms() if isinstance(one, str))
+        arms = tuple(audit.arms[arm] for _, arm in claim.arms() if isinstance(arm, str))
         readings = tuple(audit.settings_of(name)[reading].readings for reading in claim.readings)
         for node, attribute, decides in attributes((claim, arms, readings, audit.runs_of(name))):
             before = node.__dict__[attribute]
@@ -132,7 +132,7 @@ def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing() -> N
 def stranger(value: Any, form: CanonicalForm | None, shuffled: random.Random) -> Any:
     """The same value in new classes: what decides swaps names, and a newer field comes first."""
     if isinstance(value, tuple):
-        return tuple(stranger(one, form, shuffled) for one in value)
+        return tuple(stranger(entry, form, shuffled) for entry in value)
     if not isinstance(value, BaseModel):
         return value
     form = form or FORMS[type(value)]
@@ -155,13 +155,13 @@ def test_other_classes_and_fields_in_python_move_nothing(
 ) -> None:
     assert plain(stranger(claim, CLAIM, shuffled)) == CLAIM.of(claim)
     headline = stranger(claim.headline, None, shuffled)
-    assert digest([one for check in headline for one in check.ours()]) == bounds_of(claim)
+    assert digest([part for check in headline for part in check.ours()]) == bounds_of(claim)
 
 
 def backwards(data: Any) -> Any:
     if isinstance(data, dict):
         return {name: backwards(data[name]) for name in reversed(data)}
-    return [backwards(one) for one in data] if isinstance(data, list) else data
+    return [backwards(entry) for entry in data] if isinstance(data, list) else data
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -170,16 +170,16 @@ def test_what_is_no_card(
     assert str(path) in error
     assert says in error
     assert error.count("\n") == 1
-    assert [one.name for one in tmp_path.iterdir()] == ["card.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["card.txt"]
 
 
 @pytest.mark.parametrize("unit", ["ICLR 2025\n", ", ", "Pseudocode Yes\n", "| "])
 def test_a_large_card_takes_no_time(tmp_path: Path, unit: str) -> None:
     text = f"A title\nPseudocode No x\n{unit * (MAX_CARD_BYTES // len(unit) - 10)}"
-    for one in (text, unit * (MAX_CARD_BYTES // len(unit))):
+    for content in (text, unit * (MAX_CARD_BYTES // len(unit))):
         began = time.process_time()
         with contextlib.suppress(CardError):
-            card_of(tmp_path, one)
+            card_of(tmp_path, content)
         assert time.process_time() - began < 5
 
 
@@ -287,7 +287,7 @@ def test_a_draft_runs_once_it_is_filled_in(
     assert "[RA058]" in capsys.readouterr().err
 
     audit.write_text(filled(audit.read_text()))
-    assert [one for one in read_audit(audit)[1] if one.severity == "error"] == []
+    assert [fault for fault in read_audit(audit)[1] if fault.severity == "error"] == []
     assert run_command([*run, "--json"]) == 3
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
     assert claim["outcome"] == "error"

@@ -88,6 +88,6 @@ def test_text_and_json_tell_the_same(audit: Path, capsys: pytest.CaptureFixture[
     assert run_command(["check", str(audit)]) == 2
     *lines, count = capsys.readouterr().out.splitlines()
     assert count == "1 audit: 1 error, 1 warning"
-    places = [f"{one['file']}:{one['line']}:{one['column']}" for one in data]
+    places = [f"{fault['file']}:{fault['line']}:{fault['column']}" for fault in data]
     assert [line.rpartition(" [")[0].split(": ")[0] for line in lines] == places
-    assert [line[-6:-1] for line in lines] == [one["rule"] for one in data]
+    assert [line[-6:-1] for line in lines] == [fault["rule"] for fault in data]

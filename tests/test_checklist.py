@@ -34,7 +34,7 @@ def question(title: str, *lines: str) -> str:
 
 def test_each_answer_reaches_the_variables_that_its_question_asks_about() -> None:
     read = read_checklist(FILLED_IN)
-    found = {name: [(one["answer"], one.get("justification", "")) for one in several]
+    found = {name: [(answer["answer"], answer.get("justification", "")) for answer in several]
              for name, several in read.answers.items()}  # fmt: skip
     code = "The code has not been cleaned up; 100% of the data are drawn from a generator that the text states."  # noqa: E501
     assert found == {
@@ -46,8 +46,8 @@ def test_each_answer_reaches_the_variables_that_its_question_asks_about() -> Non
             ("NA", ""),
         ],
     }
-    (one,) = read.answers[VariableName.OPEN_SOURCE_CODE]
-    assert one["locator"] == "NeurIPS paper checklist, question 3 (Open access to data and code)"
+    (answer,) = read.answers[VariableName.OPEN_SOURCE_CODE]
+    assert answer["locator"] == "NeurIPS paper checklist, question 3 (Open access to data and code)"
     assert read.remarks == (
         "checklist: question 5 (Experiments compute resources): found no answer",
     )
@@ -83,11 +83,12 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_checklist_is_read_below_its_heading_in_other_forms(tmp_path: Path, form: str) -> None:
     """A paper's own items in bold type are no questions, and count in no number."""
-    one, number = FORMS[form]
+    template, number = FORMS[form]
     titles = {"Claims": (1, "Yes"), "Open Access to Data and Code": (5, "No")}
-    written = [one.format(title=t, number=n, answer=a) for t, (n, a) in titles.items()]
+    written = [template.format(title=t, number=n, answer=a) for t, (n, a) in titles.items()]
     own = question("Open access to data and code", r"\answerYes{}")
-    heading = "## NeurIPS Paper Checklist" if "item" not in one else r"\section*{Paper checklist}"
+    in_latex = "item" in template
+    heading = r"\section*{Paper checklist}" if in_latex else "## NeurIPS Paper Checklist"
     file = tmp_path / "paper.tex"
     file.write_text("\n".join([own, own, heading, *written, r"\section{Proofs}", own]))
     read = read_checklist(file)
@@ -104,7 +105,7 @@ def test_the_form_of_2021_is_told_by_what_its_questions_ask(tmp_path: Path) -> N
         r"Did you specify all the training details? \answerNo{}",
         r"Did you include the amount of compute? \answerNA{}",
     ]
-    text = "\\section*{Checklist}\n" + "\n".join(f"\\item {one}" for one in questions)
+    text = "\\section*{Checklist}\n" + "\n".join(f"\\item {item}" for item in questions)
     (tmp_path / "c.tex").write_text(text)
     found = {
         name: answer[0]["answer"]
@@ -127,7 +128,7 @@ def test_a_draft_holds_the_authors_side(tmp_path: Path, capsys: pytest.CaptureFi
     command = ["new", "sheep2031", "--checklist", str(FILLED_IN), "--out", str(tmp_path), "--json"]
     assert run_command(command) == 0
     said = json.loads(capsys.readouterr().out)["remarks"]
-    assert any(one.startswith("checklist: question 5 (") for one in said)
+    assert any(remark.startswith("checklist: question 5 (") for remark in said)
     data = yaml.safe_load((tmp_path / "sheep2031.yaml").read_text(encoding="utf-8"))
     by_name = {variable["name"]: variable for variable in data["variables"]}
     assert [author["answer"] for author in by_name["Experiment Setup"]["authors"]] == ["Yes", "NA"]

@@ -22,8 +22,8 @@ TOY = Path(__file__).parent / "audits" / "toy.yaml"
 TEXT = TOY.read_text(encoding="utf-8")
 
 BAD = {
-    one["id"]: one
-    for one in yaml.safe_load((Path(__file__).parent / "golden" / "faults.yaml").read_text())
+    edit["id"]: edit
+    for edit in yaml.safe_load((Path(__file__).parent / "golden" / "faults.yaml").read_text())
 }
 """Edits of the toy by name: what is replaced, by what, and every fault that it must give."""
 
@@ -63,7 +63,7 @@ def test_bad_audit(name: str) -> None:
 
 
 def test_table_covers_every_rule() -> None:
-    tested = {line[-6:-1] for one in BAD.values() for line in one["faults"]}
+    tested = {line[-6:-1] for edit in BAD.values() for line in edit["faults"]}
     by_hand = {"RA001", "RA005", "RA017"}  # below, and in test_limits
     by_hand |= {
         *(f"RA08{number}" for number in range(1, 10)),
@@ -130,13 +130,13 @@ def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
 
 
 def test_both_parsers_agree_on_places_and_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = [one for one in BAD if "[RA003]" in BAD[one]["faults"][0]]
-    texts = [TEXT, *(edited(one) for one in list(BAD)[:40] if one not in broken)]
+    broken = [name for name in BAD if "[RA003]" in BAD[name]["faults"][0]]
+    texts = [TEXT, *(edited(name) for name in list(BAD)[:40] if name not in broken)]
     fast = [faults_in(text) for text in texts]
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     assert [faults_in(text) for text in texts] == fast
-    for one in broken:  # the two word these, and place some, in ways of their own
-        (fault,) = faults_in(edited(one))
+    for name in broken:  # the two word these, and place some, in ways of their own
+        (fault,) = faults_in(edited(name))
         assert fault.rule == "RA003"
 
 
@@ -216,7 +216,7 @@ TREE = yaml.safe_load(TEXT)
 def places_in(tree: object, loc: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     below = dict(enumerate(tree)) if isinstance(tree, list) else tree
     steps = below.items() if isinstance(below, dict) else ()
-    return [loc, *(p for key, one in steps for p in places_in(one, (*loc, key)))]
+    return [loc, *(p for key, node in steps for p in places_in(node, (*loc, key)))]
 
 
 PLACES = places_in(TREE)[1:]
@@ -259,6 +259,6 @@ def test_deep_nesting_never_exhausts_the_stack(unit: str) -> None:
 
 def test_every_kind_of_check_is_in_the_toy_but_one() -> None:
     claims = load_audit(TOY).claims
-    used = {type(one) for c in claims for one in (*c.headline, *c.support, *c.notes)}
-    named = {one for one in Kind.__subclasses__() if "kind" in one.model_fields}
-    assert {one.__name__ for one in named - used} <= {"Separates"}
+    used = {type(check) for c in claims for check in (*c.headline, *c.support, *c.notes)}
+    named = {kind for kind in Kind.__subclasses__() if "kind" in kind.model_fields}
+    assert {kind.__name__ for kind in named - used} <= {"Separates"}

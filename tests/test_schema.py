@@ -40,15 +40,15 @@ def test_is_a_schema() -> None:
 def test_every_model_and_field_is_documented(schema: dict[str, Any]) -> None:
     models = {"Audit": schema, **schema["$defs"]}
     fields = {
-        f"{name}.{field}": one
+        f"{name}.{field}": spec
         for name, model in models.items()
-        for field, one in model.get("properties", {}).items()
+        for field, spec in model.get("properties", {}).items()
     }
     assert len(fields) > 100
     described = {"description", "$ref"}  # a reference has its model's
-    silent = [name for name, one in {**models, **fields}.items() if not described & one.keys()]
+    silent = [name for name, spec in {**models, **fields}.items() if not described & spec.keys()]
     assert silent == []
-    assert [name for name, one in fields.items() if "title" in one] == []
+    assert [name for name, spec in fields.items() if "title" in spec] == []
     assert fields["Paper.title"]["type"] == "string"
 
 

@@ -347,7 +347,7 @@ class Placement:
         unplaced: the coordinates of the quantity that no axis has left.
     """
 
-    kept: Mapping[str, tuple[Coordinate, ...]]
+    kept: Mapping[str, Sequence[Coordinate]]
     own: Mapping[str, Coordinate]
     fixed: Mapping[str, Coordinate]
     unplaced: tuple[Coordinate, ...]
@@ -367,12 +367,10 @@ def placement(
         along: the coordinates along each axis of the measurement, in the order of the axes.
         at: axis -> the coordinate that the check states, or a level of a grade.
     """
-    kept = {
-        axis: tuple(
-            coordinate for coordinate in known if coordinate not in quantity.without.get(axis, ())
-        )
-        for axis, known in along.items()
-    }
+    kept = dict(along)
+    for axis in quantity.without.keys() & along.keys():
+        left_out = quantity.without[axis]
+        kept[axis] = tuple(coordinate for coordinate in along[axis] if coordinate not in left_out)
     own = {axis: quantity.at[axis] for axis in along if axis in quantity.at}
     unplaced = list(quantity.coordinates)
     open_axes = [axis for axis in along if axis not in own and axis not in quantity.over]

@@ -37,16 +37,16 @@ def check(text: str, **more: Any) -> Kind:
     return synthetic.check(**({**PAPER, **data} if one_origin else data))
 
 
-def values(one: Kind, of: Run) -> list[Any]:
+def values(kind: Kind, of: Run) -> list[Any]:
     """The numbers of a run; the check names them before the run."""
-    conditions = one.conditions(of)
-    assert tuple(condition.number for condition in conditions) == one.numbers
+    conditions = kind.conditions(of)
+    assert tuple(condition.number for condition in conditions) == kind.numbers
     found = [condition.value for condition in conditions]
     return [None if value is None else pytest.approx(value, abs=1e-9) for value in found]
 
 
-def met(one: Kind, of: Run) -> list[bool | None]:
-    return [condition.met for condition in one.conditions(of)]
+def met(kind: Kind, of: Run) -> list[bool | None]:
+    return [condition.met for condition in kind.conditions(of)]
 
 
 # --- bounds ---------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def met(one: Kind, of: Run) -> list[bool | None]:
 )
 def test_a_bound_has_a_side(side: Side, accepted: list[float], worst: float) -> None:
     limit = Limit(side, 1, Provenance.PAPER, target=2 if side is Side.WITHIN else 0)
-    assert [one for one in (0, 1, 2, 4) if limit.met_by(one)] == accepted
+    assert [number for number in (0, 1, 2, 4) if limit.met_by(number)] == accepted
     assert limit.worst([2, 0.5, 0, 4, 1]) == (worst if side is not Side.WITHIN else 0)
     with pytest.raises(FrozenInstanceError):
         limit.at = 2  # type: ignore[misc]
@@ -72,7 +72,7 @@ def test_a_bound_has_a_side(side: Side, accepted: list[float], worst: float) -> 
 
 def test_a_margin_has_two_sides() -> None:
     limit = Limit(Side.WITHIN, 1, Provenance.PAPER, target=3)
-    assert [limit.met_by(one) for one in (1.9, 2, 4, 4.1)] == [False, True, True, False]
+    assert [limit.met_by(number) for number in (1.9, 2, 4, 4.1)] == [False, True, True, False]
     assert limit.worst([3, 2.5, 4]) == 4
     assert (limit.level, Limit(Side.AT_MOST, 1, Provenance.PAPER).level) == (3, 1)
     for target in (3, -3):
@@ -184,12 +184,13 @@ WAIT = {"wait": {"below": "one_clock", **PAPER}}
 
 
 def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
-    one = check("separates value=x start_value=y", **BOUNDS)
-    assert one.ours() == [{"at_most": 1}]
+    separates = check("separates value=x start_value=y", **BOUNDS)
+    assert separates.ours() == [{"at_most": 1}]
     whole = {"kind": "reaches", "value": {"measurement": "x"}, "above": 1}
     assert check("reaches value=x above=1", **OURS).ours() == [whole]
     assert not check("reaches value=x above=1").ours()
-    for reads in (one, check("reaches value=x between=[y,y] above=1"), check("stages", **STAGES)):
+    others = check("reaches value=x between=[y,y] above=1"), check("stages", **STAGES)
+    for reads in (separates, *others):
         assert len({q.measurement for q in reads.quantities()}) == 2
 
 
@@ -280,12 +281,13 @@ def test_a_kind_makes_one_number(
     text: str, found: Any, value: float | None, met: bool | None, zero: float, unit: str
 ) -> None:
     of = run(sizes=(1, 2), **{"a": A, "b": B, "s": SHARES, **found})
-    (one,) = check(text).conditions(of)
-    assert (one.number,) == check(text).numbers
-    assert one.value == (None if value is None else pytest.approx(value))
-    assert (one.met, one.limit.zero, one.unit, one.check) == (met, zero, unit, 0)
+    (condition,) = check(text).conditions(of)
+    assert (condition.number,) == check(text).numbers
+    assert condition.value == (None if value is None else pytest.approx(value))
+    assert (condition.met, condition.limit.zero) == (met, zero)
+    assert (condition.unit, condition.check) == (unit, 0)
     contrast = text.startswith("beats") and "by" not in text
-    assert one.contrast == (contrast or "grown_from=b above=0" in text)
+    assert condition.contrast == (contrast or "grown_from=b above=0" in text)
 
 
 GROWTH = {"growth": {"at_least": 1, **OURS}}
@@ -341,24 +343,24 @@ FLAT = {"flattens": {"at_most": 0.05, **OURS}}
 
 def test_a_loss_falls_and_rests() -> None:
     bounds = {"falls": {"at_least": 8, **OURS}, "ends": {"at_most": 0.5, **PAPER}}
-    one = check("converges loss=loss", flattens={"at_most": 0.9, **PAPER}, **bounds)
+    converges = check("converges loss=loss", flattens={"at_most": 0.9, **PAPER}, **bounds)
     loss = np.full(101, 0.4)
     loss[0] = 3.2
     for steps in (HUNDRED, [10 + 2 * step for step in HUNDRED]):
-        assert values(one, run(steps, loss=loss)) == [8, 0, 0.4]
-    found = one.conditions(run(HUNDRED, loss=loss))
+        assert values(converges, run(steps, loss=loss)) == [8, 0, 0.4]
+    found = converges.conditions(run(HUNDRED, loss=loss))
     assert [c.limit.zero for c in found] == [1, 0, 0]
     assert [c.unit for c in found] == ["factor", "share", "plain"]
-    assert met(one, run(HUNDRED, loss=loss)) == [True, True, True]
+    assert met(converges, run(HUNDRED, loss=loss)) == [True, True, True]
     with pytest.raises(MeasurementMissingError, match="the 5% of training before the last fifth"):
-        one.conditions(run((0, 50, 100), loss=[4.0, 2.0, 1.0]))
-    assert values(one, run(HUNDRED, loss=loss - 1)) == [None] * 3
+        converges.conditions(run((0, 50, 100), loss=[4.0, 2.0, 1.0]))
+    assert values(converges, run(HUNDRED, loss=loss - 1)) == [None] * 3
 
 
 @pytest.mark.parametrize("ratio", [1.118, 1.05, 1.12])
 def test_a_log_of_few_late_observations_shows_rest(ratio: float) -> None:
     """Observed on a logarithmic scale, with none in the twentieth before the last fifth."""
-    one = check("converges loss=loss", **FLAT)
+    converges = check("converges loss=loss", **FLAT)
     steps = np.unique((20000 / ratio ** np.arange(60)).round())
     for loss, rests in (
         (0.1 + 2.3 * np.exp(-20 * steps / 20000), True),
@@ -366,19 +368,19 @@ def test_a_log_of_few_late_observations_shows_rest(ratio: float) -> None:
         (steps**-0.5, False),
         (steps**-0.2, False),
     ):
-        found = met(one, run(steps.astype(int).tolist(), loss=loss))
+        found = met(converges, run(steps.astype(int).tolist(), loss=loss))
         assert found == [rests]
 
 
 def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
     bounds = {"falls": {"at_least": 8, **OURS}, "flattens": {"at_most": 0.05, **OURS}}
-    one = check("converges loss=loss to_zero=true", ends={"at_most": 0.5, **PAPER}, **bounds)
+    converges = check("converges loss=loss to_zero=true", ends={"at_most": 0.5, **PAPER}, **bounds)
     loss = np.maximum(1 - np.array(HUNDRED) / 60, 0)
-    assert values(one, run(HUNDRED, loss=loss)) == [None, 0, 0, None]
-    assert met(one, run(HUNDRED, loss=loss)) == [True] * 4
-    assert met(one, run(HUNDRED, loss=0 * loss)) == [None, True, True, True]
+    assert values(converges, run(HUNDRED, loss=loss)) == [None, 0, 0, None]
+    assert met(converges, run(HUNDRED, loss=loss)) == [True] * 4
+    assert met(converges, run(HUNDRED, loss=0 * loss)) == [None, True, True, True]
     returns = np.array([*loss[:-1], 0.5])
-    assert values(one, run(HUNDRED, loss=returns))[0] == 2
+    assert values(converges, run(HUNDRED, loss=returns))[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -410,16 +412,16 @@ def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> 
     ],
 )
 def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any) -> None:
-    one = check("converges loss=loss to_zero=true")
-    (found,) = one.conditions(run(HUNDRED[1:], loss=loss))
+    converges = check("converges loss=loss to_zero=true")
+    (found,) = converges.conditions(run(HUNDRED[1:], loss=loss))
     assert found.value == (None if slope is None else pytest.approx(slope, rel=0.02, abs=1e-9))
     assert found.met is (slope is not None and slope < 0)
     assert found.limit == Limit(Side.BELOW, 0.0, Provenance.DERIVED)
-    few = one.conditions(run((0, 4, 8), loss=[9.0, 4.0, 2.0]))
+    few = converges.conditions(run((0, 4, 8), loss=[9.0, 4.0, 2.0]))
     assert [(c.met, c.void) for c in few] == [(None, Void.FEW_OBSERVED)]
     for fewest, count in ((5, False), (6, True)):
         at = (1, *np.linspace(55, 100, fewest).astype(int).tolist())
-        (found,) = one.conditions(run(at, loss=1 / np.array(at)))
+        (found,) = converges.conditions(run(at, loss=1 / np.array(at)))
         assert (found.value is not None) is count
 
 
@@ -488,7 +490,7 @@ def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
 
 def test_a_loss_at_rest_has_spikes_and_noise() -> None:
     """Seven per cent in which neighbours err alike, spikes, and 60 steps spaced as logarithms."""
-    one = check("converges loss=loss", **FLAT)
+    converges = check("converges loss=loss", **FLAT)
     logarithmic = np.unique([0, *(20000 / 1.183 ** np.arange(60)).round()])
     for steps, size, spikes in (
         (200.0 * np.arange(101), 0.07, 0),
@@ -505,7 +507,7 @@ def test_a_loss_at_rest_has_spikes_and_noise() -> None:
             high[rng.choice(np.arange(20, 95), spikes, replace=False)] = 1.0
             at = steps.astype(int).tolist()
             for loss in (0.035 + np.exp(-24 * t), (t + 0.001) ** -0.3, 0.1 + np.exp(-4 * t)):
-                said.append(met(one, run(at, loss=loss * np.exp(size * noise + high)))[0])
+                said.append(met(converges, run(at, loss=loss * np.exp(size * noise + high)))[0])
         assert said[::3].count(True) >= 8
         assert said[1::3].count(True) <= 1
         assert said[2::3].count(True) <= 1
@@ -524,8 +526,8 @@ def test_a_loss_at_rest_has_spikes_and_noise() -> None:
 )
 def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool) -> None:
     noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
-    one = check("grows_like series=a law=logarithm", **GROWTH)
-    assert met(one, run(HUNDRED[1:], a=course + noise))[1] is says
+    grows_like = check("grows_like series=a law=logarithm", **GROWTH)
+    assert met(grows_like, run(HUNDRED[1:], a=course + noise))[1] is says
 
 
 SIXTY_THOUSAND = np.unique([0, *np.geomspace(1, 60000, 100).round()])
@@ -569,8 +571,8 @@ def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:
     assert thinned(few, 2 * few)[0] == tuple(few)
     steps = np.arange(1, 3001)
     course = np.log(steps) + 0.1 * np.random.default_rng(0).normal(size=3000)
-    one = check("grows_like series=a law=logarithm", **GROWTH)
-    assert met(one, run(steps.tolist(), a=course)) == [True, True]
+    grows_like = check("grows_like series=a law=logarithm", **GROWTH)
+    assert met(grows_like, run(steps.tolist(), a=course)) == [True, True]
 
 
 def test_noise_makes_a_run_void_and_no_no() -> None:
@@ -581,7 +583,7 @@ def test_noise_makes_a_run_void_and_no_no() -> None:
         *check("converges loss=loss", **FLAT).conditions(of),
         check("grows_like series=a law=power exponent=0.1", **GROWTH).conditions(of)[1],
     ]
-    assert [(one.met, one.void) for one in found] == [(None, Void.HIDDEN)] * 2
+    assert [(condition.met, condition.void) for condition in found] == [(None, Void.HIDDEN)] * 2
 
 
 def test_a_series_follows_another_or_a_curve() -> None:
@@ -604,32 +606,32 @@ def test_a_series_follows_another_or_a_curve() -> None:
         curve.conditions(run(range(5, 26), a=np.arange(21.0)))
     of = run(range(5, 17), a=2 * course - 4 + 5 * np.eye(12)[0])
     assert values(curve, of) == [0, 9 / 11]
-    for one, kept in ((curve, 10), (late, 9)):
+    for follows, kept in ((curve, 10), (late, 9)):
         with pytest.raises(MeasurementMissingError, match="fewer than 10 observations of 'a'"):
-            one.conditions(run((*steps[:kept], 25), a=course[: kept + 1], b=course[: kept + 1]))
+            follows.conditions(run((*steps[:kept], 25), a=course[: kept + 1], b=course[: kept + 1]))
 
 
 def test_a_quantile_of_the_distance_has_a_bound_of_its_own() -> None:
     course = np.arange(101.0)
     quantile = {"share": 0.9, "at_most": 1, **OURS}
-    one = check("follows series=a reference=b at_most=5", quantile=quantile)
+    follows = check("follows series=a reference=b at_most=5", quantile=quantile)
     apart = 4.0 * (course < 8)
-    assert values(one, run(HUNDRED, a=course + apart, b=course)) == [4, 0, 1]
+    assert values(follows, run(HUNDRED, a=course + apart, b=course)) == [4, 0, 1]
     apart = 4.0 * (course < 12)
-    assert met(one, run(HUNDRED, a=course + apart, b=course)) == [True, False, True]
+    assert met(follows, run(HUNDRED, a=course + apart, b=course)) == [True, False, True]
 
 
 def test_a_quantile_may_be_the_distance() -> None:
     """Lone observations far away take little of the time; a fifth of training in a row does not."""
     course = np.arange(101.0)
-    one = check("follows series=a reference=b at_most=1 share=0.85")
+    follows = check("follows series=a reference=b at_most=1 share=0.85")
     largest = check("follows series=a reference=b at_most=1")
     spikes = 9.0 * (course % 20 == 5)
     assert met(largest, run(HUNDRED, a=course + spikes, b=course)) == [False, True]
-    assert met(one, run(HUNDRED, a=course + spikes, b=course)) == [True, True]
+    assert met(follows, run(HUNDRED, a=course + spikes, b=course)) == [True, True]
     away = 9.0 * (course > 80)
-    assert met(one, run(HUNDRED, a=course + away, b=course)) == [False, True]
-    assert one.conditions(run(HUNDRED, a=course, b=course))[0].limit.origin is Provenance.PAPER
+    assert met(follows, run(HUNDRED, a=course + away, b=course)) == [False, True]
+    assert follows.conditions(run(HUNDRED, a=course, b=course))[0].limit.origin is Provenance.PAPER
 
 
 @pytest.mark.parametrize(
@@ -643,8 +645,8 @@ def test_no_distance_is_larger_than_a_declared_range(
     course = np.arange(1.0, 13)
     of = run(range(12), a=course, b=course)
     declared = {n: d.model_copy(update={"range": ends}) for n, d in of.declarations.items()}
-    one = check("follows series=a reference=b at_most=1", relative=relative)
-    found = one.conditions(replace(of, declarations=declared))[0]
+    follows = check("follows series=a reference=b at_most=1", relative=relative)
+    found = follows.conditions(replace(of, declarations=declared))[0]
     assert found.limit.most == most
 
 
@@ -666,24 +668,24 @@ def test_a_law_of_growth_beats_its_rivals_or_not() -> None:
         ((10, 30, 40, 50, 60, 70, 80, 90), 0.4, "5 observations in the last 60%"),
         ((-4, 0, 1, 2, 3, 4, 5), 0.1, "5 observations in the last 90%"),
     ):
-        one = check(f"grows_like series=a law=logarithm since={since}", **GROWTH)
+        grows_like = check(f"grows_like series=a law=logarithm since={since}", **GROWTH)
         with pytest.raises(MeasurementMissingError, match=f"'a' has {left}"):
-            one.conditions(run(late, a=np.arange(1.0 * len(late))))
-    assert values(one, run((-4, 0, 1, 2, 3, 4, 5, 6), a=np.arange(8.0)))[0] == 7
+            grows_like.conditions(run(late, a=np.arange(1.0 * len(late))))
+    assert values(grows_like, run((-4, 0, 1, 2, 3, 4, 5, 6), a=np.arange(8.0)))[0] == 7
 
 
 def test_the_size_of_a_power_and_its_bend() -> None:
     text, below = "scales_like value=x axis=size", {"below": 0, **PAPER}
-    one = check(f"{text} exponent=-0.5 within=0.3", bend={"at_most": 1, **OURS})
+    scales_like = check(f"{text} exponent=-0.5 within=0.3", bend={"at_most": 1, **OURS})
     exact = run(sizes=FOUR, x=tuple(float(s) ** -0.75 for s in FOUR))
-    assert (values(one, exact), met(one, exact)) == ([-0.75, 0], [True, True])
-    assert [c.unit for c in one.conditions(exact)] == ["plain", "share"]
+    assert (values(scales_like, exact), met(scales_like, exact)) == ([-0.75, 0], [True, True])
+    assert [c.unit for c in scales_like.conditions(exact)] == ["plain", "share"]
     bent = run(sizes=FOUR, x=(1.0, 8.0, 8.0, 1.0))
     line = check(text, bend={"at_most": 1, **OURS}, exponent={"below": -0.1, **PAPER})
     assert (values(line, bent), met(line, bent)) == ([0, 8**0.5 - 1], [False, False])
-    hidden = one.conditions(run(sizes=FOUR, x=(1.0, 8.0, 1.0, 2.0)))[1]
+    hidden = scales_like.conditions(run(sizes=FOUR, x=(1.0, 8.0, 1.0, 2.0)))[1]
     assert (hidden.value, hidden.void) == (None, Void.HIDDEN)
-    assert values(one, run(sizes=FOUR, x=(1.0, 0.0, 1.0, 1.0))) == [None, None]
+    assert values(scales_like, run(sizes=FOUR, x=(1.0, 0.0, 1.0, 1.0))) == [None, None]
     assert met(check(text, exponent=below), exact) == [True]
     course = [(1.0, 1.0, 1.0), (9.0, 9.0, 9.0), (4.0, 2.0, 1.0)]
     assert values(check(f"{text} exponent=-1 within=0.1"), run(x=course)) == [-1]
@@ -691,7 +693,7 @@ def test_the_size_of_a_power_and_its_bend() -> None:
         with pytest.raises(MeasurementMissingError, match="at least 3 positive sizes"):
             check(text, exponent=below).conditions(run(sizes=sizes, x=(1.0, 2.0, 3.0)))
     with pytest.raises(MeasurementMissingError, match="at least 4 positive sizes"):
-        one.conditions(run(x=(1.0, 2.0, 3.0)))
+        scales_like.conditions(run(x=(1.0, 2.0, 3.0)))
 
 
 def test_a_constant_is_no_part_of_a_claimed_power() -> None:
@@ -768,14 +770,14 @@ def test_an_exponent_that_noise_hides_is_void_unless_the_mean_decides() -> None:
     )
     text = "scales_like value=x axis=size exponent=-0.5 within=0.01"
     assert met(check(text), noisy) == [False]
-    (one,) = check(f"{text} standard=typical").conditions(noisy)
-    assert (one.met, one.void) == (None, Void.HIDDEN)
+    (condition,) = check(f"{text} standard=typical").conditions(noisy)
+    assert (condition.met, condition.void) == (None, Void.HIDDEN)
 
 
 def test_a_separation_is_absent_first_and_there_last() -> None:
-    one = check("separates value=a", **BOUNDS)
-    assert met(one, run(a=[1.0, 9.0, 3.0])) == [True, True]
-    assert met(one, run(a=[1.5, 9.0, 2.0])) == [False, False]
+    separates = check("separates value=a", **BOUNDS)
+    assert met(separates, run(a=[1.0, 9.0, 3.0])) == [True, True]
+    assert met(separates, run(a=[1.5, 9.0, 2.0])) == [False, False]
     other = check("separates value=a start_value=b", **BOUNDS).conditions(run(a=A, b=B))
     assert [(c.noun, c.value) for c in other] == [("b", 1), ("a", 2)]
 
@@ -808,13 +810,13 @@ STEP, HALF_MADE = 1.0 * (AFTER > 20), np.minimum(AFTER / 80, 1)
     ],
 )
 def test_a_stage_comes_after_another(a: Any, b: Any, expected: list[Any]) -> None:
-    of, one = run(HUNDRED, a=a, b=b), check("stages", **STAGES, **WAIT)
-    assert values(one, of) == expected
+    of, stages = run(HUNDRED, a=a, b=b), check("stages", **STAGES, **WAIT)
+    assert values(stages, of) == expected
     from_50 = run([50 + step for step in HUNDRED], a=a, b=b)
-    assert values(one, from_50)[1:] == [
+    assert values(stages, from_50)[1:] == [
         None if x is None else pytest.approx(x) for x in expected[1:]
     ]
-    order, wait = one.conditions(of)
+    order, wait = stages.conditions(of)
     assert [c.met for c in (order, wait)] == [
         x is not None and x > y for x, y in zip(expected, (2, 1), strict=True)
     ]
@@ -834,12 +836,12 @@ def test_a_stage_comes_after_another(a: Any, b: Any, expected: list[Any]) -> Non
 def test_a_run_that_does_not_tell_two_stages_is_void(every: int, b: Any, void: Void) -> None:
     of = run(HUNDRED[::every], a=(1.0 * (AFTER > 15))[::every], b=b[::every])
     found = check("stages", **STAGES, **WAIT).conditions(of)
-    assert {(one.met, one.void) for one in found if not one.met} == {(None, void)}
+    assert {(c.met, c.void) for c in found if not c.met} == {(None, void)}
 
 
 def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
     """What is said to wait comes in a control that lacks the change before it."""
-    one = check("stages", **STAGES, **WAIT)
+    stages = check("stages", **STAGES, **WAIT)
     for a, b, void in (
         (0 * FIRST, LATER, Void.UNPROMPTED),
         (0 * FIRST, AFTER / 100, Void.UNPROMPTED),
@@ -847,10 +849,10 @@ def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
         (FIRST, 0 * LATER, None),
     ):
         own = run(HUNDRED, a=a, b=b)
-        assert met(one, own) == [False, False]
-        found = one.conditions(replace(own, control=True))
+        assert met(stages, own) == [False, False]
+        found = stages.conditions(replace(own, control=True))
         assert {(c.met, c.void) for c in found} == {(None if void else False, void)}
-    assert met(one, replace(run(HUNDRED, a=FIRST, b=LATER), control=True)) == [True, True]
+    assert met(stages, replace(run(HUNDRED, a=FIRST, b=LATER), control=True)) == [True, True]
 
 
 def test_a_change_that_goes_on_is_named() -> None:
@@ -919,10 +921,10 @@ THERE, BEGINS, RANGE = Void.THERE_AT_START, Void.BEGINS_LATE, Void.OUT_OF_RANGE
     ],
 )  # fmt: skip
 def test_what_is_learned_was_not_there_before(text: str, steps: Any, found: Any, said: Any) -> None:
-    (one,) = check(text).conditions(run(steps, **found))
-    assert (one.void or one.met) == said
-    if one.void is Void.BEGINS_LATE:
-        assert one.found == steps[0]
+    (condition,) = check(text).conditions(run(steps, **found))
+    assert (condition.void or condition.met) == said
+    if condition.void is Void.BEGINS_LATE:
+        assert condition.found == steps[0]
 
 
 @pytest.mark.parametrize(
@@ -936,7 +938,7 @@ def test_what_is_learned_was_not_there_before(text: str, steps: Any, found: Any,
 )
 def test_a_separation_has_a_start(steps: Any, course: list[float], said: list[Any]) -> None:
     found = check("separates value=a", **BOUNDS).conditions(run(steps, a=course))
-    assert [one.void or one.met for one in found] == said
+    assert [condition.void or condition.met for condition in found] == said
 
 
 @pytest.mark.parametrize(
@@ -961,8 +963,9 @@ def test_a_separation_has_a_start(steps: Any, course: list[float], said: list[An
     ],
 )
 def test_a_ceiling_lies_beyond_the_null(steps: Any, found: Any, said: Any) -> None:
-    (one,) = check(f"{PLACE} at_least=0.75").conditions(run(steps, **found))
-    assert (one.void or one.value) == (said if isinstance(said, Void) else pytest.approx(said))
+    (condition,) = check(f"{PLACE} at_least=0.75").conditions(run(steps, **found))
+    expected = said if isinstance(said, Void) else pytest.approx(said)
+    assert (condition.void or condition.value) == expected
 
 
 @pytest.mark.parametrize(
@@ -1025,29 +1028,29 @@ def test_groups_are_compared_by_their_order_and_not_by_a_mean() -> None:
 
 
 def test_a_quantity_has_its_place() -> None:
-    one = run(x=(1.0, 2.0, 3.0), s=[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0)], z=5.0)
+    own = run(x=(1.0, 2.0, 3.0), s=[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0)], z=5.0)
 
-    def numbers(text: str, of: Run = one, **more: Any) -> list[float]:
+    def numbers(text: str, of: Run = own, **more: Any) -> list[float]:
         quantity = Quantity.model_validate(text).model_copy(update=more)
         return [float(n) for n in of.numbers(quantity)]
 
     assert (numbers("z"), numbers("x")) == ([5], [1, 2, 3])
-    assert numbers("x[16]") == numbers("x", one.placed({"size": 16})) == [2]
-    assert numbers("x", one.placed({"size": 8}), at={"size": 32}) == [3]
+    assert numbers("x[16]") == numbers("x", own.placed({"size": 16})) == [2]
+    assert numbers("x", own.placed({"size": 8}), at={"size": 32}) == [3]
     assert (numbers("s@first"), numbers("s[16]")) == ([1, 2, 3], [8])
-    steps, found = one.series(Quantity.model_validate("s[16]"))
+    steps, found = own.series(Quantity.model_validate("s[16]"))
     assert (steps, found.tolist()) == ((0, 1, 2), [[2], [5], [8]])
-    assert one.coordinates(Quantity.model_validate("x"), "size") == SIZES
+    assert own.coordinates(Quantity.model_validate("x"), "size") == SIZES
     reads, others = {"z": "x"}, {"null": run(x=(7.0, 8.0, 9.0))}
-    beside = Run(0, one.measurements, one.declarations, {}, reads, {"size": 16}, others)
+    beside = Run(0, own.measurements, own.declarations, {}, reads, {"size": 16}, others)
     assert (numbers("z", beside), numbers("x", beside, arm="null")) == ([2], [8])
-    assert beside != Run(0, one.measurements, one.declarations, {}, reads, {"size": 16}, others)
+    assert beside != Run(0, own.measurements, own.declarations, {}, reads, {"size": 16}, others)
     with pytest.raises(FrozenInstanceError):
         beside.seed = 1  # type: ignore[misc]
     for text, more in (("x[7]", {}), ("x", {"at": {"size": 7}}), ("y", {}), ("x", {"arm": "no"})):
         with pytest.raises(MeasurementMissingError, match=r"has no|no measurement|no run of"):
             numbers(text, **more)
     with pytest.raises(MeasurementMissingError, match="no series"):
-        one.series(Quantity.model_validate("x"))
+        own.series(Quantity.model_validate("x"))
     with pytest.raises(MeasurementMissingError, match="no axis 'size'"):
-        one.coordinates(Quantity.model_validate("z"), "size")
+        own.coordinates(Quantity.model_validate("z"), "size")

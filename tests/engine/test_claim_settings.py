@@ -35,7 +35,7 @@ def audit_with(own: dict[str, Any], **changes: Any) -> Audit:
 
 
 def overrides(audit: Audit) -> dict[str, dict[str, Any]]:
-    return {one.name: dict(one.overrides) for one in arms_of(audit, audit.claims[0])}
+    return {arm.name: dict(arm.overrides) for arm in arms_of(audit, audit.claims[0])}
 
 
 def test_all_arms_run_under_them_but_what_an_arm_sets_itself() -> None:
@@ -70,7 +70,7 @@ def test_an_arm_of_another_experiment_takes_those_that_this_has() -> None:
 
 
 def test_they_enter_the_rule_and_their_default_does_not() -> None:
-    bare, own = (audit_with(one) for one in ({}, {"steps": 20}))
+    bare, own = (audit_with(given) for given in ({}, {"steps": 20}))
     assert "settings" not in CLAIM.of(bare.claims[0])
     assert CLAIM.of(own.claims[0])["settings"] == {"steps": 20}
     assert rule(bare, "descent", "paper") != rule(own, "descent", "paper")
@@ -122,4 +122,4 @@ def test_a_page_says_what_a_claim_sets() -> None:
         "steps = 20 (of mini.own alone)",
         "pause = 0 (of mini.own alone)",
     ]
-    assert [one.setting for one in choices_of(card)] == ["level"]
+    assert [choice.setting for choice in choices_of(card)] == ["level"]

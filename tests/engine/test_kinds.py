@@ -30,16 +30,16 @@ DRAWS = 100
 NUMBER_DRAWS = 30
 PLANTED_DRAWS = 10
 CLASSES = get_args(get_args(Check)[0])
-KINDS = sorted(get_args(one.model_fields["kind"].annotation)[0] for one in CLASSES)
+KINDS = sorted(get_args(kind.model_fields["kind"].annotation)[0] for kind in CLASSES)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
 
 
-@pytest.mark.parametrize("shape", NULLS, ids=lambda one: f"{one.kind}: {one.name}")
+@pytest.mark.parametrize("shape", NULLS, ids=lambda shape: f"{shape.kind}: {shape.name}")
 def test_where_the_claim_is_untrue_few_runs_say_yes(shape: Shape) -> None:
     assert shape.rate(DRAWS) <= 0.08  # at most 5 % over the page's draws
 
 
-@pytest.mark.parametrize("shape", TRUE, ids=lambda one: f"{one.kind}: {one.name}")
+@pytest.mark.parametrize("shape", TRUE, ids=lambda shape: f"{shape.kind}: {shape.name}")
 def test_where_the_claim_is_true_most_runs_say_yes(shape: Shape) -> None:
     assert shape.rate(DRAWS) >= 0.9
 
@@ -110,5 +110,5 @@ def test_the_page_shows_rates_within_the_bounds() -> None:
     for table, (shapes, least, most) in zip(tables, held, strict=True):
         rows = re.findall(r"^\| `(.*)\|$", table, re.MULTILINE)
         assert [row.split(" | ")[1] for row in rows] == [shape.name for shape in shapes]
-        rates = [float(one) for row in rows for one in re.findall(r"([\d.]+)%", row)]
+        rates = [float(rate) for row in rows for rate in re.findall(r"([\d.]+)%", row)]
         assert least <= min(rates) <= max(rates) <= most

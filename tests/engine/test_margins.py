@@ -49,26 +49,26 @@ def test_tau_tells_how_far_two_lists_are_ordered_alike(
 def test_tau_is_that_of_scipy(seed: int) -> None:
     stats = pytest.importorskip("scipy.stats")
     rng = np.random.default_rng(seed)
-    one, other = rng.integers(0, 6, size=(2, 20)).astype(float)
-    assert kendall_tau(one, other) == pytest.approx(stats.kendalltau(one, other).statistic)
+    first, other = rng.integers(0, 6, size=(2, 20)).astype(float)
+    assert kendall_tau(first, other) == pytest.approx(stats.kendalltau(first, other).statistic)
 
 
 RANKS = {"ranks": ["score", "reference"]}
 
 
 def test_an_order_is_learned() -> None:
-    one = check("aligns", **RANKS, at_least=0.75, **OURS)
-    (found,) = one.conditions(run(score=(1, 3, 2), reference=(1, 2, 3)))
+    aligns = check("aligns", **RANKS, at_least=0.75, **OURS)
+    (found,) = aligns.conditions(run(score=(1, 3, 2), reference=(1, 2, 3)))
     assert (found.value, found.met) == (pytest.approx(1 / 3), False)
     assert found.limit.relaxed().at == 0.5  # a score 1 - d to 1 - 2d
-    assert one.compared("score", NAMES) == ("the score", "the reference")
+    assert aligns.compared("score", NAMES) == ("the score", "the reference")
 
 
 def test_lists_without_an_order_are_void() -> None:
-    (one,) = check("aligns", **RANKS, at_least=0.5, **PAPER).conditions(
+    (condition,) = check("aligns", **RANKS, at_least=0.5, **PAPER).conditions(
         run(score=(1, 1, 1), reference=(1, 2, 3))
     )
-    assert (one.value, one.met) == (None, None)
+    assert (condition.value, condition.met) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -134,15 +134,15 @@ def test_a_constant_bends_a_power_and_no_power_above_one() -> None:
     bend = {"bend": {"at_most": 0.01, **OURS}}
     above = check("scales_like", **POWER, **bend, **PAPER).conditions(of)
     alone = check("scales_like", **{**POWER, "offset": False}, **bend, **PAPER).conditions(of)
-    assert [one.met for one in above] == [True, True]
+    assert [condition.met for condition in above] == [True, True]
     # the exponent is that of what can be reduced, and the whole is no power
-    assert [one.met for one in alone] == [True, False]
+    assert [condition.met for condition in alone] == [True, False]
 
 
 @pytest.mark.parametrize("law", [lambda n: 0.1 + 0 * n, np.exp, lambda n: n**-7.0 + 1])
 def test_a_trend_that_no_power_fits_is_void(law: Any) -> None:
-    (one,) = check("scales_like", **POWER, **PAPER).conditions(of_law(law))
-    assert (one.value, one.met) == (None, None)
+    (condition,) = check("scales_like", **POWER, **PAPER).conditions(of_law(law))
+    assert (condition.value, condition.met) == (None, None)
 
 
 def test_three_parameters_need_four_sizes() -> None:
@@ -175,8 +175,8 @@ def test_three_parameters_need_four_sizes() -> None:
 )
 def test_a_margin_on_one_side(side: str, more: dict[str, Any], value: float, expected: Any) -> None:
     fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, **more}
-    (one,) = check("equals", **fields, **PAPER).conditions(run(score=value, other=1.0))
-    assert (one.limit.side, pytest.approx(one.limit.at), one.met) == expected
+    (condition,) = check("equals", **fields, **PAPER).conditions(run(score=value, other=1.0))
+    assert (condition.limit.side, pytest.approx(condition.limit.at), condition.met) == expected
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,11 @@ def test_a_margin_on_one_side_is_doubled(
     side: str, relative: bool, relaxed: float, tightened: float
 ) -> None:
     fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, "relative": relative}
-    (one,) = check("equals", **fields, **OURS).conditions(run(score=0.9))
-    assert one.limit.relaxed().at == pytest.approx(relaxed)
-    assert one.limit.tightened().at == pytest.approx(tightened)
-    assert one.limit.relaxed().tightened() == one.limit
-    assert one.limit.relaxed().side is one.limit.side
+    (condition,) = check("equals", **fields, **OURS).conditions(run(score=0.9))
+    assert condition.limit.relaxed().at == pytest.approx(relaxed)
+    assert condition.limit.tightened().at == pytest.approx(tightened)
+    assert condition.limit.relaxed().tightened() == condition.limit
+    assert condition.limit.relaxed().side is condition.limit.side
     (fixed,) = check("equals", **fields, **PAPER).conditions(run(score=0.9))
     assert fixed.limit.relaxed() == fixed.limit
 
@@ -237,8 +237,8 @@ PAIR = {"kind": "beats", "lower": "score", "upper": "other"}
 def limit_of(fields: dict[str, Any]) -> Limit:
     """The first bound of a check on numbers that have one."""
     value: Any = (3, 2, 1) if "axis" in fields else 1
-    (one, *_) = check(**fields).conditions(run(score=value, other=value))
-    return one.limit
+    (condition, *_) = check(**fields).conditions(run(score=value, other=value))
+    return condition.limit
 
 
 @pytest.mark.parametrize("fields", [MARGIN, EXPONENT])
@@ -279,9 +279,9 @@ def test_what_is_no_number_with_a_source_is_refused(fields: dict[str, Any], says
 
 
 def test_what_is_ours_is_digested_and_the_rule_has_the_number_alone() -> None:
-    one = check(**MARGIN, within=OWN, **PAPER)
-    assert plain(one)["within"] == 0.1
-    assert one.ours() == [0.1]
+    equals = check(**MARGIN, within=OWN, **PAPER)
+    assert plain(equals)["within"] == 0.1
+    assert equals.ours() == [0.1]
     assert check(**MARGIN, within=0.1, **PAPER).ours() == []
 
 

@@ -234,7 +234,7 @@ def test_a_course_that_never_passes_is_censored_at_the_last_step() -> None:
 
 def rivals(mine: tuple[float, ...], theirs: tuple[float, ...], step: int = 10) -> Run:
     """A run of mine, beside one of theirs that may be longer."""
-    other = made({}, theirs, tuple(step * one // 10 for one in FIVE))
+    other = made({}, theirs, tuple(step * at // 10 for at in FIVE))
     return made({}, mine, FIVE, others={"theirs": other})
 
 
@@ -258,14 +258,16 @@ COMPARED = {"lower": passing(), "upper": passing(arm="theirs"), **PAPER}
 def test_of_a_censored_number_its_limit_decides_or_nobody(
     mine: tuple[float, ...], theirs: tuple[float, ...], more: dict[str, Any], expected: Any
 ) -> None:
-    (one,) = check("beats", **COMPARED, **more).conditions(rivals(mine, theirs))
-    assert (one.value, one.censored, one.met) == (pytest.approx(expected[0]), *expected[1:])
+    (condition,) = check("beats", **COMPARED, **more).conditions(rivals(mine, theirs))
+    assert condition.value == pytest.approx(expected[0])
+    assert (condition.censored, condition.met) == expected[1:]
 
 
 def test_a_short_run_that_never_passes_decides_nothing_against_a_longer_one() -> None:
     """Mine takes at least 30 steps; theirs passes at step 250."""
-    (one,) = check("beats", **COMPARED).conditions(rivals(NEVER, LATE, step=100))
-    assert (one.value, one.censored, one.met) == (250 / 30, Censored.AT_MOST, None)
+    (condition,) = check("beats", **COMPARED).conditions(rivals(NEVER, LATE, step=100))
+    assert condition.value == 250 / 30
+    assert (condition.censored, condition.met) == (Censored.AT_MOST, None)
 
 
 @pytest.mark.parametrize(
@@ -285,8 +287,8 @@ def test_a_short_run_that_never_passes_decides_nothing_against_a_longer_one() ->
     ],
 )
 def test_other_kinds_know_a_censored_number(kind: str, more: dict[str, Any], met: Any) -> None:
-    one = check(kind, value=passing(), **more, **PAPER)
-    assert [found.met for found in one.conditions(rivals(NEVER, EARLY))] == [met]
+    timed = check(kind, value=passing(), **more, **PAPER)
+    assert [found.met for found in timed.conditions(rivals(NEVER, EARLY))] == [met]
 
 
 @pytest.mark.parametrize(
@@ -297,8 +299,8 @@ def test_other_kinds_know_a_censored_number(kind: str, more: dict[str, Any], met
     ],
 )
 def test_a_kind_that_cannot_use_a_censored_number_is_void(kind: str, more: dict[str, Any]) -> None:
-    (one,) = check(kind, **more, **PAPER).conditions(rivals(NEVER, EARLY))
-    assert (one.value, one.met) == (None, None)
+    (condition,) = check(kind, **more, **PAPER).conditions(rivals(NEVER, EARLY))
+    assert (condition.value, condition.met) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -315,8 +317,8 @@ def test_a_coordinate_that_misses_for_certain_decides(
     times: tuple[tuple[float, ...], ...], bound: dict[str, float], expected: Any
 ) -> None:
     run = made({"task": (1, 2)}, np.array(times).T, FIVE)
-    (one,) = check("reaches", value=passing(), **bound, **PAPER).conditions(run)
-    assert (one.value, one.censored, one.met) == expected
+    (condition,) = check("reaches", value=passing(), **bound, **PAPER).conditions(run)
+    assert (condition.value, condition.censored, condition.met) == expected
 
 
 # --- in the count of runs -----------------------------------------------------------------------
@@ -355,8 +357,8 @@ def judged(audit: Audit, *levels: float, of: Callable[[Cell], Record] | None = N
 
 def test_a_run_that_a_limit_does_not_decide_is_void_and_says_why() -> None:
     found = judged(claim_of({**FASTER, "at_most": 100, **PAPER}), 0.02, 0.02, 0.02, 0.8, 0.8)
-    (one,) = found.base.estimates
-    assert one.censored == (None, None, None, Censored.AT_LEAST, Censored.AT_LEAST)
+    (estimate,) = found.base.estimates
+    assert estimate.censored == (None, None, None, Censored.AT_LEAST, Censored.AT_LEAST)
     voids = [(run.void, run.about) for run in found.base.runs[3:]]
     assert voids == [(Void.CENSORED, "distance")] * 2
     assert found.base.yes == 3
@@ -401,7 +403,7 @@ def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes() -> None:
     experiments = audit_data()["experiments"]
     experiments["descent"]["measurements"]["distance"]["range"] = [0, 1]
     bounded = make_audit(
-        claims=[one.model_dump(mode="json", by_alias=True) for one in audit.claims],
+        claims=[stated.model_dump(mode="json", by_alias=True) for stated in audit.claims],
         experiments=experiments,
     )
     found = judged(bounded, 0.8)
@@ -431,7 +433,7 @@ def test_a_typical_number_may_be_a_limit(
     values: tuple[float, ...], sides: str, typical: Any, worst: Any
 ) -> None:
     meant = {".": None, "+": Censored.AT_LEAST, "-": Censored.AT_MOST}
-    one = Estimate(
+    estimate = Estimate(
         check=0,
         name="reaches",
         measurement="score",
@@ -440,8 +442,8 @@ def test_a_typical_number_may_be_a_limit(
         holds=(None,) * 5,
         censored=tuple(meant[side] for side in sides),
     )
-    assert (one.median, one.known(one.median or 0)) == (typical[0], meant.get(typical[1]))
-    assert (one.worst, one.known(one.worst or 0)) == (worst[0], meant.get(worst[1]))
+    for number, (value, side) in ((estimate.median, typical), (estimate.worst, worst)):
+        assert (number, estimate.known(number or 0)) == (value, meant.get(side))
 
 
 # --- a share of the coordinates -----------------------------------------------------------------
@@ -454,8 +456,9 @@ def test_a_typical_number_may_be_a_limit(
 )  # fmt: skip
 def test_the_last_coordinate_that_is_needed_gives_the_number(share: Any, expected: Any) -> None:
     run = made({"head": (1, 2, 3, 4, 5)}, [4, 1, 5, 2, 3])
-    (one,) = check("reaches", value="score", at_most=3.5, in_share=share, **PAPER).conditions(run)
-    assert (one.value, one.met) == expected
+    reaches = check("reaches", value="score", at_most=3.5, in_share=share, **PAPER)
+    (condition,) = reaches.conditions(run)
+    assert (condition.value, condition.met) == expected
 
 
 HEADS: Axes = {"head": (1, 2, 3)}
@@ -477,8 +480,8 @@ def test_a_coordinate_without_a_number_may_be_one_that_is_not_needed(
     """A ratio to itself is 1, and 0/0 is no number."""
     run = made(HEADS, values, others={"ones": made(HEADS, np.minimum(values, 1))})
     ratio = {"value": "score", "relative_to": {"measurement": "score", "arm": "ones"}}
-    (one,) = check("reaches", **ratio, at_most=2, in_share=2 / 3, **PAPER).conditions(run)
-    assert one.met is met
+    (condition,) = check("reaches", **ratio, at_most=2, in_share=2 / 3, **PAPER).conditions(run)
+    assert condition.met is met
 
 
 @pytest.mark.parametrize(("share", "met"), [(None, False), (0.6, True)])
@@ -486,9 +489,9 @@ def test_a_coordinate_without_a_number_may_be_one_that_is_not_needed(
 def test_one_quantity_beats_another_at_a_share(share: Any, met: bool, shift: float) -> None:
     run = made({"model": ("a", "b"), "task": (1, 2, 3)}, np.add([[1, 1, 3], [2, 2, 2]], shift))
     pair = {"lower": "score[a]", "upper": "score[b]"}
-    (one,) = check("beats", **pair, in_share=share, **PAPER).conditions(run)
-    assert one.met is met
-    assert (one.value is None) == (shift < 0)
+    (condition,) = check("beats", **pair, in_share=share, **PAPER).conditions(run)
+    assert condition.met is met
+    assert (condition.value is None) == (shift < 0)
 
 
 def test_a_course_is_counted_once_by_its_farthest_observation() -> None:
@@ -497,8 +500,8 @@ def test_a_course_is_counted_once_by_its_farthest_observation() -> None:
     values[[2, 5, 8], [0, 1, 2]] = [1, 2, 3]
     run = made({"head": (1, 2, 3)}, values, tuple(range(10)))
     follows = {"series": "score", "curve": [[0, 0.0], [9, 0.0]], "at_most": 1.5, **PAPER}
-    one, _ = check("follows", **follows, in_share=0.6).conditions(run)
-    assert one.value == 2
+    condition, _ = check("follows", **follows, in_share=0.6).conditions(run)
+    assert condition.value == 2
 
 
 ENDS = {"ends": {"below": 1, **PAPER}}
@@ -554,9 +557,9 @@ def test_what_cannot_be_read_is_refused(more: Mapping[str, Any], says: str) -> N
 
 def test_what_the_manual_shows_can_be_written() -> None:
     page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")
-    shown = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
-    checks = [check(**one) for one in shown if "kind" in one]
-    assert [one.name for one in checks] == ["beats", "beats", "equals", "beats"]
+    shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    checks = [check(**fields) for fields in shown if "kind" in fields]
+    assert [kind.name for kind in checks] == ["beats", "beats", "equals", "beats"]
 
 
 def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:
@@ -582,7 +585,8 @@ BEATS = 'lower: "errors[ours]", upper: "errors[ridge]", by: 1.1'
 def said_of(old: str, new: str) -> list[str]:
     """What `check` says of the toy with an edit, without the remedy."""
     assert old in TEXT
-    return [one.text.removesuffix(f" {one.remedy}") for one in faults_in(TEXT.replace(old, new, 1))]
+    faults = faults_in(TEXT.replace(old, new, 1))
+    return [fault.text.removesuffix(f" {fault.remedy}") for fault in faults]
 
 
 def test_the_best_of_the_others_can_be_written() -> None:
@@ -643,8 +647,8 @@ def test_what_the_measurement_lacks_is_told(upper: str, says: str) -> None:
 )  # fmt: skip
 def test_a_page_says_how_a_quantity_is_read(more: dict[str, Any], says: str) -> None:
     names = Names(lambda _: "test score", lambda arm: arm, str)
-    one = check("reaches", value={"measurement": "score", **more}, at_least=1, **PAPER)
-    assert one.compared("score", names) == (says, "")
+    reaches = check("reaches", value={"measurement": "score", **more}, at_least=1, **PAPER)
+    assert reaches.compared("score", names) == (says, "")
 
 
 # --- where a quantity is read ---------------------------------------------------------------------
@@ -687,7 +691,7 @@ def test_check_calls_sound_what_judge_can_read(
     read_at = {"measurement": "score", "at": at, "coordinates": coordinates}
     asked = {"kind": "reaches", "value": read_at, "at": of_check, "at_most": 9.0, "zero": 0.0}
     audit = claim_of({**asked, **PAPER}, measured)
-    is_sound = "RA104" not in {one.rule for one in broken_rules(audit, "mini")}
+    is_sound = "RA104" not in {violation.rule for violation in broken_rules(audit, "mini")}
     run = made(LAYERS, np.arange(6.0).reshape(2, 3), at=of_check)
     try:
         is_read = bool(read(run, at=at, coordinates=coordinates))
@@ -706,6 +710,6 @@ def test_a_level_of_a_grade_is_none_of_a_quantity_with_its_own_coordinate() -> N
     assert not [*broken_rules(audit, "mini")]
     values = {"by_size": np.array([0.1, 0.3, 0.2])}
     found = judged(audit, of=lambda cell: make_record(cell, Measurements(arrays=values)))
-    assert [(one.at, one.yes) for one in found.grades] == [(1, 5), (2, 0)]
+    assert [(grade.at, grade.yes) for grade in found.grades] == [(1, 5), (2, 0)]
     alone = claim_of({**better, "lower": "by_size[2]"}, measured, grade=grade)
-    assert {one.rule for one in broken_rules(alone, "mini")} == {"RA224"}
+    assert {violation.rule for violation in broken_rules(alone, "mini")} == {"RA224"}

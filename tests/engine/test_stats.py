@@ -232,7 +232,7 @@ LOG, POWER = Law(0.0, 0.1), Law(0.52, 0.1)
 def test_a_family_fits_its_own_courses_to_the_floor(law: Law, course: Any, families: Any) -> None:
     found = misfits(tuple((200 * T).round().astype(int)), 3 + 2 * course, law)
     assert found["constant"].size == pytest.approx(2 * course.std())
-    shares = {name: one.size / found["constant"].size for name, one in found.items()}
+    shares = {name: misfit.size / found["constant"].size for name, misfit in found.items()}
     assert {name for name, share in shares.items() if share <= 1.01 * RESOLVED} == families
     assert min(shares.values()) >= 0.99 * RESOLVED
 
@@ -326,7 +326,7 @@ def test_logarithms_bend_beyond_noise_or_not() -> None:
     above = offset_power_fit(sizes, noise * (1 + 8 / sizes))
     assert above is not None
     assert above.least < -1 < above.most
-    law = [_left_over_by(one, sizes, noise * (1 + 8 / sizes)) for one in GRID]
+    law = [_left_over_by(exponent, sizes, noise * (1 + 8 / sizes)) for exponent in GRID]
     inside = GRID[np.array(law) <= min(law) * (1 + scipy.stats.t.ppf(0.95, 3) ** 2 / 3)]
     assert (above.least, above.most) == pytest.approx((inside[0], inside[-1]), abs=0.011)
 

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
@@ -281,7 +280,7 @@ class _Read:
     along: Mapping[str, Sequence[Coordinate]]
     levels: Mapping[str, Sequence[Coordinate]]
 
-    @cached_property
+    @property
     def of_check(self) -> dict[str, Coordinate]:
         """The coordinates that the check states, by axis."""
         at = self.check.at if self.check is not None else {}
@@ -292,8 +291,8 @@ class _Read:
         """The coordinates that the check and the quantity state, by axis."""
         return {**self.of_check, **self.quantity.at}
 
-    @cached_property
-    def place(self) -> Placement:
+    @property
+    def placement(self) -> Placement:
         """Where it is read, at the first level."""
         level = {axis: coordinates[0] for axis, coordinates in self.levels.items()}
         return placement(self.quantity, self.along, {**level, **self.of_check})
@@ -301,13 +300,13 @@ class _Read:
     @property
     def placed(self) -> dict[str, Coordinate]:
         """The coordinates at which it is read whatever the level, by axis."""
-        return {**self.of_check, **self.place.own}
+        return {**self.of_check, **self.placement.own}
 
     def coordinates(self, axis: str) -> Sequence[Coordinate]:
         """Return the coordinates of an axis at which it is read."""
         if axis in self.placed:
             return (self.placed[axis],)
-        return (self.levels if axis in self.place.fixed else self.place.kept)[axis]
+        return (self.levels if axis in self.placement.fixed else self.placement.kept)[axis]
 
     @property
     def check_loc(self) -> Loc:
@@ -325,14 +324,14 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     if misnamed:
         return
     own, *others = arms_of(audit, claim)
-    varied = [arm for arm in others if arm.role is Role.READING]
-    varied += alternatives_of(audit, claim)
-    by_key = {(t, *arm.key(audit, t)): arm for arm in reversed(varied) for t in JUDGED}
+    readings = [arm for arm in others if arm.role is Role.READING]
+    by_key = {(tier, *arm.key(audit, tier)): arm for arm in readings for tier in JUDGED}
     arms = {arm.planned.name: arm for arm in _written_arms(audit, claim, loc)}
     for arm in arms.values():
         yield from _arm(audit, own, arm)
         yield from _also_varied(audit, own, arm, by_key)
     yield from _opposed(audit, others, arms, (*loc, "constructed"))
+    varied = (*readings, *alternatives_of(audit, claim))
     wanted = list(_wanted(audit, claim, loc, arms, varied))
     yield from _undeclared(audit, wanted)
     for tier in JUDGED:
@@ -490,24 +489,45 @@ def _also_varied(
     audit: Audit,
     own: PlannedArm,
     written: _Arm,
-    varied: Mapping[tuple[TierName, str, str], PlannedArm],
+    readings: Mapping[tuple[TierName, str, str], PlannedArm],
 ) -> Iterator[Violation]:
     """Yield an arm that runs as a reading or an alternative does: it cannot be both.
 
-    Readings and alternatives are given by tier, experiment and settings.
+    Readings are given by tier, experiment and settings.
     """
     arm, settings, loc = written
     for tier in JUDGED if not arm.reads and arm.experiment == own.experiment else ():
-        key = arm.key(audit, tier)
-        same_runs = varied.get((tier, *key))
-        if same_runs is None or same_runs.varied is None or key == own.key(audit, tier):
-            continue
-        name, value = same_runs.varied
-        noun = "a reading" if same_runs.role is Role.READING else "an alternative"
-        message = f"found {shown(value)}, which is {noun} of '{name}' as well; expected an arm "
-        place = (*loc, "settings", *([name] if name in settings else []))
-        beside = _place_of_value(audit, arm.experiment, name, value)
-        yield Violation("RA236", place, f"{message}that is none", beside=beside)
+        reading = readings.get((tier, *arm.key(audit, tier)))
+        varied = reading.varied if reading else _only_alternative(audit, own, arm, tier)
+        if varied is not None:
+            name, value = varied
+            noun = "a reading" if reading else "an alternative"
+            message = f"found {shown(value)}, which is {noun} of '{name}' as well; expected an arm "
+            place = (*loc, "settings", *([name] if name in settings else []))
+            beside = _place_of_value(audit, arm.experiment, name, value)
+            yield Violation("RA236", place, f"{message}that is none", beside=beside)
+
+
+def _only_alternative(
+    audit: Audit, own: PlannedArm, arm: PlannedArm, tier: TierName
+) -> tuple[str, SettingValue] | None:
+    """Return the only setting in which an arm differs, if its value is an alternative.
+
+    Settings are compared one by one: a file may name thousands of alternatives.
+    """
+    values = own.settings(audit, tier)
+    apart = [
+        (name, value)
+        for name, value in arm.settings(audit, tier).items()
+        if name not in values or not same(value, values[name])
+    ]
+    if len(apart) != 1:
+        return None
+    ((name, value),) = apart
+    setting = audit.settings_of(own.experiment).get(name)
+    if setting is None or name in own.overrides or not setting.guessed:
+        return None
+    return (name, value) if any(same(value, other) for other in setting.alternatives) else None
 
 
 def _opposed(
@@ -563,7 +583,7 @@ def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
     """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
     graded = {claim.grade.axis} if claim.grade is not None else set()
     placed = {*read.quantity.over, *read.placed, *graded}
-    return {axis: kept for axis, kept in read.place.kept.items() if axis not in placed}
+    return {axis: kept for axis, kept in read.placement.kept.items() if axis not in placed}
 
 
 def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
@@ -588,12 +608,14 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
     """Yield coordinates that are not measured; what decides nothing may be of the paper tier."""
     if "notes" in read.loc and read.tier != "paper":
         return
-    kept = read.place.kept
+    kept = read.placement.kept
     named = [coordinates for name, coordinates in kept.items() if name not in read.quantity.over]
     stated: list[tuple[str, str, Coordinate, Sequence[Coordinate]]] = []
     stated += [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
-    taken = [at for at in read.place.unplaced if any(at in coordinates for coordinates in named)]
-    unknown = [at for at in read.place.unplaced if at not in taken]
+    taken = [
+        at for at in read.placement.unplaced if any(at in coordinates for coordinates in named)
+    ]
+    unknown = [at for at in read.placement.unplaced if at not in taken]
     stated += [("at", "coordinate", at, next(iter(named), ())) for at in unknown]
     for name, left_out in read.quantity.without.items():
         stated += [("without", name, at, read.along.get(name, (at,))) for at in left_out]

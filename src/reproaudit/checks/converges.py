@@ -79,16 +79,16 @@ class Converges(Kind):
     half best, in as long again: an exponential decay competes with powers of t down to the
     logarithm, so that a slow decay is no rest. Where this does not show rest, as under noise or
     with few observations, the change is that of one trend over the last half or more of training
-    (`reproaudit.stats.rest.change_at_rest`), if that surely does. Spikes are left out of it. A
-    decayed rate flattens anything: from its last cut on the course is read where `rate` or `cut_at`
-    says when that was, and where neither does, a late drop without rest makes the run void.
+    (`reproaudit.stats.rest.change_at_rest`), if that surely does. Spikes are left out of it. A rate
+    that is cut flattens any course. Where `rate` or `cut_at` says when it was last cut, the course
+    is read from there on; where neither does, a late drop without rest makes the run void.
 
     Noise is what the better decay leaves over of the last half, or, where that is systematic, what
-    neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void where its
-    standard error exceeds the bound, or explains a change or a slope, where rest and a slow decay
-    disagree and neither fits surely better, and where the last half does not tell zero from a level
-    that fits the last nine tenths surely better, but for noise. A loss of exactly 0 has come to
-    rest at zero.
+    neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void in three
+    cases: the noise's standard error exceeds the bound, or explains a change or a slope; rest and a
+    slow decay disagree, and neither fits surely better; the last half does not tell zero from a
+    level, and over the last nine tenths a level fits surely better and leaves over noise alone. A
+    loss of exactly 0 has come to rest at zero.
     """
 
     made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)

@@ -64,9 +64,9 @@ class GrowsLike(Kind, Sourced):
     Two conditions: it grows by at least a bound; and the law competes, run by run, with rivals that
     are fitted to the same observations (`reproaudit.stats.growth`: powers with another exponent,
     bounded courses and, for a power, the logarithm). The number of the second is the best rival's
-    misfit over the law's, above 1, a contrast. A quantity that no longer grows has none: a constant
-    fits as well, or it surely grows less, late in training, than the law would if its growth since
-    the first step were the bound.
+    misfit over the law's, above 1, a contrast. A quantity that no longer grows has no such number:
+    a constant fits as well, or its late growth is surely less than that of the law, if the law grew
+    by the bound since the first step.
 
     The law is fitted to the last three quarters of training, or from `since` on. Where no `since`
     is stated and a rival does not refute it there, it is fitted to the longest part up to the end,

@@ -177,10 +177,10 @@ class Limit:
         """Return the bound that allows more, where it is ours; else the same bound.
 
         A tolerance is doubled, and so is what a bound allows from `zero` on: a distance d to 2d, a
-        score 1 - d to 1 - 2d, a factor 1 + e to 1 + 2e. What must be passed is halved instead, and
-        of a fold the root is taken. A factor that must stay below one under 1 moves as its inverse.
-        0, 1 and a bound at `zero` stay, and so does a bound that would lie past the end of its
-        range, or of a score or a factor at 0 or below.
+        score 1 - d to 1 - 2d, a factor 1 + e to 1 + 2e. What must be passed is halved instead. A
+        fold moves to its root, and a factor that must stay below a bound under 1 as its inverse
+        does. 0, 1 and a bound at `zero` stay, and so does a bound that would lie past the end of
+        its range, or, of a score or a factor, at 0 or below.
         """
         return self._moved(looser=True)
 
