@@ -27,6 +27,7 @@ from reproaudit.audit.arms import Role
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 from reproaudit.judge import History
 from reproaudit.records import CellStatus, Measurements, Origin, Series
+from reproaudit.report.claims import ClaimText
 
 SUPPORTED, PARTLY, DEPENDS = Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS
 NOT_SUPPORTED, UNDECIDED = Outcome.NOT_SUPPORTED, Outcome.UNDECIDED
@@ -348,6 +349,24 @@ def test_runs_that_all_diverge_say_nothing_of_a_claim(
 
 
 @pytest.mark.parametrize(
+    ("changes", "own", "outcome"),
+    [
+        ({}, [NO] * 15, UNDECIDED),
+        ({"exact": True}, [NO], UNDECIDED),
+        ({}, [YES] * 15, SUPPORTED),
+        ({"headline": [aligns(0.1)]}, [NO] * 15, NOT_SUPPORTED),  # the paper's own bound
+    ],
+)
+def test_a_positive_control_that_diverged_leaves_open_what_is_missed(
+    changes: Any, own: list[float], outcome: Outcome
+) -> None:
+    found = told(one_claim(**changes), {"own": own, "built": DIVERGED})
+    why = {"arm": "built", "void": "reference diverged", "what": "built", "runs": 5}
+    assert found.outcome is outcome
+    assert stated(found.reasons) == ([("void runs", why)] if outcome is UNDECIDED else [])
+
+
+@pytest.mark.parametrize(
     ("later", "verdict", "outcome"),
     [
         (True, "open", Outcome.UNDECIDED),  # the second change comes without the first
@@ -471,6 +490,22 @@ def test_an_ablation_is_smaller_below_half_the_effect(
     audit = one_claim(headline=headline, ablations=[{"arm": "low", "lacks": "B"}])
     found = told(audit, {"own": [1 / 64] * 15, "low": ends, "stays": [1.5] * 5})
     assert (found.ablations[0].specificity, found.outcome) == (specificity, SUPPORTED)
+
+
+def test_the_effects_that_are_shown_are_those_that_are_compared() -> None:
+    """Of two contrasts the first has no size in the ablation, which ends at 0."""
+    by_size = {**BEATS, "lower": "by_size[1]", "upper": "by_size[2]"}
+    audit = one_claim(headline=[by_size, BEATS], ablations=[{"arm": "low", "lacks": "B"}])
+
+    def run(end: float, small: float) -> Measurements:
+        series = {"distance": Series(steps=(0, 5, 10), values=[1.0, end, end])}
+        return Measurements(series=series, arrays={"by_size": (small, 1.0)})
+
+    runs = {"own": [run(1 / 64, 0.1)] * 15, "low": [run(0.2, 0.0)] * 5}
+    answer = told(audit, {**runs, "stays": [1.5] * 5})
+    text = ClaimText(audit, audit.claims[0], answer, "paper")
+    assert text.answer.ablations[0].specificity is Specificity.SMALLER
+    assert text.effects(text.answer.ablations[0]) == "5.0 against 64"
 
 
 # --- bounds of ours, alternatives, training that goes on ------------------------------------------

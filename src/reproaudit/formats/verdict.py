@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Censored, Kind, Limit, Number, Void
+from reproaudit.checks import Censored, Kind, Limit, Number, Side, Void
 from reproaudit.declarations import Coordinate, StrictModel
 from reproaudit.stats.binomial import Decision
 
@@ -179,7 +180,7 @@ class Estimate(StrictModel):
     @property
     def numbers(self) -> tuple[float, ...]:
         """The number of each run that has one."""
-        return tuple(one for one in self.values if one is not None)
+        return tuple(value for value in self.values if value is not None)
 
     def held(self, run: int, limit: Limit) -> bool | None:
         """Tell whether a run meets another bound; as it said, if it has no number or is void."""
@@ -206,6 +207,14 @@ class Estimate(StrictModel):
         return median(self.numbers) if self.numbers else None
 
     @property
+    def size(self) -> float:
+        """How far the typical run is beyond no effect, factors by their logarithm; or NaN."""
+        typical = math.nan if self.median is None else self.median
+        if self.unit == "factor":
+            typical = math.log(typical) if typical > 0 else math.nan
+        return -typical if self.limit.side in (Side.BELOW, Side.AT_MOST) else typical
+
+    @property
     def worst(self) -> float | None:
         """The number of the run farthest from meeting the bound; a limit, as of `median`."""
         return self.limit.worst(self.numbers) if self.numbers else None
@@ -215,11 +224,78 @@ class Estimate(StrictModel):
         """Whether it is met, by its own decision, or else in most of the runs that can tell."""
         if self.decision in (Decision.MET, Decision.MISSED):
             return self.decision is Decision.MET
-        known = [one for one in self.holds if one is not None]
+        known = [held for held in self.holds if held is not None]
         return 2 * sum(known) > len(known)
 
 
-class ArmAnswer(StrictModel):
+class Counted:
+    """What is counted of an arm's runs, while they are judged and when that is published."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def runs(self) -> tuple[RunAnswer, ...]:
+            """Every run, by seed."""
+
+        @property
+        def estimates(self) -> tuple[Estimate, ...]:
+            """What is asked of the runs, by condition."""
+
+        @property
+        def decision(self) -> Decision:
+            """The decision of all runs together."""
+
+        @property
+        def stands_alone(self) -> bool:
+            """Whether the one run stands for all."""
+
+    @property
+    def yes(self) -> int:
+        """The number of runs that say yes."""
+        return self._count(Status.YES)
+
+    @property
+    def n(self) -> int:
+        """The number of runs that were handed in."""
+        return len(self.runs)
+
+    @property
+    def valid(self) -> int:
+        """The number of runs that say yes or no."""
+        return self._count(Status.YES, Status.NO)
+
+    @property
+    def void(self) -> int:
+        """The number of void runs."""
+        return self._count(Status.VOID)
+
+    @property
+    def crashed(self) -> int:
+        """The number of runs that crashed."""
+        return self._count(Status.CRASHED)
+
+    @property
+    def diverged(self) -> int:
+        """The number of runs whose own training diverged."""
+        return sum(run.diverged for run in self.runs)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """The measurements that no run has, of runs that did not diverge; none without runs."""
+        lacking = [run.about for run in self.runs if run.void is Void.NOT_MEASURED]
+        is_every = lacking and len(lacking) + self.diverged == self.n
+        return tuple(dict.fromkeys(lacking)) if is_every else ()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether runs were handed in that have what is asked for."""
+        return bool(self.runs) and not self.lacks
+
+    def _count(self, *statuses: Status) -> int:
+        return sum(run.status in statuses for run in self.runs)
+
+
+class ArmAnswer(Counted, StrictModel):
     """What the runs of one arm say of some checks, at one coordinate."""
 
     name: str
@@ -253,56 +329,15 @@ class ArmAnswer(StrictModel):
     trained: tuple[float, float] | None = None
     """The median training loss at the start and at the end."""
 
-    @property
-    def yes(self) -> int:
-        """The number of runs that say yes."""
-        return self._count(Status.YES)
 
-    @property
-    def n(self) -> int:
-        """The number of runs that were handed in."""
-        return len(self.runs)
-
-    @property
-    def valid(self) -> int:
-        """The number of runs that say yes or no."""
-        return self._count(Status.YES, Status.NO)
-
-    @property
-    def void(self) -> int:
-        """The number of void runs."""
-        return self._count(Status.VOID)
-
-    @property
-    def crashed(self) -> int:
-        """The number of runs that crashed."""
-        return self._count(Status.CRASHED)
-
-    @property
-    def diverged(self) -> int:
-        """The number of runs whose own training diverged."""
-        return sum(one.diverged for one in self.runs)
-
-    @property
-    def lacks(self) -> tuple[str, ...]:
-        """The measurements that no run has, of runs that did not diverge; none without runs."""
-        lacking = [one.about for one in self.runs if one.void is Void.NOT_MEASURED]
-        is_every = lacking and len(lacking) + self.diverged == self.n
-        return tuple(dict.fromkeys(lacking)) if is_every else ()
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether runs were handed in that have what is asked for."""
-        return bool(self.runs) and not self.lacks
-
-    @property
-    def effect(self) -> float | None:
-        """The typical factor of the first contrast that has one."""
-        contrasts = [one.median for one in self.estimates if one.contrast]
-        return next((one for one in contrasts if one is not None and one > 0), None)
-
-    def _count(self, *statuses: Status) -> int:
-        return sum(one.status in statuses for one in self.runs)
+def first_contrast(
+    own: Sequence[Estimate], other: Sequence[Estimate]
+) -> tuple[Estimate, Estimate] | None:
+    """Return the first contrast that has a size in two arms of a claim; None if none has."""
+    pairs = zip(own, other, strict=False)
+    contrasts = (pair for pair in pairs if pair[0].contrast)
+    sized = (pair for pair in contrasts if not any(math.isnan(arm.size) for arm in pair))
+    return next(sized, None)
 
 
 class ReadingAnswer(ArmAnswer):
@@ -438,7 +473,68 @@ class Reason(StrictModel):
     """Whether a bound was changed after results; else the audit was not committed before."""
 
 
-class ClaimAnswer(StrictModel):
+class ClaimArms:
+    """The arms that decide on a claim, while it is judged and when that is published."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def outcome(self) -> Outcome:
+            """The conclusion."""
+
+        @property
+        def base(self) -> ReadingAnswer:
+            """The runs that are shown as the claim's own."""
+
+        @property
+        def readings(self) -> tuple[ReadingAnswer, ...]:
+            """The headline under other values that a source states."""
+
+        @property
+        def alternatives(self) -> tuple[AlternativeAnswer, ...]:
+            """The headline under other guesses."""
+
+    @property
+    def stated(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, the one shown as the claim's own first."""
+        return (self.base, *self.readings)
+
+    @property
+    def own(self) -> ReadingAnswer:
+        """The reading of the claim's own settings."""
+        return next(reading for reading in self.stated if reading.role is Role.OWN)
+
+    @property
+    def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
+        """Of a claim that depends: a reading that says yes, and one that says no."""
+        if self.outcome is not Outcome.DEPENDS:
+            return None
+        yes = next(reading for reading in self.deciding if reading.answer is Answer.YES)
+        no = next(reading for reading in self.deciding if reading.answer is Answer.NO)
+        return yes, no
+
+    @property
+    def deciding(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, and the likely alternatives that count."""
+        likely = (arm for arm in self.alternatives if arm.counts and arm.credible)
+        return (*self.stated, *likely)
+
+    @property
+    def otherwise(self) -> list[AlternativeAnswer]:
+        """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
+        return [arm for arm in self.alternatives if self.changed_by(arm)]
+
+    def changed_by(self, arm: ReadingAnswer) -> bool:
+        """Tell whether a reading answers otherwise than `base`, or an alternative turns `own`.
+
+        An alternative turns it with a yes for a no, or a no for a yes.
+        """
+        if isinstance(arm, AlternativeAnswer):
+            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
+        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
+
+
+class ClaimAnswer(ClaimArms, StrictModel):
     """The conclusion on one claim, and all that it rests on."""
 
     id: str
@@ -483,31 +579,6 @@ class ClaimAnswer(StrictModel):
         return self.id.partition(".")[2]
 
     @property
-    def stated(self) -> tuple[ReadingAnswer, ...]:
-        """The readings that a source states, the one shown as the claim's own first."""
-        return (self.base, *self.readings)
-
-    @property
-    def own(self) -> ReadingAnswer:
-        """The reading of the claim's own settings."""
-        return next(one for one in self.stated if one.role is Role.OWN)
-
-    @property
-    def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
-        """Of a claim that depends: a reading that says yes, and one that says no."""
-        if self.outcome is not Outcome.DEPENDS:
-            return None
-        yes = next(one for one in self.deciding if one.answer is Answer.YES)
-        no = next(one for one in self.deciding if one.answer is Answer.NO)
-        return yes, no
-
-    @property
-    def deciding(self) -> tuple[ReadingAnswer, ...]:
-        """The readings that a source states, and the likely alternatives that count."""
-        likely = (arm for arm in self.alternatives if arm.counts and arm.credible)
-        return (*self.stated, *likely)
-
-    @property
     def leading(self) -> Estimate | None:
         """The condition that a row shows: what own runs miss, or a reading's, or a control's."""
         estimates = self.base.estimates
@@ -521,20 +592,6 @@ class ClaimAnswer(StrictModel):
         ]
         telling = [own for place, own in enumerate(estimates) if place not in self.cannot_fail]
         return next(iter(missed or read or telling or estimates), None)
-
-    @property
-    def otherwise(self) -> list[AlternativeAnswer]:
-        """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
-        return [one for one in self.alternatives if self.changed_by(one)]
-
-    def changed_by(self, arm: ReadingAnswer) -> bool:
-        """Tell whether a reading answers otherwise than `base`, or an alternative turns `own`.
-
-        An alternative turns it with a yes for a no, or a no for a yes.
-        """
-        if isinstance(arm, AlternativeAnswer):
-            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
-        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
 
     def arms(self) -> Iterator[ArmAnswer]:
         """Yield every arm to which the headline was put."""

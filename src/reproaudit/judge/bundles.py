@@ -196,7 +196,7 @@ def _at_all_coordinates(
             series[name] = Series(steps=series[name].steps, values=whole)
         else:
             arrays[name] = whole
-    return found.model_copy(update={"series": series, "arrays": arrays})
+    return Measurements(scalars=found.scalars, series=series, arrays=arrays)
 
 
 def _course(record: Record) -> Hashable:

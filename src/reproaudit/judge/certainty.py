@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reproaudit.audit.arms import alternatives_of
+from reproaudit.audit.arms import Role, alternatives_of
 from reproaudit.audit.model import Claim, TierName
 from reproaudit.checks import Limit
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    ClaimAnswer,
     Level,
     Outcome,
     Reason,
     ReasonKind,
 )
-from reproaudit.judge.decisions import decide, moved, varied_of
-from reproaudit.judge.readings import Panel, out_of_reach
+from reproaudit.judge.arms import varied_of
+from reproaudit.judge.readings import JudgedClaim, Panel, out_of_reach
 from reproaudit.stats.binomial import Decision, share_interval
 
 SURE_SHARE = 2 / 3
@@ -43,7 +42,7 @@ class History:
 
 
 def certainty(
-    panel: Panel, found: ClaimAnswer, history: History
+    panel: Panel, found: JudgedClaim, history: History
 ) -> tuple[Level, tuple[Reason, ...]]:
     """Start at high and step down for each reason that fires, for a decided claim."""
     claim = panel.bundles.claim
@@ -63,7 +62,7 @@ def certainty(
     return tuple(Level)[min(len(reasons), len(Level) - 1)], reasons
 
 
-def _of_records(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _of_records(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     """What is the matter with the records by which the headline was judged, controls' included."""
     bundles = panel.under(panel.base).bundles
     arms = [bundles.arms[one.name] for one in (found.base, *found.controls)]
@@ -89,7 +88,7 @@ def _indirect(claim: Claim) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.INDIRECT)
 
 
-def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _readings(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     """At most one stated reading that is open, near, unfinished or left out."""
     for one in found.stated:
         if one.answer in _UNCLEAR and not panel.bundles.arms[one.name].excused:
@@ -99,7 +98,7 @@ def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
 
 
-def _small_side(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _small_side(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     """Of a claim that depends, a side that ran at a smaller scale than the others only."""
     for one in found.sides or ():
         if not isinstance(one, AlternativeAnswer) or one.tier == panel.bundles.tier:
@@ -108,7 +107,7 @@ def _small_side(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
             yield Reason(kind=ReasonKind.SMALL_SIDE, arm=one.name)
 
 
-def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _guesses(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     """At most one reason: an unlikely alternative that answers otherwise, else those unsettled."""
     otherwise = [one for one in found.otherwise if not one.credible]
     if otherwise and found.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
@@ -126,7 +125,7 @@ def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.GUESS_NOT_SETTLED, settings=left)
 
 
-def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
+def _runs(claim: Claim, found: JudgedClaim) -> Iterator[Reason]:
     """Too few runs of a reading answer as it does; means and exact answers do not count."""
     for one in found.stated:
         by_mean = all(each.decision is not None for each in one.estimates)
@@ -139,12 +138,12 @@ def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
             return
 
 
-def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
+def _controls(claim: Claim, found: JudgedClaim) -> Iterator[Reason]:
     if claim.needs_control and not any(one.n for one in found.controls):
         yield Reason(kind=ReasonKind.NO_CONTROL)
 
 
-def _not_alike(found: ClaimAnswer) -> Iterator[Reason]:
+def _not_alike(found: JudgedClaim) -> Iterator[Reason]:
     """Each kind of thing that was not measured alike and was let pass, once."""
     kinds = {one.how: one for one in reversed(found.not_alike) if one.lowers}
     for one in reversed(kinds.values()):
@@ -159,16 +158,19 @@ def _unstated(claim: Claim, history: History) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.UNSTATED)
 
 
-def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _our_bounds(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     """Bounds of ours, tightened all at once, change what a stated reading that says yes says.
 
     Only a yes is asked again: a no was missed relaxed, too. A bound that the positive control
     would miss when tightened stays as it is.
     """
     claim = panel.bundles.claim
-    built = found.positive_control
-    places = () if built is None else out_of_reach(moved(built, Limit.tightened), claim)
-    kept = [built.estimates[one].limit for one in places] if built is not None else []
+    shown = panel.under(panel.base)
+    kept: list[Limit] = []
+    for arm in shown.having(Role.POSITIVE_CONTROL):
+        built = shown.headline(arm)
+        places = out_of_reach(built.with_bounds(Limit.tightened), claim)
+        kept = [built.estimates[place].limit for place in places]
 
     def tighter(limit: Limit) -> Limit:
         return limit if limit in kept else limit.tightened()
@@ -177,9 +179,8 @@ def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     pairs = zip(panel.stated, found.stated, strict=True)
     there = [(panel.under(arm), arm) for arm, answer in pairs if answer.answer in yes]
     for part in (one.at(arm, at) for one, arm in there for at in one.primary):
-        tight = moved(part, tighter)
-        met = decide(tight, claim.share, claim.exact) is Decision.MET
-        if part.decision is not Decision.MET or met:
+        tight = part.with_bounds(tighter)
+        if part.decision is not Decision.MET or tight.decision is Decision.MET:
             continue
         ours = (k for k, one in enumerate(part.estimates) if tight.estimates[k].limit != one.limit)
         place = min(ours, key=lambda k: tight.estimates[k].met)

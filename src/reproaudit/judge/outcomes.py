@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from reproaudit.audit.arms import Role, left_out_readings
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.checks import Side, Void
+from reproaudit.checks import Void
 from reproaudit.formats.verdict import (
     DECIDED,
     AblationAnswer,
@@ -18,6 +19,7 @@ from reproaudit.formats.verdict import (
     ArmAnswer,
     ClaimAnswer,
     ControlAnswer,
+    Counted,
     Estimate,
     Outcome,
     ReadingAnswer,
@@ -27,12 +29,14 @@ from reproaudit.formats.verdict import (
     Status,
     Varied,
     Verdict,
+    first_contrast,
 )
 from reproaudit.judge.alike import let_pass
+from reproaudit.judge.arms import JudgedArm, answered, ask
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
-from reproaudit.judge.decisions import ask, missing_runs, with_crashes
-from reproaudit.judge.readings import Panel, out_of_reach, rarer
+from reproaudit.judge.decisions import missing_runs
+from reproaudit.judge.readings import JudgedClaim, Panel, out_of_reach, rarer
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
 
@@ -64,55 +68,70 @@ def judge_claim(
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
     panel = Panel.of(audit, claim, tier, records).telling()
-    base, *readings = (panel.reading(one) for one in panel.stated)
     shown = panel.under(panel.base)
-    controls = shown.controls()
-    records_shown = shown.bundles.recorded(panel.base).values()
-    own = next(one for one in (base, *readings) if one.role is Role.OWN)
-    levels = shown.levels if claim.grade is not None else ()
-    found = ClaimAnswer(
-        id=claim.id,
-        base=base,
-        cannot_fail=_cannot_fail(claim, base, controls),
-        proxy=next((one.proxy for one in records_shown if one.proxy), None),
-        not_alike=let_pass(shown.bundles, claim.headline, shown.base, shown.having(Role.CONTROL)),
-        grades=tuple(one for one in map(shown.level, levels) if one.valid),
-        support=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.support),
-        notes=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.notes),
-        readings=tuple(readings),
-        left_out=tuple(
-            Varied(setting=name, value=value) for name, value in left_out_readings(audit, claim)
-        ),
-        controls=controls,
-        ablations=tuple(
-            _ablation(base, shown.headline(one)) for one in shown.having(Role.ABLATION)
-        ),
-        positive_control=next(map(shown.headline, shown.having(Role.POSITIVE_CONTROL)), None),
-        alternatives=_alternatives(panel, own.answer, records, lower),
-    )
-    part = _lacks_support(panel, found.stated)
-    outcome = conclude(panel, found, lacks_support=part)
-    reasons: tuple[Reason, ...] = ()
+    built = shown.having(Role.POSITIVE_CONTROL)
+    found = _judged(panel, shown, records, lower)
+    outcome = conclude(panel, found, lacks_support=_lacks_support(panel, found.stated))
+    level = None
     if tier == "smoke":
         outcome = Outcome.NOT_TESTED
-        reasons = (Reason(kind=ReasonKind.SMOKE),)
+        reasons: tuple[Reason, ...] = (Reason(kind=ReasonKind.SMOKE),)
     elif crashes_matter(panel, found, outcome):
         outcome = Outcome.ERROR
-        crashed = sum(one.crashed for one in found.stated)
+        crashed = sum(reading.crashed for reading in found.stated)
         reasons = (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
-    elif outcome not in DECIDED:
+    elif outcome in DECIDED:
+        level, reasons = certainty(panel, replace(found, outcome=outcome), history)
+    else:
         reasons = (next(_why_none(panel, found, outcome)),)
-    level = None
-    if outcome in DECIDED:
-        decided = found.model_copy(update={"outcome": outcome})
-        level, reasons = certainty(panel, decided, history)
-    return found.model_copy(update={"outcome": outcome, "level": level, "reasons": reasons})
+    return ClaimAnswer(
+        id=claim.id,
+        outcome=outcome,
+        level=level,
+        reasons=reasons,
+        base=found.base,
+        cannot_fail=_cannot_fail(claim, found.base, found.controls),
+        proxy=next(
+            (run.proxy for run in shown.bundles.recorded(panel.base).values() if run.proxy), None
+        ),
+        not_alike=found.not_alike,
+        grades=found.grades,
+        support=tuple(answered(shown.bundles, check, panel.base) for check in claim.support),
+        notes=tuple(answered(shown.bundles, check, panel.base) for check in claim.notes),
+        readings=found.readings,
+        left_out=found.left_out,
+        controls=found.controls,
+        ablations=tuple(
+            _ablation(found.base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
+        ),
+        positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
+        alternatives=found.alternatives,
+    )
+
+
+def _judged(panel: Panel, shown: Panel, records: Records, lower: Records | None) -> JudgedClaim:
+    """What the arms of a claim answer; `shown` are those under the settings of the shown runs."""
+    claim = panel.bundles.claim
+    base, *readings = (ReadingAnswer(**panel.reading(arm).fields()) for arm in panel.stated)
+    own = next(reading for reading in (base, *readings) if reading.role is Role.OWN)
+    levels = map(shown.level, shown.levels if claim.grade is not None else ())
+    left_out = left_out_readings(panel.bundles.audit, claim)
+    controls = shown.having(Role.CONTROL)
+    return JudgedClaim(
+        base=base,
+        readings=tuple(readings),
+        left_out=tuple(Varied(setting=name, value=value) for name, value in left_out),
+        grades=tuple(ReadingAnswer(**level.fields()) for level in levels if level.arm.valid),
+        controls=shown.controls(),
+        alternatives=_alternatives(panel, own.answer, records, lower),
+        not_alike=let_pass(shown.bundles, claim.headline, shown.base, controls),
+    )
 
 
 # --- the outcome --------------------------------------------------------------------------------
 
 
-def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
+def conclude(panel: Panel, found: JudgedClaim, *, lacks_support: bool) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies.
 
     Nothing is tested where no stated reading ran and was measured. That every stated reading is
@@ -126,7 +145,7 @@ def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcom
     pairs = zip(panel.stated, found.stated, strict=True)
     if set(stated) != {Answer.RULED_OUT}:
         return outcome
-    astray = all(panel.under(arm).diverges(answer) for arm, answer in pairs)
+    astray = all(panel.under(arm).diverges(answer.runs) for arm, answer in pairs)
     return Outcome.UNDECIDED if astray else outcome
 
 
@@ -160,16 +179,18 @@ def outcome_of(
     return Outcome.UNDECIDED
 
 
-def crashes_matter(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> bool:
+def crashes_matter(panel: Panel, found: JudgedClaim, outcome: Outcome) -> bool:
     """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
     broken = [place for place, one in enumerate(found.stated) if one.crashed]
     if not broken:
         return False
     for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
         said = dict(zip(broken, chosen, strict=True))
-        arms = enumerate(panel.stated)
-        base, *readings = (panel.reading(arm, said.get(place)) for place, arm in arms)
-        mended = found.model_copy(update={"base": base, "readings": tuple(readings)})
+        base, *readings = (
+            ReadingAnswer(**panel.reading(arm, said.get(place)).fields())
+            for place, arm in enumerate(panel.stated)
+        )
+        mended = replace(found, base=base, readings=tuple(readings))
         part = _lacks_support(panel, mended.stated, said)
         if conclude(panel, mended, lacks_support=part) is not outcome:
             return True
@@ -188,9 +209,10 @@ def _lacks_support(
         if answer.answer is not Answer.YES:
             continue
         for check in claim.support:
-            said = ask(panel.under(arm).bundles, (check,), arm)
-            status = (crashed or {}).get(place)
-            if with_crashes(said, status, claim).relaxed is Decision.MISSED:
+            asked = ask(panel.under(arm).bundles, (check,), arm)
+            if crashed and place in crashed:
+                asked = asked.supposing(crashed[place], (Status.CRASHED,))
+            if asked.relaxed is Decision.MISSED:
                 return True
     return False
 
@@ -208,7 +230,7 @@ def _alternatives(
 # --- why there is no outcome --------------------------------------------------------------------
 
 
-def _why_none(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> Iterator[Reason]:
+def _why_none(panel: Panel, found: JudgedClaim, outcome: Outcome) -> Iterator[Reason]:
     """Yield why nothing follows, the weightiest first."""
     if outcome is Outcome.NOT_TESTED:
         yield from _not_tested(panel, found)
@@ -219,14 +241,14 @@ def _why_none(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> Iterator[Re
     yield from _undecided(panel, found)
 
 
-def _not_tested(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _not_tested(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     base = found.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
     yield Reason(kind=ReasonKind.TOO_FEW, runs=missing_runs(base, panel.bundles.claim))
 
 
-def _unfinished(panel: Panel, found: ClaimAnswer, reading: ReadingAnswer) -> Iterator[Reason]:
+def _unfinished(panel: Panel, found: JudgedClaim, reading: ReadingAnswer) -> Iterator[Reason]:
     """Why a stated reading is not finished: void runs alone, too few, a control that has not run.
 
     The claim's own runs are not named where no other reading is stated.
@@ -248,12 +270,11 @@ def _voids(found: ArmAnswer) -> Iterator[Reason]:
     voids = [one for one in found.runs if one.void is not None]
     kinds = Counter((one.void, one.about) for one in voids)
     for (void, about), count in kinds.most_common(1):
-        numbers = (one.found for one in voids if (one.void, one.about) == (void, about))
-        first = next(numbers)
-        reason = Reason(
-            kind=ReasonKind.VOID_RUNS, arm=found.name, void=void, what=about, runs=count
+        first = next(run.found for run in voids if (run.void, run.about) == (void, about))
+        known: dict[str, Any] = {} if first is None else {"found": first}
+        yield Reason(
+            kind=ReasonKind.VOID_RUNS, arm=found.name, void=void, what=about, runs=count, **known
         )
-        yield reason if first is None else reason.model_copy(update={"found": first})
 
 
 def _blind(panel: Panel, by: str) -> Iterator[Reason]:
@@ -268,11 +289,11 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
             yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
 
 
-def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _undecided(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     base = found.base
     for arm, one in zip(panel.stated, found.stated, strict=True):
         there = panel.under(arm)
-        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(one):
+        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(one.runs):
             yield Reason(
                 kind=ReasonKind.ALL_DIVERGED,
                 arm=one.name,
@@ -288,6 +309,7 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     if base.answer is Answer.OPEN and 2 * base.void >= base.n:
         yield from _voids(base)
     if base.answer is Answer.OPEN and base.by:
+        yield from _diverged(panel.under(panel.base), base.by)
         yield from _control_open(panel, found, base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)
@@ -308,7 +330,7 @@ def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
     yield Reason(kind=ReasonKind.FEW_RUNS)
 
 
-def _control_open(panel: Panel, found: ClaimAnswer, name: str) -> Iterator[Reason]:
+def _control_open(panel: Panel, found: JudgedClaim, name: str) -> Iterator[Reason]:
     """Why a control stands in the way: it is one run, most of its runs are void, or it says so."""
     for one in (one for one in found.controls if one.name == name):
         if panel.bundles.has_one_run(panel.bundles.arms[name]):
@@ -317,6 +339,15 @@ def _control_open(panel: Panel, found: ClaimAnswer, name: str) -> Iterator[Reaso
         elif 2 * one.void > one.n:
             yield from _voids(one)
     yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=name)
+
+
+def _diverged(panel: Panel, name: str) -> Iterator[Reason]:
+    """That the positive control of this name diverged, so that nobody knows what is in reach."""
+    for arm in panel.having(Role.POSITIVE_CONTROL):
+        if arm.name == name:
+            runs = panel.headline(arm).n
+            why = Void.REFERENCE_DIVERGED
+            yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=why, what=name, runs=runs)
 
 
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
@@ -392,31 +423,21 @@ def _meets_mostly(control: ArmAnswer, place: int) -> bool:
     return 2 * known.count(False) <= len(known)
 
 
-def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
+def _ablation(base: ArmAnswer, arm: JudgedArm) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the effect."""
-    found = Specificity.NOT_SPECIFIC
-    if 2 * answer.diverged > answer.n:
-        found = Specificity.DIVERGES
-    elif answer.decision is Decision.MISSED or rarer(answer, base):
-        found = Specificity.SPECIFIC
-    elif answer.decision is Decision.OPEN:
-        found = Specificity.OPEN
-    elif _has_under_half(base, answer):
-        found = Specificity.SMALLER
-    return AblationAnswer(**dict(answer), specificity=found)
+    specificity = Specificity.NOT_SPECIFIC
+    if 2 * arm.diverged > arm.n:
+        specificity = Specificity.DIVERGES
+    elif arm.decision is Decision.MISSED or rarer(arm, base):
+        specificity = Specificity.SPECIFIC
+    elif arm.decision is Decision.OPEN:
+        specificity = Specificity.OPEN
+    elif _has_under_half(base, arm):
+        specificity = Specificity.SMALLER
+    return AblationAnswer(**arm.fields(), specificity=specificity)
 
 
-def _has_under_half(base: ArmAnswer, answer: ArmAnswer) -> bool:
+def _has_under_half(base: Counted, arm: Counted) -> bool:
     """Whether the first contrast that both have is under half the claim's, on its own scale."""
-    pairs = zip(base.estimates, answer.estimates, strict=False)
-    sizes = ((_effect(mine), _effect(theirs)) for mine, theirs in pairs if mine.contrast)
-    known = (pair for pair in sizes if not any(map(math.isnan, pair)))
-    return any(mine > 0 and theirs < mine / 2 for mine, theirs in itertools.islice(known, 1))
-
-
-def _effect(one: Estimate) -> float:
-    """How far the typical run is beyond no effect, a factor by its logarithm; NaN without one."""
-    typical = math.nan if one.median is None else one.median
-    if one.unit == "factor":
-        typical = math.log(typical) if typical > 0 else math.nan
-    return -typical if one.limit.side in (Side.BELOW, Side.AT_MOST) else typical
+    contrast = first_contrast(base.estimates, arm.estimates)
+    return contrast is not None and contrast[0].size > 0 and contrast[1].size < contrast[0].size / 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from reproaudit.audit.arms import PlannedArm
 from reproaudit.checks import (
@@ -17,7 +18,7 @@ from reproaudit.checks import (
     Side,
     Void,
 )
-from reproaudit.declarations import Coordinate, MeasurementMissingError
+from reproaudit.declarations import Coordinate, MeasurementMissingError, Quantity
 from reproaudit.formats.verdict import RunAnswer, Status
 from reproaudit.judge.alike import keeps_up, not_as_far
 from reproaudit.judge.bundles import Bundles, is_series, paired_with
@@ -112,8 +113,8 @@ def _without_numbers(
 
 def void_run(seed: int, why: Void, about: str = "", found: float | None = None) -> RunAnswer:
     """Return the answer of a run that says neither yes nor no."""
-    answer = RunAnswer(seed=seed, status=Status.VOID, void=why, about=about)
-    return answer if found is None else answer.model_copy(update={"found": found})
+    known: dict[str, Any] = {} if found is None else {"found": found}
+    return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about, **known)
 
 
 def _said(
@@ -126,7 +127,7 @@ def _said(
     """What a run says, of checks of which some compare what was never alike."""
     try:
         for bound in arm.holds_at_start:
-            first = bound.value.model_copy(update={"step": "first"})
+            first = Quantity(**{**dict(bound.value), "step": "first", "passes": None})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
                 return Said(run.seed, answer=void_run(run.seed, Void.START))
@@ -203,7 +204,7 @@ def _ended(check: Kind, found: Sequence[Condition], run: Run) -> list[Condition]
     for earlier in before_the_end(check, run):
         others = check.conditions(earlier)
         found = [
-            _void(check, one, Void.END_APART) if one.met and other.met is False else one
+            _void(check, one, Void.REFERENCE_END) if one.met and other.met is False else one
             for one, other in zip(found, others, strict=True)
         ]
     return found

@@ -318,7 +318,7 @@ def _logs(run: Run, quantities: Sequence[Quantity]) -> list[Logged]:
 def _logged(run: Run, quantity: Quantity) -> Logged | None:
     if quantity.arm not in run.groups:
         return Logged(quantity, run, quantity)
-    own = quantity.model_copy(update={"arm": None})
+    own = Quantity(**{**dict(quantity), "arm": None})
     for one in run.groups[str(quantity.arm)]:
         if one is not None and quantity.measurement in one.measurements.series:
             return Logged(quantity, one.placed(run.at), own)
