@@ -188,13 +188,13 @@ class ArmAtLevel(Counted):
     @property
     def equal(self) -> bool:
         """Whether all of at least five runs are equal in every number."""
-        exact = not any(None in one.values or one.censored for one in self.estimates)
+        exact = not any(None in estimate.values or estimate.censored for estimate in self.estimates)
         known = bool(self.estimates) and exact and self.n >= FEWEST_RUNS
-        return known and all(len(set(one.values)) == 1 for one in self.estimates)
+        return known and all(len(set(estimate.values)) == 1 for estimate in self.estimates)
 
     def with_bounds(self, change: Callable[[Limit], Limit]) -> ArmAtLevel:
         """Return the arm with other bounds, such as `Limit.relaxed`; a void run stays void."""
-        moved = (replace(one, limit=change(one.limit)) for one in self.conditions)
+        moved = (replace(condition, limit=change(condition.limit)) for condition in self.conditions)
         return replace(self, conditions=tuple(moved))
 
     def supposing(

@@ -38,7 +38,7 @@ def decide(arm: Counted, claim: Claim) -> Decision:
     it would be with each counted as yes. Where the answer is exact, all runs must say yes.
     """
     hoped = arm.yes + arm.n - arm.valid
-    means = [one.decision for one in arm.estimates if one.decision is not None]
+    means = [estimate.decision for estimate in arm.estimates if estimate.decision is not None]
     if claim.exact or arm.stands_alone:
         if hoped < arm.n:
             return Decision.MISSED
@@ -55,7 +55,7 @@ def decide(arm: Counted, claim: Claim) -> Decision:
 
 def missing_runs(arm: Counted, claim: Claim) -> int:
     """Return how many more runs an arm needs before they can decide."""
-    others = [len(one.groups[1]) for one in arm.estimates if one.groups is not None]
+    others = [len(estimate.groups[1]) for estimate in arm.estimates if estimate.groups is not None]
     fewest = max(map(_fewest_of, arm.estimates), default=FEWEST_RUNS)
     if claim.exact or arm.stands_alone:
         fewest = 1

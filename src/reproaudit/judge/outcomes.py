@@ -137,10 +137,14 @@ def conclude(panel: Panel, found: JudgedClaim, *, lacks_support: bool) -> Outcom
     Nothing is tested where no stated reading ran and was measured. That every stated reading is
     ruled out leaves it undecided where each of them only `diverges`.
     """
-    if all(one.answer is Answer.UNFINISHED and not one.is_measured for one in found.stated):
+    if all(
+        reading.answer is Answer.UNFINISHED and not reading.is_measured for reading in found.stated
+    ):
         return Outcome.NOT_TESTED
-    credible = {one.answer for one in found.alternatives if one.counts and one.credible}
-    stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
+    credible = {arm.answer for arm in found.alternatives if arm.counts and arm.credible}
+    stated = [reading.answer for reading in found.stated] + [
+        Answer.UNFINISHED for _ in found.left_out
+    ]
     outcome = outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
     pairs = zip(panel.stated, found.stated, strict=True)
     if set(stated) != {Answer.RULED_OUT}:
@@ -161,7 +165,7 @@ def outcome_of(
         lacks_support: whether a check of `support` is missed, relaxed, where a stated reading
             says yes.
     """
-    finished = {one for one in stated if one is not Answer.UNFINISHED}
+    finished = {answer for answer in stated if answer is not Answer.UNFINISHED}
     silent = {Answer.BLIND, Answer.RULED_OUT}
     if finished <= silent and Answer.BLIND in finished:
         return Outcome.UNINFORMATIVE
@@ -172,16 +176,16 @@ def outcome_of(
         return Outcome.PARTLY_SUPPORTED
     if Answer.YES in finished:
         return Outcome.PARTLY_SUPPORTED if lacks_support else Outcome.SUPPORTED
-    telling = [one for one in stated if one not in silent]
+    telling = [answer for answer in stated if answer not in silent]
     in_doubt = {Answer.YES, Answer.NEAR, Answer.OPEN} & set(credible)
-    if all(one is Answer.NO for one in telling) and not in_doubt:
+    if all(answer is Answer.NO for answer in telling) and not in_doubt:
         return Outcome.NOT_SUPPORTED
     return Outcome.UNDECIDED
 
 
 def crashes_matter(panel: Panel, found: JudgedClaim, outcome: Outcome) -> bool:
     """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
-    broken = [place for place, one in enumerate(found.stated) if one.crashed]
+    broken = [place for place, reading in enumerate(found.stated) if reading.crashed]
     if not broken:
         return False
     for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
@@ -223,8 +227,8 @@ def _alternatives(
     """Every alternative that has runs; those of a lower tier where no whole one has answered."""
     whole = panel.alternatives(records, panel.bundles.tier, expected)
     small = [] if lower is None else panel.alternatives(lower, "quick", expected)
-    answered = {one.varied for one in whole if one.answer is not Answer.UNFINISHED}
-    return (*whole, *(one for one in small if one.varied not in answered))
+    answered = {arm.varied for arm in whole if arm.answer is not Answer.UNFINISHED}
+    return (*whole, *(arm for arm in small if arm.varied not in answered))
 
 
 # --- why there is no outcome --------------------------------------------------------------------
@@ -267,8 +271,8 @@ def _unfinished(panel: Panel, found: JudgedClaim, reading: ReadingAnswer) -> Ite
 
 def _voids(found: ArmAnswer) -> Iterator[Reason]:
     """What most of the void runs of an arm have in common."""
-    voids = [one for one in found.runs if one.void is not None]
-    kinds = Counter((one.void, one.about) for one in voids)
+    voids = [run for run in found.runs if run.void is not None]
+    kinds = Counter((run.void, run.about) for run in voids)
     for (void, about), count in kinds.most_common(1):
         first = next(run.found for run in voids if (run.void, run.about) == (void, about))
         known: dict[str, Any] = {} if first is None else {"found": first}
@@ -279,11 +283,11 @@ def _voids(found: ArmAnswer) -> Iterator[Reason]:
 
 def _blind(panel: Panel, by: str) -> Iterator[Reason]:
     """What makes a panel's own reading blind: a control, or the positive one."""
-    for one in panel.controls():
-        if one.name == by:
-            passes = one.verdict is Verdict.PASSES
+    for control in panel.controls():
+        if control.name == by:
+            passes = control.verdict is Verdict.PASSES
             kind = ReasonKind.CONTROL_PASSES if passes else ReasonKind.CONTROL_LARGER
-            yield Reason(kind=kind, arm=one.name)
+            yield Reason(kind=kind, arm=control.name)
     for arm in panel.having(Role.POSITIVE_CONTROL):
         for place in out_of_reach(panel.headline(arm), panel.bundles.claim):
             yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
@@ -291,19 +295,19 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
 
 def _undecided(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
     base = found.base
-    for arm, one in zip(panel.stated, found.stated, strict=True):
+    for arm, reading in zip(panel.stated, found.stated, strict=True):
         there = panel.under(arm)
-        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(one.runs):
+        if reading.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(reading.runs):
             yield Reason(
                 kind=ReasonKind.ALL_DIVERGED,
-                arm=one.name,
-                runs=one.diverged,
+                arm=reading.name,
+                runs=reading.diverged,
                 settings=there.guesses,
                 what=there.diverged_too,
             )
-    for one in found.stated:
-        if one.answer is Answer.UNFINISHED:
-            yield from _unfinished(panel, found, one)
+    for reading in found.stated:
+        if reading.answer is Answer.UNFINISHED:
+            yield from _unfinished(panel, found, reading)
     for varied in found.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
     if base.answer is Answer.OPEN and 2 * base.void >= base.n:
@@ -313,16 +317,16 @@ def _undecided(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
         yield from _control_open(panel, found, base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)
-    for one in found.stated:
-        if one.answer is Answer.NEAR:
-            yield _near(one)
-    if len({one.answer for one in found.grades if one.at in panel.primary}) > 1:
+    for reading in found.stated:
+        if reading.answer is Answer.NEAR:
+            yield _near(reading)
+    if len({grade.answer for grade in found.grades if grade.at in panel.primary}) > 1:
         yield Reason(kind=ReasonKind.LEVELS)
     if base.answer is Answer.OPEN:
         yield from _of_conditions(base)
-    for one in found.readings:
-        if one.answer is Answer.OPEN:
-            yield Reason(kind=ReasonKind.READING_OPEN, arm=one.name)
+    for reading in found.readings:
+        if reading.answer is Answer.OPEN:
+            yield Reason(kind=ReasonKind.READING_OPEN, arm=reading.name)
     doubt = (Answer.YES, Answer.NEAR, Answer.OPEN)
     for other in found.alternatives:
         if other.counts and other.credible and other.answer in doubt:
@@ -332,12 +336,12 @@ def _undecided(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
 
 def _control_open(panel: Panel, found: JudgedClaim, name: str) -> Iterator[Reason]:
     """Why a control stands in the way: it is one run, most of its runs are void, or it says so."""
-    for one in (one for one in found.controls if one.name == name):
+    for control in (control for control in found.controls if control.name == name):
         if panel.bundles.has_one_run(panel.bundles.arms[name]):
             many = Void.NOT_AS_MANY
-            yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=many, what=name, runs=one.n)
-        elif 2 * one.void > one.n:
-            yield from _voids(one)
+            yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=many, what=name, runs=control.n)
+        elif 2 * control.void > control.n:
+            yield from _voids(control)
     yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=name)
 
 
@@ -352,25 +356,31 @@ def _diverged(panel: Panel, name: str) -> Iterator[Reason]:
 
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
     """The conditions that leave an answer open, by their own decision or else by the runs."""
-    for place, one in enumerate(base.estimates):
-        if one.decision is Decision.OPEN:
-            yield Reason(kind=_why_open(one), place=place)
-    for place, one in enumerate(base.estimates):
-        if one.decision is None and {True, False} <= set(one.holds):
+    for place, estimate in enumerate(base.estimates):
+        if estimate.decision is Decision.OPEN:
+            yield Reason(kind=_why_open(estimate), place=place)
+    for place, estimate in enumerate(base.estimates):
+        if estimate.decision is None and {True, False} <= set(estimate.holds):
             yield Reason(kind=ReasonKind.STRADDLES, place=place)
 
 
-def _why_open(one: Estimate) -> ReasonKind:
+def _why_open(estimate: Estimate) -> ReasonKind:
     """Why a condition is open: groups alike, a mean that no run bears out, one near its bound."""
-    if one.groups is not None:
+    if estimate.groups is not None:
         return ReasonKind.GROUPS_OPEN
-    inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
+    inside = (
+        estimate.mean and decide_mean(estimate.mean[1:], estimate.limit.accepted) is Decision.MET
+    )
     return ReasonKind.MEAN_ALONE if inside else ReasonKind.MEAN_OPEN
 
 
 def _near(found: ReadingAnswer) -> Reason:
     """The bound of ours that would pass where it is relaxed."""
-    places = (k for k, one in enumerate(found.estimates) if one.limit.relaxed() != one.limit)
+    places = (
+        k
+        for k, estimate in enumerate(found.estimates)
+        if estimate.limit.relaxed() != estimate.limit
+    )
     place = min(places, key=lambda k: found.estimates[k].met)
     stated = found.estimates[place].limit
     return Reason(
@@ -384,7 +394,7 @@ def _near(found: ReadingAnswer) -> Reason:
 
 def _still_moves(panel: Panel, base: ArmAnswer) -> bool:
     """Whether what is judged still moves at the end in most of the runs that say no."""
-    saying_no = [one.seed for one in base.runs if one.status is Status.NO and one.answered]
+    saying_no = [run.seed for run in base.runs if run.status is Status.NO and run.answered]
     moves = panel.bundles.still_moves
     moving = [
         seed
@@ -404,14 +414,14 @@ def _cannot_fail(
 
     Contrasts are held against the control's, and what reads other arms only is the same everywhere.
     """
-    judged = [one for one in controls if any(run.answered for run in one.runs)]
+    judged = [control for control in controls if any(run.answered for run in control.runs)]
     own = [any(q.arm is None for q in check.quantities()) for check in claim.headline]
     return tuple(
         place
-        for place, one in enumerate(base.estimates)
+        for place, estimate in enumerate(base.estimates)
         if judged
-        and own[one.check]
-        and not one.contrast
+        and own[estimate.check]
+        and not estimate.contrast
         and all(_meets_mostly(control, place) for control in judged)
     )
 
@@ -419,7 +429,7 @@ def _cannot_fail(
 def _meets_mostly(control: ArmAnswer, place: int) -> bool:
     if place >= len(control.estimates):
         return False
-    known = [one for one in control.estimates[place].holds if one is not None]
+    known = [held for held in control.estimates[place].holds if held is not None]
     return 2 * known.count(False) <= len(known)
 
 

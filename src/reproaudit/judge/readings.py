@@ -117,20 +117,22 @@ class Panel:
         if arm == self.base and arm.role is Role.OWN:
             return self
         if arm.name not in self.panels:
-            arms = {name: self._moved(one, arm) for name, one in self.bundles.arms.items()}
+            arms = {name: self._moved(other, arm) for name, other in self.bundles.arms.items()}
             asked = self.asked if arms == self.bundles.arms else {}
             self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm, asked)
         return self.panels[arm.name]
 
-    def _moved(self, one: PlannedArm, arm: PlannedArm) -> PlannedArm:
+    def _moved(self, other: PlannedArm, arm: PlannedArm) -> PlannedArm:
         """An arm under the settings of a reading or an alternative, where it has run under them."""
-        stated = one.role in (Role.OWN, Role.READING)
-        if stated or arm.role is Role.OWN or one.experiment != arm.experiment:
-            return one
-        overrides = {**arm.overrides, **one.overrides}
-        smaller = {name: value for name, value in arm.smaller.items() if name not in one.overrides}
-        there = replace(one, overrides=overrides, smaller=smaller)
-        return there if self.bundles.recorded(there) else one
+        stated = other.role in (Role.OWN, Role.READING)
+        if stated or arm.role is Role.OWN or other.experiment != arm.experiment:
+            return other
+        overrides = {**arm.overrides, **other.overrides}
+        smaller = {
+            name: value for name, value in arm.smaller.items() if name not in other.overrides
+        }
+        there = replace(other, overrides=overrides, smaller=smaller)
+        return there if self.bundles.recorded(there) else other
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
@@ -143,16 +145,16 @@ class Panel:
         is among them only if it was.
         """
         readings = [
-            one
-            for one in self.having(Role.READING)
-            if one != self.base and not (one.excused and not self.bundles.recorded(one))
+            reading
+            for reading in self.having(Role.READING)
+            if reading != self.base and not (reading.excused and not self.bundles.recorded(reading))
         ]
         if self.base.varied is None:
             return readings
         name = self.base.varied[0]
         audit = self.bundles.audit
         value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
-        own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
+        own = [replace(arm, varied=(name, value)) for arm in self.having(Role.OWN)]
         return [*own, *readings]
 
     @property
@@ -274,7 +276,7 @@ class Panel:
         """The settings of the panel's own reading whose value nobody states."""
         settings = self.bundles.audit.settings_of(self.bundles.claim.experiment).items()
         varied = self.base.overrides
-        return tuple(name for name, one in settings if one.guessed and name not in varied)
+        return tuple(name for name, setting in settings if setting.guessed and name not in varied)
 
     @property
     def diverged_too(self) -> str:

@@ -54,13 +54,15 @@ def ask_runs(
     or has no run with its seed.
     """
     compared = paired_with(checks)
-    groups = {one.group: _group(bundles, one, arm) for one in checks if one.group is not None}
+    groups = {
+        check.group: _group(bundles, check, arm) for check in checks if check.group is not None
+    }
     found: list[Said | Run] = []
     for seed, record in bundles.recorded(arm).runs.items():
         fixed = _without_numbers(bundles, arm, record, compared)
         apart = None if fixed is not None else not_as_far(bundles, checks, arm, record)
         if apart is not None:
-            what = apart.one.measurement
+            what = apart.log.measurement
             fixed = void_run(seed, Void.NOT_AS_FAR, what, apart.share)
         empty = next((name for name, runs in groups.items() if not any(runs)), None)
         if fixed is None and empty is not None:
@@ -69,10 +71,12 @@ def ask_runs(
             found.append(bundles.run(arm, record).placed(at or {}))
         else:
             found.append(Said(seed, answer=fixed))
-    asked = [one for one in found if isinstance(one, Run)]
-    unlike = [never_learned(one, [_view(one, run, groups) for run in asked]) for one in checks]
+    asked = [run for run in found if isinstance(run, Run)]
+    unlike = [
+        never_learned(check, [_view(check, run, groups) for run in asked]) for check in checks
+    ]
     return [
-        _said(checks, arm, one, groups, unlike) if isinstance(one, Run) else one for one in found
+        _said(checks, arm, run, groups, unlike) if isinstance(run, Run) else run for run in found
     ]
 
 
@@ -83,10 +87,10 @@ def _group(bundles: Bundles, check: Kind, arm: PlannedArm) -> tuple[Run | None, 
     """
     there = bundles.arms[str(check.group)]
     return tuple(
-        bundles.bare(there, one)
-        if one.status is CellStatus.COMPLETED and keeps_up(bundles, check, arm, there, one)
+        bundles.bare(there, record)
+        if record.status is CellStatus.COMPLETED and keeps_up(bundles, check, arm, there, record)
         else None
-        for one in bundles.recorded(there).runs.values()
+        for record in bundles.recorded(there).runs.values()
     )
 
 
@@ -129,16 +133,18 @@ def _said(
         for bound in arm.holds_at_start:
             first = Quantity(**{**dict(bound.value), "step": "first", "passes": None})
             limit = bound.limit()
-            if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
+            if not limit.met_by(limit.worst([float(number) for number in run.numbers(first)])):
                 return Said(run.seed, answer=void_run(run.seed, Void.START))
         conditions = [
-            replace(one, check=place, limit=_within_range(one, run))
+            replace(condition, check=place, limit=_within_range(condition, run))
             for place, check in enumerate(checks)
-            for one in _conditions(check, _view(check, run, groups))
+            for condition in _conditions(check, _view(check, run, groups))
         ]
         conditions = [
-            _void(checks[one.check], one, Void.FROM_THE_START) if unlike[one.check] else one
-            for one in conditions
+            _void(checks[condition.check], condition, Void.FROM_THE_START)
+            if unlike[condition.check]
+            else condition
+            for condition in conditions
         ]
     except MeasurementMissingError as error:
         why = _why_missing(error)
@@ -163,13 +169,14 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     """
     found = list(check.conditions(run))
     read = check.quantities()
-    ends = any(one.step in ("last", "late") and is_series(one, run) for one in read)
+    ends = any(quantity.step in ("last", "late") and is_series(quantity, run) for quantity in read)
     if ends and not check.whole_course:
         found = _settled(check, found, check.conditions(replace(run, settled=True)))
         found = _ended(check, found, run)
-    if any(one.passes is not None for one in read):
+    if any(quantity.passes is not None for quantity in read):
         least, most = (
-            check.conditions(replace(run, passes=one)) for one in (PassedAt.LEAST, PassedAt.MOST)
+            check.conditions(replace(run, passes=passes))
+            for passes in (PassedAt.LEAST, PassedAt.MOST)
         )
         found = _as_finely(check, found, least, most)
     if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):
@@ -186,7 +193,10 @@ def _settled(
     """The conditions beside those of a settled end: with its number for a mean, else void."""
     if not check.by_mean:
         return _agreeing(check, found, settled, Void.END_APART)
-    return [replace(one, settled=other.value) for one, other in zip(found, settled, strict=True)]
+    return [
+        replace(condition, settled=other.value)
+        for condition, other in zip(found, settled, strict=True)
+    ]
 
 
 def _ended(check: Kind, found: Sequence[Condition], run: Run) -> list[Condition]:
@@ -196,16 +206,20 @@ def _ended(check: Kind, found: Sequence[Condition], run: Run) -> list[Condition]
     """
     moves = still_moves(check, run, found)
     found = [
-        replace(_void(check, one, Void.NOT_ENDED), says=None, settled=None) if moving else one
-        for one, moving in zip(found, moves, strict=True)
+        replace(_void(check, condition, Void.NOT_ENDED), says=None, settled=None)
+        if moving
+        else condition
+        for condition, moving in zip(found, moves, strict=True)
     ]
-    if not any(one.met for one in found):
+    if not any(condition.met for condition in found):
         return found
     for earlier in before_the_end(check, run):
         others = check.conditions(earlier)
         found = [
-            _void(check, one, Void.REFERENCE_END) if one.met and other.met is False else one
-            for one, other in zip(found, others, strict=True)
+            _void(check, condition, Void.REFERENCE_END)
+            if condition.met and other.met is False
+            else condition
+            for condition, other in zip(found, others, strict=True)
         ]
     return found
 
@@ -215,14 +229,14 @@ def _agreeing(
 ) -> list[Condition]:
     """The conditions, void where those of another reading disagree."""
     return [
-        _void(check, one, void) if {one.met, other.met} == {True, False} else one
-        for one, other in zip(found, others, strict=True)
+        _void(check, condition, void) if {condition.met, other.met} == {True, False} else condition
+        for condition, other in zip(found, others, strict=True)
     ]
 
 
-def _void(check: Kind, one: Condition, why: Void) -> Condition:
+def _void(check: Kind, condition: Condition, why: Void) -> Condition:
     """A condition of which the run says nothing; its number is no part of a mean."""
-    return replace(one, void=why, value=None if check.by_mean else one.value)
+    return replace(condition, void=why, value=None if check.by_mean else condition.value)
 
 
 def _as_finely(
@@ -236,11 +250,11 @@ def _as_finely(
     Of a mean over runs only where the whole margin lies between them.
     """
     return [
-        _void(check, one, Void.NOT_AS_FINELY)
-        if _covers(one.limit, low, high)
-        or (not check.by_mean and {one.met, low.met, high.met} >= {True, False})
-        else one
-        for one, low, high in zip(found, least, most, strict=True)
+        _void(check, condition, Void.NOT_AS_FINELY)
+        if _covers(condition.limit, low, high)
+        or (not check.by_mean and {condition.met, low.met, high.met} >= {True, False})
+        else condition
+        for condition, low, high in zip(found, least, most, strict=True)
     ]
 
 
@@ -254,8 +268,8 @@ def _covers(limit: Limit, low: Condition, high: Condition) -> bool:
 
 def _starts_apart(check: Kind, run: Run) -> bool:
     """Whether the first observation of what a check reads from there on lies apart."""
-    read = (one for one in check.from_the_start if is_series(one, run))
-    return any(run.start(one) is not Start.ALIKE for one in read)
+    read = (quantity for quantity in check.from_the_start if is_series(quantity, run))
+    return any(run.start(quantity) is not Start.ALIKE for quantity in read)
 
 
 def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -> Run:
@@ -266,14 +280,14 @@ def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -
     return replace(there, groups={check.group: groups[check.group]})
 
 
-def _within_range(one: Condition, run: Run) -> Limit:
+def _within_range(condition: Condition, run: Run) -> Limit:
     """The condition's bound with the declared range, where it lies on the quantity's own scale."""
-    declared = run.declarations.get(run.reads.get(one.noun, one.noun))
-    if not one.number.drawn or declared is None or declared.range is None:
-        return one.limit
+    declared = run.declarations.get(run.reads.get(condition.noun, condition.noun))
+    if not condition.number.drawn or declared is None or declared.range is None:
+        return condition.limit
     least, most = declared.range
     return replace(
-        one.limit,
-        least=one.limit.least if least is None else least,
-        most=one.limit.most if most is None else most,
+        condition.limit,
+        least=condition.limit.least if least is None else least,
+        most=condition.limit.most if most is None else most,
     )
