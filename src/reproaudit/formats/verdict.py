@@ -182,12 +182,6 @@ class Estimate(StrictModel):
         """The number of each run that has one."""
         return tuple(value for value in self.values if value is not None)
 
-    def held(self, run: int, limit: Limit) -> bool | None:
-        """Tell whether a run meets another bound; as it said, if it has no number or is void."""
-        value = self.values[run]
-        said = self.holds[run]
-        return said if value is None or said is None else limit.held(value, self.side(run))
-
     def side(self, run: int) -> Censored | None:
         """Return on which side of its number a run lies, if that is only a limit."""
         return self.censored[run] if self.censored else None

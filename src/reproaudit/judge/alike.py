@@ -171,8 +171,8 @@ def _log(
     there = bundles.arms[str(quantity.arm)]
     if quantity.arm == check.group:
         return _typical(bundles, there, quantity)
-    found = bundles.partner(there, record.seed)
-    return None if found is None else _log_of(there, found, quantity)
+    partner = bundles.partner(there, record.seed)
+    return None if partner is None else _log_of(there, partner, quantity)
 
 
 def _log_of(arm: PlannedArm, record: Record, quantity: Quantity) -> Log | None:
@@ -211,7 +211,7 @@ def let_pass(
     """
     rivals = [bundles.arms[name] for name in _compared(checks) if name != base.name]
     arms = tuple({arm.name: arm for arm in (base, *rivals, *controls)}.values())
-    found = [
+    passed = [
         *_unlike_lengths(bundles, checks, (base, *controls)),
         *_single_runs(bundles, arms),
         *_statistics(bundles, checks, base, controls),
@@ -219,7 +219,7 @@ def let_pass(
     ]
     once = {
         (unlike.how, unlike.arms, unlike.measurement * (not unlike.ends)): unlike
-        for unlike in reversed(found)
+        for unlike in reversed(passed)
     }
     return tuple(reversed(once.values()))
 
@@ -373,12 +373,12 @@ def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
 
 def _sizes(records: Iterable[Record], name: str) -> list[tuple[float, float]]:
     """The least and the largest number of a measurement in each run that has it."""
-    found = []
+    sizes = []
     for record in records:
         values = _numbers(record.measurements, name)
         if values is not None and values.size and record.status is CellStatus.COMPLETED:
-            found.append((float(values.min()), float(values.max())))
-    return found
+            sizes.append((float(values.min()), float(values.max())))
+    return sizes
 
 
 def _numbers(measured: Measurements, name: str) -> NDArray[np.float64] | None:

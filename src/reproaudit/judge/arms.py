@@ -25,7 +25,7 @@ from reproaudit.judge.decisions import (
     decide_groups,
     missing_runs,
 )
-from reproaudit.judge.runs import Said, ask_runs, void_run
+from reproaudit.judge.runs import AskedRun, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision
 
 _ENDS = {Status.YES: -math.inf, Status.NO: math.inf}
@@ -112,7 +112,7 @@ class ArmAtLevel(Counted):
         checks: the checks.
         arm: the arm.
         at: the coordinate.
-        said: what each run says.
+        asked: what each run says.
         conditions: the conditions, over the runs; none where no run was held against the bounds.
         supposed: what void or crashed runs are taken to say, by the place of the run.
     """
@@ -121,7 +121,7 @@ class ArmAtLevel(Counted):
     checks: Sequence[Kind]
     arm: PlannedArm
     at: Coordinate | None
-    said: Sequence[Said]
+    asked: Sequence[AskedRun]
     conditions: tuple[ArmCondition, ...]
     supposed: Mapping[int, Status] = field(default_factory=dict)
 
@@ -129,7 +129,7 @@ class ArmAtLevel(Counted):
     def estimates(self) -> tuple[Estimate, ...]:
         """The conditions, published."""
         ends = {place: _ENDS[status] for place, status in self.supposed.items()}
-        for place, run in enumerate(self.said):
+        for place, run in enumerate(self.asked):
             if run.answer is not None and run.answer.diverged:
                 ends[place] = math.inf
         return tuple(condition.estimate(ends) for condition in self.conditions)
@@ -141,10 +141,10 @@ class ArmAtLevel(Counted):
             RunAnswer(seed=run.seed, status=self.supposed[place])
             if place in self.supposed
             else run.answer or self._answer(place, run)
-            for place, run in enumerate(self.said)
+            for place, run in enumerate(self.asked)
         )
 
-    def _answer(self, place: int, run: Said) -> RunAnswer:
+    def _answer(self, place: int, run: AskedRun) -> RunAnswer:
         """What a run says: of conditions that a mean decides only if there is no other."""
         every = range(len(self.estimates))
         counted = [at for at in every if self.estimates[at].decision is None] or [*every]
@@ -281,17 +281,17 @@ def ask(
     bundles: Bundles, checks: Sequence[Kind], arm: PlannedArm, at: Coordinate | None = None
 ) -> ArmAtLevel:
     """Put checks that must all be met to an arm's runs, at a graded coordinate."""
-    said = _with_settled_ends(checks, ask_runs(checks, bundles, arm, bundles.place(at)))
-    asked = next((run.conditions for run in said if run.conditions), ())
+    runs = _with_settled_ends(checks, ask_runs(checks, bundles, arm, bundles.place(at)))
+    first = next((run.conditions for run in runs if run.conditions), ())
     conditions = tuple(
         ArmCondition(
             checks[shared.check],
-            tuple(run.conditions[place] if run.conditions else None for run in said),
+            tuple(run.conditions[place] if run.conditions else None for run in runs),
             shared.limit,
         )
-        for place, shared in enumerate(asked)
+        for place, shared in enumerate(first)
     )
-    return ArmAtLevel(bundles, checks, arm, at, said, conditions)
+    return ArmAtLevel(bundles, checks, arm, at, runs, conditions)
 
 
 def answered(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer:
@@ -299,18 +299,18 @@ def answered(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer:
     return ArmAnswer(**JudgedArm((ask(bundles, (check,), arm),)).fields())
 
 
-def _with_settled_ends(checks: Sequence[Kind], said: Sequence[Said]) -> list[Said]:
+def _with_settled_ends(checks: Sequence[Kind], runs: Sequence[AskedRun]) -> list[AskedRun]:
     """What runs say, void where a mean that decides would not so with the settled ends.
 
     Void are the runs whose last observation and the median at its end say otherwise of the bound.
     """
-    asked = [run.conditions for run in said if run.conditions]
+    asked = [run.conditions for run in runs if run.conditions]
     unsettled = {
         place
-        for place, runs in enumerate(zip(*asked, strict=True))
-        if _hangs_on_ends(checks[runs[0].check], runs)
+        for place, conditions in enumerate(zip(*asked, strict=True))
+        if _hangs_on_ends(checks[conditions[0].check], conditions)
     }
-    return [replace(run, conditions=_settled(run.conditions, unsettled)) for run in said]
+    return [replace(run, conditions=_settled(run.conditions, unsettled)) for run in runs]
 
 
 def _hangs_on_ends(check: Kind, runs: Sequence[Condition]) -> bool:

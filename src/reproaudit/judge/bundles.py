@@ -46,11 +46,11 @@ Records = Mapping[tuple[str, str], SeedRecords]
 
 def index_records(records: Iterable[Record]) -> Records:
     """Return records by experiment and canonical settings, then by seed."""
-    found: dict[tuple[str, str], SeedRecords] = {}
+    indexed: dict[tuple[str, str], SeedRecords] = {}
     for record in records:
         key = record.experiment, canonical_settings(record.settings)
-        found.setdefault(key, SeedRecords())[record.seed] = record
-    return found
+        indexed.setdefault(key, SeedRecords())[record.seed] = record
+    return indexed
 
 
 @dataclass(frozen=True)
@@ -101,21 +101,21 @@ class Bundles:
         bare = self.bare(arm, record)
         partners = {name: self.partner(self.arms[name], record.seed) for name in self._compared}
         others = {
-            name: self.bare(self.arms[name], found)
-            for name, found in partners.items()
-            if found is not None
+            name: self.bare(self.arms[name], partner)
+            for name, partner in partners.items()
+            if partner is not None
         }
         return replace(bare, others={**others, arm.name: bare})
 
     def left_over(self, arm: PlannedArm, checks: Sequence[Kind]) -> dict[str, int]:
         """Return how many runs from elsewhere no run of an arm has the seed of, by compared arm."""
         own = self.recorded(arm).keys()
-        found = {name: self.recorded(self.arms[name]) for name in paired_with(checks)}
+        compared = {name: self.recorded(self.arms[name]) for name in paired_with(checks)}
         counts = {
             name: sum(
                 seed not in own and record.origin is not None for seed, record in there.items()
             )
-            for name, there in found.items()
+            for name, there in compared.items()
         }
         return {name: count for name, count in counts.items() if count}
 
@@ -185,9 +185,9 @@ def _at_all_coordinates(
     declared: Mapping[str, Declaration],
 ) -> Measurements:
     """The measurements with NaN at the declared coordinates that were not observed."""
-    found = record.measurements
-    series = dict(found.series)
-    arrays = dict(found.arrays)
+    measured = record.measurements
+    series = dict(measured.series)
+    arrays = dict(measured.arrays)
     for name, axes in observed.items():
         every = {axis.name: axis.coordinates(record.settings) for axis in declared[name].axes}
         places = (
@@ -203,7 +203,7 @@ def _at_all_coordinates(
             series[name] = Series(steps=series[name].steps, values=whole)
         else:
             arrays[name] = whole
-    return Measurements(scalars=found.scalars, series=series, arrays=arrays)
+    return Measurements(scalars=measured.scalars, series=series, arrays=arrays)
 
 
 def _course(record: Record) -> Hashable:

@@ -42,30 +42,30 @@ class History:
 
 
 def certainty(
-    panel: Panel, found: JudgedClaim, history: History
+    panel: Panel, judged: JudgedClaim, history: History
 ) -> tuple[Level, tuple[Reason, ...]]:
     """Start at high and step down for each reason that fires, for a decided claim."""
     claim = panel.bundles.claim
     reasons = (
-        *_of_records(panel, found),
+        *_of_records(panel, judged),
         *_indirect(claim),
-        *_readings(panel, found),
-        *_small_side(panel, found),
-        *_guesses(panel, found),
-        *_runs(claim, found),
-        *_controls(claim, found),
-        *_not_alike(found),
+        *_readings(panel, judged),
+        *_small_side(panel, judged),
+        *_guesses(panel, judged),
+        *_runs(claim, judged),
+        *_controls(claim, judged),
+        *_not_alike(judged),
         *_unstated(claim, history),
-        *_our_bounds(panel, found),
+        *_our_bounds(panel, judged),
         *_history(claim, history),
     )
     return tuple(Level)[min(len(reasons), len(Level) - 1)], reasons
 
 
-def _of_records(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
+def _of_records(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """What is the matter with the records by which the headline was judged, controls' included."""
     bundles = panel.under(panel.base).bundles
-    arms = [bundles.arms[arm.name] for arm in (found.base, *found.controls)]
+    arms = [bundles.arms[arm.name] for arm in (judged.base, *judged.controls)]
     records = [record for arm in arms for record in bundles.recorded(arm).values()]
     if _is_smaller(panel, bundles.tier):
         yield Reason(kind=ReasonKind.SCALE)
@@ -88,46 +88,46 @@ def _indirect(claim: Claim) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.INDIRECT)
 
 
-def _readings(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
+def _readings(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """At most one stated reading that is open, near, unfinished or left out."""
-    for reading in found.stated:
+    for reading in judged.stated:
         if reading.answer in _UNCLEAR and not panel.bundles.arms[reading.name].excused:
             yield Reason(kind=ReasonKind.READING_OPEN, arm=reading.name)
             return
-    for varied in found.left_out[:1]:
+    for varied in judged.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
 
 
-def _small_side(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
+def _small_side(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """Of a claim that depends, a side that ran at a smaller scale than the others only."""
-    for side in found.sides or ():
+    for side in judged.sides or ():
         if not isinstance(side, AlternativeAnswer) or side.tier == panel.bundles.tier:
             continue
         if _is_smaller(panel, side.tier):
             yield Reason(kind=ReasonKind.SMALL_SIDE, arm=side.name)
 
 
-def _guesses(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
+def _guesses(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """At most one reason: an unlikely alternative that answers otherwise, else those unsettled."""
-    otherwise = [arm for arm in found.otherwise if not arm.credible]
-    if otherwise and found.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
+    otherwise = [arm for arm in judged.otherwise if not arm.credible]
+    if otherwise and judged.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
         yield Reason(kind=ReasonKind.GUESS_OTHERWISE, arm=otherwise[0].name)
         return
-    clear = (arm for arm in found.alternatives if arm.counts and arm.answer not in _UNCLEAR)
+    clear = (arm for arm in judged.alternatives if arm.counts and arm.answer not in _UNCLEAR)
     answered = {arm.varied for arm in clear}
     audit = panel.bundles.audit
     settings = audit.settings_of(panel.bundles.claim.experiment)
     planned = filter(None, map(varied_of, alternatives_of(audit, panel.bundles.claim)))
     credible = (varied for varied in planned if settings[varied.setting].is_credible(varied.value))
     missing = dict.fromkeys(varied.setting for varied in credible if varied not in answered)
-    shown = {side.varied.setting for side in found.sides or () if side.varied is not None}
+    shown = {side.varied.setting for side in judged.sides or () if side.varied is not None}
     if left := tuple(name for name in missing if name not in shown):
         yield Reason(kind=ReasonKind.GUESS_NOT_SETTLED, settings=left)
 
 
-def _runs(claim: Claim, found: JudgedClaim) -> Iterator[Reason]:
+def _runs(claim: Claim, judged: JudgedClaim) -> Iterator[Reason]:
     """Too few runs of a reading answer as it does; means and exact answers do not count."""
-    for reading in found.stated:
+    for reading in judged.stated:
         by_mean = all(each.decision is not None for each in reading.estimates)
         silent = reading.answer not in (Answer.YES, Answer.NO, Answer.MIXED)
         if claim.exact or by_mean or silent or not reading.n:
@@ -138,14 +138,14 @@ def _runs(claim: Claim, found: JudgedClaim) -> Iterator[Reason]:
             return
 
 
-def _controls(claim: Claim, found: JudgedClaim) -> Iterator[Reason]:
-    if claim.needs_control and not any(control.n for control in found.controls):
+def _controls(claim: Claim, judged: JudgedClaim) -> Iterator[Reason]:
+    if claim.needs_control and not any(control.n for control in judged.controls):
         yield Reason(kind=ReasonKind.NO_CONTROL)
 
 
-def _not_alike(found: JudgedClaim) -> Iterator[Reason]:
+def _not_alike(judged: JudgedClaim) -> Iterator[Reason]:
     """Each kind of thing that was not measured alike and was let pass, once."""
-    kinds = {unlike.how: unlike for unlike in reversed(found.not_alike) if unlike.lowers}
+    kinds = {unlike.how: unlike for unlike in reversed(judged.not_alike) if unlike.lowers}
     for unlike in reversed(kinds.values()):
         yield Reason(kind=ReasonKind.NOT_ALIKE, alike=unlike)
 
@@ -158,7 +158,7 @@ def _unstated(claim: Claim, history: History) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.UNSTATED)
 
 
-def _our_bounds(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
+def _our_bounds(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """Bounds of ours, tightened all at once, change what a stated reading that says yes says.
 
     Only a yes is asked again: a no was missed relaxed, too. A bound that the positive control
@@ -176,7 +176,7 @@ def _our_bounds(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
         return limit if limit in kept else limit.tightened()
 
     yes = (Answer.YES, Answer.MIXED)
-    pairs = zip(panel.stated, found.stated, strict=True)
+    pairs = zip(panel.stated, judged.stated, strict=True)
     met = [arm for arm, reading in pairs if reading.answer in yes]
     for part in (panel.under(arm).at(arm, at) for arm in met for at in panel.primary):
         tight = part.with_bounds(tighter)

@@ -70,42 +70,42 @@ def judge_claim(
     panel = Panel.of(audit, claim, tier, records).telling()
     shown = panel.under(panel.base)
     built = shown.having(Role.POSITIVE_CONTROL)
-    found = _judged(panel, shown, records, lower)
-    outcome = conclude(panel, found, lacks_support=_lacks_support(panel, found.stated))
+    judged = _judged(panel, shown, records, lower)
+    outcome = conclude(panel, judged, lacks_support=_lacks_support(panel, judged.stated))
     level = None
     if tier == "smoke":
         outcome = Outcome.NOT_TESTED
         reasons: tuple[Reason, ...] = (Reason(kind=ReasonKind.SMOKE),)
-    elif crashes_matter(panel, found, outcome):
+    elif crashes_matter(panel, judged, outcome):
         outcome = Outcome.ERROR
-        crashed = sum(reading.crashed for reading in found.stated)
+        crashed = sum(reading.crashed for reading in judged.stated)
         reasons = (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
     elif outcome in DECIDED:
-        level, reasons = certainty(panel, replace(found, outcome=outcome), history)
+        level, reasons = certainty(panel, replace(judged, outcome=outcome), history)
     else:
-        reasons = (next(_why_none(panel, found, outcome)),)
+        reasons = (next(_why_none(panel, judged, outcome)),)
     return ClaimAnswer(
         id=claim.id,
         outcome=outcome,
         level=level,
         reasons=reasons,
-        base=found.base,
-        cannot_fail=_cannot_fail(claim, found.base, found.controls),
+        base=judged.base,
+        cannot_fail=_cannot_fail(claim, judged.base, judged.controls),
         proxy=next(
             (run.proxy for run in shown.bundles.recorded(panel.base).values() if run.proxy), None
         ),
-        not_alike=found.not_alike,
-        grades=found.grades,
+        not_alike=judged.not_alike,
+        grades=judged.grades,
         support=tuple(answered(shown.bundles, check, panel.base) for check in claim.support),
         notes=tuple(answered(shown.bundles, check, panel.base) for check in claim.notes),
-        readings=found.readings,
-        left_out=found.left_out,
-        controls=found.controls,
+        readings=judged.readings,
+        left_out=judged.left_out,
+        controls=judged.controls,
         ablations=tuple(
-            _ablation(found.base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
+            _ablation(judged.base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
         ),
         positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
-        alternatives=found.alternatives,
+        alternatives=judged.alternatives,
     )
 
 
@@ -131,22 +131,22 @@ def _judged(panel: Panel, shown: Panel, records: Records, lower: Records | None)
 # --- the outcome --------------------------------------------------------------------------------
 
 
-def conclude(panel: Panel, found: JudgedClaim, *, lacks_support: bool) -> Outcome:
+def conclude(panel: Panel, judged: JudgedClaim, *, lacks_support: bool) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies.
 
     Nothing is tested where no stated reading ran and was measured. That every stated reading is
     ruled out leaves it undecided where each of them only `diverges`.
     """
     if all(
-        reading.answer is Answer.UNFINISHED and not reading.is_measured for reading in found.stated
+        reading.answer is Answer.UNFINISHED and not reading.is_measured for reading in judged.stated
     ):
         return Outcome.NOT_TESTED
-    credible = {arm.answer for arm in found.alternatives if arm.counts and arm.credible}
-    stated = [reading.answer for reading in found.stated] + [
-        Answer.UNFINISHED for _ in found.left_out
+    credible = {arm.answer for arm in judged.alternatives if arm.counts and arm.credible}
+    stated = [reading.answer for reading in judged.stated] + [
+        Answer.UNFINISHED for _ in judged.left_out
     ]
-    outcome = outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
-    pairs = zip(panel.stated, found.stated, strict=True)
+    outcome = outcome_of(stated, judged.own.answer, credible, lacks_support=lacks_support)
+    pairs = zip(panel.stated, judged.stated, strict=True)
     if set(stated) != {Answer.RULED_OUT}:
         return outcome
     astray = all(panel.under(arm).diverges(answer.runs) for arm, answer in pairs)
@@ -183,19 +183,19 @@ def outcome_of(
     return Outcome.UNDECIDED
 
 
-def crashes_matter(panel: Panel, found: JudgedClaim, outcome: Outcome) -> bool:
+def crashes_matter(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> bool:
     """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
-    broken = [place for place, reading in enumerate(found.stated) if reading.crashed]
+    broken = [place for place, reading in enumerate(judged.stated) if reading.crashed]
     if not broken:
         return False
     for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
-        said = dict(zip(broken, chosen, strict=True))
+        supposed = dict(zip(broken, chosen, strict=True))
         base, *readings = (
-            ReadingAnswer(**panel.reading(arm, said.get(place)).fields())
+            ReadingAnswer(**panel.reading(arm, supposed.get(place)).fields())
             for place, arm in enumerate(panel.stated)
         )
-        mended = replace(found, base=base, readings=tuple(readings))
-        part = _lacks_support(panel, mended.stated, said)
+        mended = replace(judged, base=base, readings=tuple(readings))
+        part = _lacks_support(panel, mended.stated, supposed)
         if conclude(panel, mended, lacks_support=part) is not outcome:
             return True
     return False
@@ -234,25 +234,25 @@ def _alternatives(
 # --- why there is no outcome --------------------------------------------------------------------
 
 
-def _why_none(panel: Panel, found: JudgedClaim, outcome: Outcome) -> Iterator[Reason]:
+def _why_none(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> Iterator[Reason]:
     """Yield why nothing follows, the weightiest first."""
     if outcome is Outcome.NOT_TESTED:
-        yield from _not_tested(panel, found)
+        yield from _not_tested(panel, judged)
     if outcome is Outcome.UNINFORMATIVE:
-        pairs = zip(panel.stated, found.stated, strict=True)
+        pairs = zip(panel.stated, judged.stated, strict=True)
         arm, blind = next(pair for pair in pairs if pair[1].answer is Answer.BLIND)
         yield from _blind(panel.under(arm), blind.by)
-    yield from _undecided(panel, found)
+    yield from _undecided(panel, judged)
 
 
-def _not_tested(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
-    base = found.base
+def _not_tested(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+    base = judged.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
     yield Reason(kind=ReasonKind.TOO_FEW, runs=missing_runs(base, panel.bundles.claim))
 
 
-def _unfinished(panel: Panel, found: JudgedClaim, reading: ReadingAnswer) -> Iterator[Reason]:
+def _unfinished(panel: Panel, judged: JudgedClaim, reading: ReadingAnswer) -> Iterator[Reason]:
     """Why a stated reading is not finished: void runs alone, too few, a control that has not run.
 
     The claim's own runs are not named where no other reading is stated.
@@ -260,24 +260,24 @@ def _unfinished(panel: Panel, found: JudgedClaim, reading: ReadingAnswer) -> Ite
     if reading.n and reading.void == reading.n:
         yield from _voids(reading)
     missing = missing_runs(reading, panel.bundles.claim)
-    if missing and not found.readings:
+    if missing and not judged.readings:
         yield Reason(kind=ReasonKind.TOO_FEW, runs=missing)
     if missing:
         yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=reading.name, runs=missing)
     if reading.by:
-        yield from _control_open(panel, found, reading.by)
+        yield from _control_open(panel, judged, reading.by)
     yield from _voids(reading)
 
 
-def _voids(found: ArmAnswer) -> Iterator[Reason]:
+def _voids(arm: ArmAnswer) -> Iterator[Reason]:
     """What most of the void runs of an arm have in common."""
-    voids = [run for run in found.runs if run.void is not None]
+    voids = [run for run in arm.runs if run.void is not None]
     kinds = Counter((run.void, run.about) for run in voids)
     for (void, about), count in kinds.most_common(1):
         first = next(run.found for run in voids if (run.void, run.about) == (void, about))
         known: dict[str, Any] = {} if first is None else {"found": first}
         yield Reason(
-            kind=ReasonKind.VOID_RUNS, arm=found.name, void=void, what=about, runs=count, **known
+            kind=ReasonKind.VOID_RUNS, arm=arm.name, void=void, what=about, runs=count, **known
         )
 
 
@@ -293,9 +293,9 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
             yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
 
 
-def _undecided(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
-    base = found.base
-    for arm, reading in zip(panel.stated, found.stated, strict=True):
+def _undecided(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+    base = judged.base
+    for arm, reading in zip(panel.stated, judged.stated, strict=True):
         there = panel.under(arm)
         if reading.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(reading.runs):
             yield Reason(
@@ -305,38 +305,38 @@ def _undecided(panel: Panel, found: JudgedClaim) -> Iterator[Reason]:
                 settings=there.guesses,
                 what=there.diverged_too,
             )
-    for reading in found.stated:
+    for reading in judged.stated:
         if reading.answer is Answer.UNFINISHED:
-            yield from _unfinished(panel, found, reading)
-    for varied in found.left_out[:1]:
+            yield from _unfinished(panel, judged, reading)
+    for varied in judged.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
     if base.answer is Answer.OPEN and 2 * base.void >= base.n:
         yield from _voids(base)
     if base.answer is Answer.OPEN and base.by:
         yield from _diverged(panel.under(panel.base), base.by)
-        yield from _control_open(panel, found, base.by)
+        yield from _control_open(panel, judged, base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)
-    for reading in found.stated:
+    for reading in judged.stated:
         if reading.answer is Answer.NEAR:
             yield _near(reading)
-    if len({grade.answer for grade in found.grades if grade.at in panel.primary}) > 1:
+    if len({grade.answer for grade in judged.grades if grade.at in panel.primary}) > 1:
         yield Reason(kind=ReasonKind.LEVELS)
     if base.answer is Answer.OPEN:
         yield from _of_conditions(base)
-    for reading in found.readings:
+    for reading in judged.readings:
         if reading.answer is Answer.OPEN:
             yield Reason(kind=ReasonKind.READING_OPEN, arm=reading.name)
     doubt = (Answer.YES, Answer.NEAR, Answer.OPEN)
-    for other in found.alternatives:
+    for other in judged.alternatives:
         if other.counts and other.credible and other.answer in doubt:
             yield Reason(kind=ReasonKind.ALTERNATIVE_OPEN, arm=other.name)
     yield Reason(kind=ReasonKind.FEW_RUNS)
 
 
-def _control_open(panel: Panel, found: JudgedClaim, name: str) -> Iterator[Reason]:
+def _control_open(panel: Panel, judged: JudgedClaim, name: str) -> Iterator[Reason]:
     """Why a control stands in the way: it is one run, most of its runs are void, or it says so."""
-    for control in (control for control in found.controls if control.name == name):
+    for control in (control for control in judged.controls if control.name == name):
         if panel.bundles.has_one_run(panel.bundles.arms[name]):
             many = Void.NOT_AS_MANY
             yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=many, what=name, runs=control.n)
@@ -374,18 +374,18 @@ def _why_open(estimate: Estimate) -> ReasonKind:
     return ReasonKind.MEAN_ALONE if inside else ReasonKind.MEAN_OPEN
 
 
-def _near(found: ReadingAnswer) -> Reason:
+def _near(reading: ReadingAnswer) -> Reason:
     """The bound of ours that would pass where it is relaxed."""
     places = (
         k
-        for k, estimate in enumerate(found.estimates)
+        for k, estimate in enumerate(reading.estimates)
         if estimate.limit.relaxed() != estimate.limit
     )
-    place = min(places, key=lambda k: found.estimates[k].met)
-    stated = found.estimates[place].limit
+    place = min(places, key=lambda k: reading.estimates[k].met)
+    stated = reading.estimates[place].limit
     return Reason(
         kind=ReasonKind.NEAR,
-        arm=found.name,
+        arm=reading.name,
         place=place,
         bound=stated.relaxed().at,
         stated=stated.at,

@@ -443,10 +443,10 @@ def _misses(built: Counted, estimate: Estimate, claim: Claim) -> bool:
 
 def _of_levels(answers: Sequence[Answer]) -> Answer:
     """The answer of a reading from those at its primary coordinates."""
-    found = set(answers)
-    if len(found) == 1:
+    kinds = set(answers)
+    if len(kinds) == 1:
         return answers[0]
-    return Answer.MIXED if {Answer.YES, Answer.NO} <= found else Answer.OPEN
+    return Answer.MIXED if {Answer.YES, Answer.NO} <= kinds else Answer.OPEN
 
 
 def _too_early(own: JudgedArm, arm: JudgedArm) -> bool:

@@ -34,7 +34,7 @@ from reproaudit.stats.onsets import Start
 
 
 @dataclass(frozen=True)
-class Said:
+class AskedRun:
     """What a run says: its conditions in order; or, of one that has none, its answer."""
 
     seed: int
@@ -47,36 +47,34 @@ def ask_runs(
     bundles: Bundles,
     arm: PlannedArm,
     at: Mapping[str, Coordinate] | None = None,
-) -> list[Said]:
+) -> list[AskedRun]:
     """Return what each run of an arm says of checks; `at` is a graded coordinate, by axis.
 
     A run that crashed or diverged has no conditions, and neither has one whose reference diverged
     or has no run with its seed.
     """
-    compared = paired_with(checks)
     groups = {
         check.group: _group(bundles, check, arm) for check in checks if check.group is not None
     }
-    found: list[Said | Run] = []
-    for seed, record in bundles.recorded(arm).runs.items():
-        fixed = _without_numbers(bundles, arm, record, compared)
-        apart = None if fixed is not None else not_as_far(bundles, checks, arm, record)
-        if apart is not None:
-            what = apart.log.measurement
-            fixed = void_run(seed, Void.NOT_AS_FAR, what, apart.share)
-        empty = next((name for name, runs in groups.items() if not any(runs)), None)
-        if fixed is None and empty is not None:
-            fixed = void_run(seed, Void.NO_REFERENCE, empty)
-        if fixed is None:
-            found.append(bundles.run(arm, record).placed(at or {}))
-        else:
-            found.append(Said(seed, answer=fixed))
-    asked = [run for run in found if isinstance(run, Run)]
+    records = bundles.recorded(arm).runs
+    answers = {
+        seed: _without_conditions(bundles, checks, arm, record, groups)
+        for seed, record in records.items()
+    }
+    runs = {
+        seed: bundles.run(arm, records[seed]).placed(at or {})
+        for seed, answer in answers.items()
+        if answer is None
+    }
     unlike = [
-        never_learned(check, [_view(check, run, groups) for run in asked]) for check in checks
+        never_learned(check, [_view(check, run, groups) for run in runs.values()])
+        for check in checks
     ]
     return [
-        _said(checks, arm, run, groups, unlike) if isinstance(run, Run) else run for run in found
+        _asked(checks, arm, runs[seed], groups, unlike)
+        if answer is None
+        else AskedRun(seed, answer=answer)
+        for seed, answer in answers.items()
     ]
 
 
@@ -92,6 +90,24 @@ def _group(bundles: Bundles, check: Kind, arm: PlannedArm) -> tuple[Run | None, 
         else None
         for record in bundles.recorded(there).runs.values()
     )
+
+
+def _without_conditions(
+    bundles: Bundles,
+    checks: Sequence[Kind],
+    arm: PlannedArm,
+    record: Record,
+    groups: Mapping[str, tuple[Run | None, ...]],
+) -> RunAnswer | None:
+    """The answer of a run that is not held against the bounds; None of any other."""
+    answer = _without_numbers(bundles, arm, record, paired_with(checks))
+    if answer is not None:
+        return answer
+    apart = not_as_far(bundles, checks, arm, record)
+    if apart is not None:
+        return void_run(record.seed, Void.NOT_AS_FAR, apart.log.measurement, apart.share)
+    empty = next((name for name, group in groups.items() if not any(group)), None)
+    return None if empty is None else void_run(record.seed, Void.NO_REFERENCE, empty)
 
 
 def _without_numbers(
@@ -121,20 +137,20 @@ def void_run(seed: int, why: Void, about: str = "", found: float | None = None) 
     return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about, **known)
 
 
-def _said(
+def _asked(
     checks: Sequence[Kind],
     arm: PlannedArm,
     run: Run,
     groups: Mapping[str, tuple[Run | None, ...]],
     unlike: Sequence[bool],
-) -> Said:
+) -> AskedRun:
     """What a run says, of checks of which some compare what was never alike."""
     try:
         for bound in arm.holds_at_start:
             first = Quantity(**{**dict(bound.value), "step": "first", "passes": None})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(number) for number in run.numbers(first)])):
-                return Said(run.seed, answer=void_run(run.seed, Void.START))
+                return AskedRun(run.seed, answer=void_run(run.seed, Void.START))
         conditions = [
             replace(condition, check=place, limit=_within_range(condition, run))
             for place, check in enumerate(checks)
@@ -148,8 +164,8 @@ def _said(
         ]
     except MeasurementMissingError as error:
         why = _why_missing(error)
-        return Said(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
-    return Said(run.seed, tuple(conditions))
+        return AskedRun(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
+    return AskedRun(run.seed, tuple(conditions))
 
 
 def _why_missing(error: MeasurementMissingError) -> Void:
@@ -167,70 +183,70 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     a mean over runs the number at a settled end is kept, for their mean; what reads the whole
     course has no other end.
     """
-    found = list(check.conditions(run))
+    conditions = list(check.conditions(run))
     read = check.quantities()
     ends = any(quantity.step in ("last", "late") and is_series(quantity, run) for quantity in read)
     if ends and not check.whole_course:
-        found = _settled(check, found, check.conditions(replace(run, settled=True)))
-        found = _ended(check, found, run)
+        conditions = _settled(check, conditions, check.conditions(replace(run, settled=True)))
+        conditions = _ended(check, conditions, run)
     if any(quantity.passes is not None for quantity in read):
         least, most = (
             check.conditions(replace(run, passes=passes))
             for passes in (PassedAt.LEAST, PassedAt.MOST)
         )
-        found = _as_finely(check, found, least, most)
+        conditions = _as_finely(check, conditions, least, most)
     if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):
         alike = check.conditions(replace(run, begins=Begins.ALIKE))
-        found = _agreeing(check, found, alike, Void.START_APART)
+        conditions = _agreeing(check, conditions, alike, Void.START_APART)
     for void, view in views(check, run):
-        found = _agreeing(check, found, check.conditions(view), void)
-    return not_comparable(check, run, found)
+        conditions = _agreeing(check, conditions, check.conditions(view), void)
+    return not_comparable(check, run, conditions)
 
 
 def _settled(
-    check: Kind, found: Sequence[Condition], settled: Sequence[Condition]
+    check: Kind, conditions: Sequence[Condition], settled: Sequence[Condition]
 ) -> list[Condition]:
     """The conditions beside those of a settled end: with its number for a mean, else void."""
     if not check.by_mean:
-        return _agreeing(check, found, settled, Void.END_APART)
+        return _agreeing(check, conditions, settled, Void.END_APART)
     return [
         replace(condition, settled=other.value)
-        for condition, other in zip(found, settled, strict=True)
+        for condition, other in zip(conditions, settled, strict=True)
     ]
 
 
-def _ended(check: Kind, found: Sequence[Condition], run: Run) -> list[Condition]:
+def _ended(check: Kind, conditions: Sequence[Condition], run: Run) -> list[Condition]:
     """The conditions, void where a number still moves, or a reference's last tenth makes the yes.
 
     The reference is then read before that tenth.
     """
-    moves = still_moves(check, run, found)
-    found = [
+    moves = still_moves(check, run, conditions)
+    conditions = [
         replace(_void(check, condition, Void.NOT_ENDED), says=None, settled=None)
         if moving
         else condition
-        for condition, moving in zip(found, moves, strict=True)
+        for condition, moving in zip(conditions, moves, strict=True)
     ]
-    if not any(condition.met for condition in found):
-        return found
+    if not any(condition.met for condition in conditions):
+        return conditions
     for earlier in before_the_end(check, run):
         others = check.conditions(earlier)
-        found = [
+        conditions = [
             _void(check, condition, Void.REFERENCE_END)
             if condition.met and other.met is False
             else condition
-            for condition, other in zip(found, others, strict=True)
+            for condition, other in zip(conditions, others, strict=True)
         ]
-    return found
+    return conditions
 
 
 def _agreeing(
-    check: Kind, found: Sequence[Condition], others: Sequence[Condition], void: Void
+    check: Kind, conditions: Sequence[Condition], others: Sequence[Condition], void: Void
 ) -> list[Condition]:
     """The conditions, void where those of another reading disagree."""
     return [
         _void(check, condition, void) if {condition.met, other.met} == {True, False} else condition
-        for condition, other in zip(found, others, strict=True)
+        for condition, other in zip(conditions, others, strict=True)
     ]
 
 
@@ -241,7 +257,7 @@ def _void(check: Kind, condition: Condition, why: Void) -> Condition:
 
 def _as_finely(
     check: Kind,
-    found: Sequence[Condition],
+    conditions: Sequence[Condition],
     least: Sequence[Condition],
     most: Sequence[Condition],
 ) -> list[Condition]:
@@ -254,7 +270,7 @@ def _as_finely(
         if _covers(condition.limit, low, high)
         or (not check.by_mean and {condition.met, low.met, high.met} >= {True, False})
         else condition
-        for condition, low, high in zip(found, least, most, strict=True)
+        for condition, low, high in zip(conditions, least, most, strict=True)
     ]
 
 

@@ -76,10 +76,10 @@ class Logged:
 # --- what is void at once -----------------------------------------------------------------------
 
 
-def not_comparable(check: Kind, run: Run, found: Sequence[Condition]) -> list[Condition]:
+def not_comparable(check: Kind, run: Run, conditions: Sequence[Condition]) -> list[Condition]:
     """Return a run's conditions, void where what they compare cannot be compared at all."""
     if run.begins is Begins.AS_LOGGED:
-        return [*found]
+        return [*conditions]
     late = _starts_elsewhere(_logs(run, check.timed))
     if late is not None:
         about, step = late
@@ -92,9 +92,9 @@ def not_comparable(check: Kind, run: Run, found: Sequence[Condition]) -> list[Co
                 about=about,
                 found=step,
             )
-            for condition in found
+            for condition in conditions
         ]
-    return [*found]
+    return [*conditions]
 
 
 def _starts_elsewhere(logs: Sequence[Logged]) -> tuple[str, float] | None:
@@ -269,14 +269,14 @@ def before_the_end(check: Kind, run: Run) -> Iterator[Run]:
         yield _until(replace(run, settled=True), read, part)
 
 
-def still_moves(check: Kind, run: Run, found: Sequence[Condition]) -> list[bool]:
+def still_moves(check: Kind, run: Run, conditions: Sequence[Condition]) -> list[bool]:
     """Tell of each condition with a margin whether its number goes through it as training ends.
 
     It does where the medians of the last two tenths differ by more than half of the margin, and
     those of the last four go one way.
     """
-    if all(condition.limit.side is not Side.WITHIN for condition in found):
-        return [False] * len(found)
+    if all(condition.limit.side is not Side.WITHIN for condition in conditions):
+        return [False] * len(conditions)
     logs = _logs(run, check.to_the_end)
     parts = [check.conditions(_until(replace(run, settled=True), logs, part)) for part in PARTS]
     return [_goes_through(numbers) for numbers in zip(*parts, strict=True)]
@@ -316,12 +316,12 @@ def _cut(series: Series, part: float) -> Series:
 
 def _logs(run: Run, quantities: Sequence[Quantity]) -> list[Logged]:
     """The series among quantities, each once, in the runs in which they are read."""
-    found = {
+    logs = {
         (quantity.measurement, quantity.arm, str(quantity)): _logged(run, quantity)
         for quantity in quantities
         if is_series(quantity, run)
     }
-    return [log for log in found.values() if log is not None]
+    return [log for log in logs.values() if log is not None]
 
 
 def _logged(run: Run, quantity: Quantity) -> Logged | None:
@@ -378,5 +378,5 @@ def _with_own(run: Run, quantity: Quantity, change: Remade) -> Run:
     if name not in measured.series:
         return run
     series = {**measured.series, name: change.make(measured.series[name], *change.by)}
-    found = Measurements(scalars=measured.scalars, series=series, arrays=measured.arrays)
-    return replace(run, measurements=found)
+    made = Measurements(scalars=measured.scalars, series=series, arrays=measured.arrays)
+    return replace(run, measurements=made)
