@@ -36,8 +36,8 @@ NO_CONTROL = {"no_control": "It is a number."}
 def changed(series: Runs, how: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Runs:
     """Runs whose courses are otherwise made."""
     return {
-        seed: Series(steps=one.steps, values=how(np.asarray(one.values)))
-        for seed, one in series.items()
+        seed: Series(steps=course.steps, values=how(np.asarray(course.values)))
+        for seed, course in series.items()
     }
 
 
@@ -51,11 +51,11 @@ def averaged(series: Runs, over: int) -> Runs:
     return changed(series, average)
 
 
-def holds(found: ClaimAnswer, why: Void) -> bool:
+def holds(answer: ClaimAnswer, why: Void) -> bool:
     """Whether a claim is supported; if not, runs are void for the reason."""
-    if found.outcome is Outcome.SUPPORTED:
+    if answer.outcome is Outcome.SUPPORTED:
         return True
-    assert (found.level, why in voids(found)) == (None, True)
+    assert (answer.level, why in voids(answer)) == (None, True)
     return False
 
 
@@ -106,15 +106,17 @@ def test_two_averages_are_one_statistic() -> None:
 def test_an_average_of_a_loss_that_still_falls_ends_too_high(fair: bool) -> None:
     own = runs(falls(0.05, pace=9_000, noise=0.01))
     rest = falls(0.6, noise=0.01) if fair else falls(0.05, pace=9_000, noise=0.01)
-    found = answered(audit_of(BELOW), {"own": own, "other": averaged(runs(rest, every=201), 25)})
-    assert holds(found, Void.STATISTIC) is fair
+    answer = answered(audit_of(BELOW), {"own": own, "other": averaged(runs(rest, every=201), 25)})
+    assert holds(answer, Void.STATISTIC) is fair
 
 
 @pytest.mark.parametrize(("to", "fair"), [(0.2, False), (0.5, True)])
 def test_a_best_so_far_is_held_against_the_best_of_the_other(to: float, fair: bool) -> None:
     own = best(runs(falls(0.2, noise=0.05)))
-    found = answered(audit_of(BELOW), {"own": own, "other": runs(falls(to, noise=0.05), every=201)})
-    assert holds(found, Void.STATISTIC) is fair
+    answer = answered(
+        audit_of(BELOW), {"own": own, "other": runs(falls(to, noise=0.05), every=201)}
+    )
+    assert holds(answer, Void.STATISTIC) is fair
 
 
 @pytest.mark.parametrize(("half", "fair"), [(4_500, False), (9_000, True)])
@@ -130,8 +132,8 @@ def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(
 ) -> None:
     check = {"kind": "reaches", "value": "x", "at_most": 0.2, **PAPER}
     own = best(runs(falls(to, pace=1_500, noise=0.06)))
-    found = answered(audit_of(check, **NO_CONTROL), {"own": own})
-    assert holds(found, Void.STATISTIC) is fair
+    answer = answered(audit_of(check, **NO_CONTROL), {"own": own})
+    assert holds(answer, Void.STATISTIC) is fair
 
 
 # --- begins late --------------------------------------------------------------------------------
@@ -139,10 +141,10 @@ def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(
 
 def since(step: int, series: Runs) -> Runs:
     """Runs of which the log begins at a step."""
-    first = {seed: sum(at < step for at in one.steps) for seed, one in series.items()}
+    first = {seed: sum(at < step for at in course.steps) for seed, course in series.items()}
     return {
-        seed: Series(steps=one.steps[first[seed] :], values=one.values[first[seed] :])
-        for seed, one in series.items()
+        seed: Series(steps=course.steps[first[seed] :], values=course.values[first[seed] :])
+        for seed, course in series.items()
     }
 
 
@@ -182,8 +184,8 @@ def drifts(by: float) -> Course:
 @pytest.mark.parametrize(("course", "fair"), [(drifts(0.2), False), (swings(0.0), True)])
 def test_a_number_that_goes_through_its_margin_has_no_end(course: Course, fair: bool) -> None:
     check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
-    found = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
-    assert holds(found, Void.NOT_ENDED) is fair
+    answer = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
+    assert holds(answer, Void.NOT_ENDED) is fair
 
 
 # --- as often -----------------------------------------------------------------------------------
@@ -206,7 +208,7 @@ def test_the_best_of_more_observations_is_no_better(to: float, every: int, fair:
 def between(level: float, late: float) -> tuple[Audit, dict[str, Runs]]:
     """A claim on a place between two arms, of which the null is 2.4 times as high late."""
     arms = {"ceiling": control(0.5)}
-    ends = [{"measurement": "x", "arm": one} for one in ("other", "ceiling")]
+    ends = [{"measurement": "x", "arm": name} for name in ("other", "ceiling")]
     check = {"kind": "reaches", "value": "x", "between": ends, "at_least": 0.8, **PAPER}
 
     def blown(values: NDArray[np.float64]) -> NDArray[np.float64]:
