@@ -122,12 +122,13 @@ class RunAnswer(StrictModel):
     diverged: bool = False
     """Whether its own training diverged, so that it says no and has no numbers."""
     void: Void | None = None
-    """Of a void run: why."""
+    """Why it is void; null of any other run."""
     about: str = ""
-    """Of a void run: the arm that diverged or has no run of this seed, or the measurement that it
-    lacks."""
+    """What a void run is about: the arm that diverged or has no run of this seed, or the
+    measurement that it lacks."""
     found: float | None = None
-    """Of a void run: the step at which its log begins, or the number that lies out of range."""
+    """What was found in a void run: the step at which its log begins, or the number that lies out
+    of range."""
 
     @property
     def answered(self) -> bool:
@@ -141,7 +142,7 @@ class Estimate(StrictModel):
     check: int
     """The place of its check among those that were asked."""
     name: str
-    """Of a check with several conditions, which one; else the check's kind."""
+    """Which of its check's conditions it is; of a check with one, the kind."""
     measurement: str
     """The measurement that the number is of."""
     unit: Literal["plain", "factor", "share"] = "plain"
@@ -155,8 +156,7 @@ class Estimate(StrictModel):
     holds: tuple[bool | None, ...]
     """Whether each run meets the bound; null where nobody can tell."""
     censored: tuple[Censored | None, ...] = ()
-    """Of each run whose number is only a limit: whether it is at least or at most that. Empty where
-    none is."""
+    """Whether the number of a run is only a limit, at least or at most; empty where none is."""
     by_mean: bool = False
     """Whether the mean of the runs decides."""
     log: bool = False
@@ -168,7 +168,7 @@ class Estimate(StrictModel):
     """How many runs the mean leaves out: at most a fifteenth, those farthest from the typical one,
     where the mean of all is open and the count decides as the mean of the others does."""
     decision: Decision | None = None
-    """Of a condition that its mean decides, or a comparison of groups: the decision."""
+    """What the mean or the comparison of groups decides; null where the runs are counted."""
     groups: tuple[tuple[float | None, ...], tuple[float | None, ...]] | None = None
     """Where groups with seeds of their own are compared: the number of each run, and of each run of
     the other arm, the smaller the better; null where a run has none."""
@@ -297,9 +297,9 @@ class ArmAnswer(Counted, StrictModel):
     role: Role
     """What the arm is to the claim."""
     varied: Varied | None = None
-    """Of a reading, an alternative, or the own runs beside a reading: the setting that differs."""
+    """The setting that differs in a reading, an alternative, or the own runs beside a reading."""
     at: Coordinate | None = None
-    """Of a graded claim: the coordinate."""
+    """The coordinate of a graded claim."""
     decision: Decision
     """met, missed or open, of all runs together."""
     relaxed: Decision
@@ -313,13 +313,11 @@ class ArmAnswer(Counted, StrictModel):
     equal: bool = False
     """Whether all of at least five runs are equal in every number that was read."""
     copies: int = 0
-    """Of measurements from elsewhere: how many further runs were copies of others."""
+    """How many further runs, measured elsewhere, were copies of others."""
     stands_alone: bool = False
-    """Of measurements from elsewhere: whether its one run stands for all, since the audit calls it
-    deterministic."""
+    """Whether its one run, measured elsewhere, stands for all: the audit calls it deterministic."""
     left_over: dict[str, int] = Field(default_factory=dict)
-    """Of measurements from elsewhere: how many runs of each compared arm have no run with their
-    seed here."""
+    """How many runs of each compared arm, measured elsewhere, have no run with their seed here."""
     trained: tuple[float, float] | None = None
     """The median training loss at the start and at the end."""
 
@@ -340,7 +338,7 @@ class ReadingAnswer(ArmAnswer):
     answer: Answer
     """The answer."""
     by: str = ""
-    """Of a blind or an open one: the control that passes or stands in the way, or the positive
+    """What makes it blind or open: the control that passes or stands in the way, or the positive
     control that misses a bound."""
 
 
@@ -431,7 +429,7 @@ class NotAlike(StrictModel):
     measurement: str = ""
     """What was measured."""
     ends: tuple[int, ...] = ()
-    """Of lengths: the last step in either arm."""
+    """The last step in either arm, where lengths differ."""
     lowers: bool = True
     """Whether it takes a step of certainty; not so lengths that settings state."""
 
@@ -459,7 +457,7 @@ class Reason(StrictModel):
     stated: float = 0.0
     """The bound of ours in its place, as the audit has it."""
     found: float | None = None
-    """Of void runs: what the first of them has found, as `RunAnswer.found`."""
+    """What was found in the first of the void runs, as `RunAnswer.found`."""
     what: str = ""
     """What stood in, in the record's words; who measured; which measurement, or arm, is lacking; or
     which arm diverged, too."""
@@ -500,7 +498,7 @@ class ClaimArms:
 
     @property
     def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
-        """Of a claim that depends: a reading that says yes, and one that says no."""
+        """A reading that says yes and one that says no, of a claim that depends; else None."""
         if self.outcome is not Outcome.DEPENDS:
             return None
         yes = next(reading for reading in self.deciding if reading.answer is Answer.YES)

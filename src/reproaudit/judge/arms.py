@@ -231,6 +231,11 @@ class JudgedArm(Counted):
         return all_of(level.decision for level in self.levels)
 
     @property
+    def role(self) -> Role:
+        """What the arm is to the claim."""
+        return self.levels[0].arm.role
+
+    @property
     def stands_alone(self) -> bool:
         """Whether the one run stands for all."""
         return self.levels[0].stands_alone
@@ -249,11 +254,11 @@ class JudgedArm(Counted):
         first = self.levels[0]
         arm = first.arm
         bundles = first.bundles
-        judged = arm.role in (Role.OWN, Role.READING)
+        judged = self.role in (Role.OWN, Role.READING)
         left_over = bundles.left_over(arm, first.checks) if judged else {}
         return {
             "name": arm.name,
-            "role": arm.role,
+            "role": self.role,
             "varied": varied_of(arm),
             "at": first.at if len(self.levels) == 1 else None,
             "decision": self.decision,

@@ -99,7 +99,7 @@ def _readings(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
 
 
 def _small_side(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
-    """Of a claim that depends, a side that ran at a smaller scale than the others only."""
+    """A side of a claim that depends, which ran at a smaller scale than the other alone."""
     for side in judged.sides or ():
         if not isinstance(side, AlternativeAnswer) or side.tier == panel.bundles.tier:
             continue

@@ -36,7 +36,7 @@ from reproaudit.judge.arms import JudgedArm, answered, ask
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs
-from reproaudit.judge.readings import JudgedClaim, Panel, out_of_reach, rarer
+from reproaudit.judge.readings import JudgedClaim, JudgedReading, Panel, out_of_reach, rarer
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
 
@@ -70,8 +70,9 @@ def judge_claim(
     panel = Panel.of(audit, claim, tier, records).telling()
     shown = panel.under(panel.base)
     built = shown.having(Role.POSITIVE_CONTROL)
-    judged = _judged(panel, shown, records, lower)
-    outcome = conclude(panel, judged, lacks_support=_lacks_support(panel, judged.stated))
+    stated = [panel.reading(arm) for arm in panel.stated]
+    judged = _judged(panel, stated, records, lower)
+    outcome = conclude(panel, judged, stated)
     level = None
     if tier == "smoke":
         outcome = Outcome.NOT_TESTED
@@ -109,12 +110,14 @@ def judge_claim(
     )
 
 
-def _judged(panel: Panel, shown: Panel, records: Records, lower: Records | None) -> JudgedClaim:
-    """What the arms of a claim answer; `shown` are those under the settings of the shown runs."""
+def _judged(
+    panel: Panel, stated: Sequence[JudgedReading], records: Records, lower: Records | None
+) -> JudgedClaim:
+    """What the arms of a claim answer, of which some are judged already: the stated readings."""
     claim = panel.bundles.claim
-    base, *readings = (ReadingAnswer(**panel.reading(arm).fields()) for arm in panel.stated)
-    own = next(reading for reading in (base, *readings) if reading.role is Role.OWN)
-    levels = map(shown.level, shown.levels if claim.grade is not None else ())
+    shown = panel.under(panel.base)
+    base, *readings = (ReadingAnswer(**reading.fields()) for reading in stated)
+    levels = map(shown.level, claim.grade.easiest_first if claim.grade is not None else ())
     left_out = left_out_readings(panel.bundles.audit, claim)
     controls = shown.having(Role.CONTROL)
     return JudgedClaim(
@@ -123,7 +126,7 @@ def _judged(panel: Panel, shown: Panel, records: Records, lower: Records | None)
         left_out=tuple(Varied(setting=name, value=value) for name, value in left_out),
         grades=tuple(ReadingAnswer(**level.fields()) for level in levels if level.arm.valid),
         controls=shown.controls(),
-        alternatives=_alternatives(panel, own.answer, records, lower),
+        alternatives=_alternatives(panel, _own(stated).answer, records, lower),
         not_alike=let_pass(shown.bundles, claim.headline, shown.base, controls),
     )
 
@@ -131,26 +134,40 @@ def _judged(panel: Panel, shown: Panel, records: Records, lower: Records | None)
 # --- the outcome --------------------------------------------------------------------------------
 
 
-def conclude(panel: Panel, judged: JudgedClaim, *, lacks_support: bool) -> Outcome:
+def conclude(
+    panel: Panel,
+    judged: JudgedClaim,
+    stated: Sequence[JudgedReading],
+    crashed: Mapping[int, Status] | None = None,
+) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies.
 
     Nothing is tested where no stated reading ran and was measured. That every stated reading is
     ruled out leaves it undecided where each of them only `diverges`.
+
+    Args:
+        panel: the arms of the claim.
+        judged: what its other arms answer.
+        stated: what the readings answer that a source states.
+        crashed: what crashed runs of these readings are taken to say, by the reading's place.
     """
     if all(
-        reading.answer is Answer.UNFINISHED and not reading.is_measured for reading in judged.stated
+        reading.answer is Answer.UNFINISHED and not reading.arm.is_measured for reading in stated
     ):
         return Outcome.NOT_TESTED
     credible = {arm.answer for arm in judged.alternatives if arm.counts and arm.credible}
-    stated = [reading.answer for reading in judged.stated] + [
-        Answer.UNFINISHED for _ in judged.left_out
-    ]
-    outcome = outcome_of(stated, judged.own.answer, credible, lacks_support=lacks_support)
-    pairs = zip(panel.stated, judged.stated, strict=True)
-    if set(stated) != {Answer.RULED_OUT}:
-        return outcome
-    astray = all(panel.under(arm).diverges(answer.runs) for arm, answer in pairs)
-    return Outcome.UNDECIDED if astray else outcome
+    answers = [reading.answer for reading in stated] + [Answer.UNFINISHED for _ in judged.left_out]
+    pairs = zip(panel.stated, stated, strict=True)
+    astray = all(panel.under(arm).diverges(reading.arm.runs) for arm, reading in pairs)
+    if astray and set(answers) == {Answer.RULED_OUT}:
+        return Outcome.UNDECIDED
+    lacks_support = _lacks_support(panel, stated, crashed or {})
+    return outcome_of(answers, _own(stated).answer, credible, lacks_support=lacks_support)
+
+
+def _own(stated: Sequence[JudgedReading]) -> JudgedReading:
+    """The reading of the claim's own settings."""
+    return next(reading for reading in stated if reading.arm.role is Role.OWN)
 
 
 def outcome_of(
@@ -190,31 +207,22 @@ def crashes_matter(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> bool:
         return False
     for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
         supposed = dict(zip(broken, chosen, strict=True))
-        base, *readings = (
-            ReadingAnswer(**panel.reading(arm, supposed.get(place)).fields())
-            for place, arm in enumerate(panel.stated)
-        )
-        mended = replace(judged, base=base, readings=tuple(readings))
-        part = _lacks_support(panel, mended.stated, supposed)
-        if conclude(panel, mended, lacks_support=part) is not outcome:
+        arms = enumerate(panel.stated)
+        stated = [panel.reading(arm, supposed.get(place)) for place, arm in arms]
+        if conclude(panel, judged, stated, supposed) is not outcome:
             return True
     return False
 
 
 def _lacks_support(
-    panel: Panel, stated: Sequence[ReadingAnswer], crashed: Mapping[int, Status] | None = None
+    panel: Panel, stated: Sequence[JudgedReading], crashed: Mapping[int, Status]
 ) -> bool:
-    """Whether a check of `support` is missed, relaxed, where a stated reading says yes.
-
-    Crashed runs of the readings in some places are taken to say yes, or no.
-    """
-    claim = panel.bundles.claim
-    for place, (arm, answer) in enumerate(zip(panel.stated, stated, strict=True)):
-        if answer.answer is not Answer.YES:
-            continue
-        for check in claim.support:
+    """Whether a check of `support` is missed, relaxed, where a stated reading says yes."""
+    for place, (arm, reading) in enumerate(zip(panel.stated, stated, strict=True)):
+        checks = panel.bundles.claim.support if reading.answer is Answer.YES else ()
+        for check in checks:
             asked = ask(panel.under(arm).bundles, (check,), arm)
-            if crashed and place in crashed:
+            if place in crashed:
                 asked = asked.supposing(crashed[place], (Status.CRASHED,))
             if asked.relaxed is Decision.MISSED:
                 return True

@@ -179,12 +179,6 @@ class Panel:
         grade = self.bundles.claim.grade
         return grade.primary if grade else (None,)
 
-    @property
-    def levels(self) -> tuple[Coordinate | None, ...]:
-        """Every coordinate, easiest first."""
-        grade = self.bundles.claim.grade
-        return grade.easiest_first if grade else (None,)
-
     # --- controls -----------------------------------------------------------------------------
 
     def verdict(self, arm: PlannedArm, place: Coordinate | None) -> Verdict:
@@ -402,8 +396,8 @@ def _contrasts(
 def _sizes(estimate: Estimate, run: int) -> tuple[float, float]:
     """The least and the largest that a run's contrast may be, larger where it is met by more.
 
-    The two differ where its number is only a limit; without a number it is without end. Of a void
-    one nothing is known.
+    The two differ where its number is only a limit; without a number it is without end. Nothing is
+    known of a void one.
     """
     value = estimate.values[run]
     if estimate.holds[run] is None and estimate.side(run) is None:

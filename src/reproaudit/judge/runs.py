@@ -263,7 +263,7 @@ def _as_finely(
 ) -> list[Condition]:
     """The conditions, void where a number is known no better than between two that disagree.
 
-    Of a mean over runs only where the whole margin lies between them.
+    Where the mean over runs decides, only if the whole margin lies between them.
     """
     return [
         _void(check, condition, Void.NOT_AS_FINELY)
