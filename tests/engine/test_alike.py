@@ -25,6 +25,7 @@ LENGTH = 20_000
 SEEDS = range(10)
 
 Course = Callable[[NDArray[np.float64], np.random.Generator], NDArray[np.float64]]
+Runs = Mapping[int, Series]
 
 
 def falls(to: float, pace: float = 4_000.0, noise: float = 0.003) -> Course:
@@ -57,6 +58,14 @@ def runs(
     return {seed: Series(steps=steps, values=values) for seed, values in made.items()}
 
 
+def changed(series: Runs, how: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Runs:
+    """Runs whose courses are otherwise made."""
+    return {
+        seed: Series(steps=course.steps, values=how(np.asarray(course.values)))
+        for seed, course in series.items()
+    }
+
+
 def audit_of(check: dict[str, Any], arms: Mapping[str, Any] | None = None, **changes: Any) -> Audit:
     """An audit of one claim, whose arms differ in the level."""
     steps = changes.pop("length", None)
@@ -78,7 +87,7 @@ def audit_of(check: dict[str, Any], arms: Mapping[str, Any] | None = None, **cha
     )
 
 
-def answered(audit: Audit, arms: Mapping[str, Mapping[int, Series]], **changes: Any) -> ClaimAnswer:
+def answered(audit: Audit, arms: Mapping[str, Runs], **changes: Any) -> ClaimAnswer:
     """The answer to the claim, of runs from elsewhere by arm."""
     records: list[Record] = []
     for name, by_seed in arms.items():
@@ -100,6 +109,10 @@ GROUPS = {**BELOW, "paired": False}
 LOW = {"kind": "reaches", "value": "x", "at_most": 0.2, **PAPER}
 PASSES = {"measurement": "x", "passes": {"level": 0.9}}
 SOONER = {"kind": "beats", "lower": PASSES, "upper": {**PASSES, "arm": "other"}, **PAPER}
+
+
+SHORTER = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
+"""Runs whose reference ends at half of their length."""
 
 
 # --- as far -------------------------------------------------------------------------------------
@@ -129,9 +142,8 @@ def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
 
 
 def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
-    answer = answered(audit_of(BELOW, unlike_lengths="Each stops by its own rule."), arms)
-    same = answered(audit_of(BELOW), {**arms, "other": runs(falls(0.9))})
+    answer = answered(audit_of(BELOW, unlike_lengths="Each stops by its own rule."), SHORTER)
+    same = answered(audit_of(BELOW), {**SHORTER, "other": runs(falls(0.9))})
     (unlike,) = answer.not_alike
     assert (unlike.how, unlike.ends, unlike.lowers) == (Unlike.LENGTHS, (LENGTH, LENGTH // 2), True)
     assert (answer.outcome, same.outcome) == (Outcome.SUPPORTED, Outcome.SUPPORTED)
@@ -141,16 +153,14 @@ def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
 
 def test_lengths_that_a_named_setting_states_are_said_and_cost_nothing() -> None:
     shorter = {"other": {"settings": {"steps": LENGTH // 2}, "why": "It stops at half."}}
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
-    answer = answered(audit_of(BELOW, shorter, length="steps"), arms)
+    answer = answered(audit_of(BELOW, shorter, length="steps"), SHORTER)
     assert (answer.outcome, answer.level) == (Outcome.SUPPORTED, Level.MODERATE)
     assert [(unlike.how, unlike.lowers) for unlike in answer.not_alike] == [(Unlike.LENGTHS, False)]
-    assert voids(answered(audit_of(BELOW, shorter), arms)) == {Void.NOT_AS_FAR}
+    assert voids(answered(audit_of(BELOW, shorter), SHORTER)) == {Void.NOT_AS_FAR}
 
 
 def test_of_our_own_runs_it_is_only_said_how_far_they_go() -> None:
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
-    answer = answered(audit_of(BELOW), arms, origin=None)
+    answer = answered(audit_of(BELOW), SHORTER, origin=None)
     assert answer.outcome is Outcome.SUPPORTED
     assert [(unlike.ends, unlike.lowers) for unlike in answer.not_alike] == [
         ((LENGTH, LENGTH // 2), False)
@@ -167,10 +177,7 @@ def test_a_constant_reference_need_not_go_as_far() -> None:
 def test_what_is_read_at_a_step_needs_no_log_beyond_it() -> None:
     at = {"measurement": "x", "step": 10_000}
     audit = audit_of({**BELOW, "lower": at, "upper": {**at, "arm": "other"}})
-    answer = answered(
-        audit, {"own": runs(falls(0.05)), "other": runs(falls(0.9), length=LENGTH // 2)}
-    )
-    assert answer.outcome is Outcome.SUPPORTED
+    assert answered(audit, SHORTER).outcome is Outcome.SUPPORTED
 
 
 def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
@@ -183,14 +190,13 @@ def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
 
 
 def test_what_was_not_measured_alike_is_said_in_words() -> None:
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
     audit = audit_of(BELOW)
-    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    context = Context(audit, audit.claims[0], answered(audit, SHORTER), "paper")
     assert words(context.answer.reasons[0], context) == (
         "not measured alike: of two logs of x one ends at 50 % of the other's length in 10 of 10"
     )
     audit = audit_of(BELOW, unlike_lengths="Each stops by its own rule.")
-    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    context = Context(audit, audit.claims[0], answered(audit, SHORTER), "paper")
     assert words(context.answer.reasons[-1], context) == (
         "not measured alike: logs end at step 20,000 (the claim's runs) and at 10,000 (other)"
     )
@@ -237,7 +243,7 @@ def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
 # --- as many ------------------------------------------------------------------------------------
 
 
-def under_every_seed(series: Mapping[int, Series]) -> dict[int, Series]:
+def under_every_seed(series: Runs) -> Runs:
     return dict.fromkeys(series, series[0])
 
 
@@ -274,20 +280,14 @@ def test_a_control_of_one_run_decides_if_it_is_deterministic(stated: dict[str, s
 # --- the same statistic -------------------------------------------------------------------------
 
 
-def best(series: Mapping[int, Series]) -> dict[int, Series]:
+def best(series: Runs) -> Runs:
     """The least until each step."""
-    return {
-        seed: Series(steps=course.steps, values=np.minimum.accumulate(course.values))
-        for seed, course in series.items()
-    }
+    return changed(series, np.minimum.accumulate)
 
 
-def until_best(series: Mapping[int, Series]) -> dict[int, Series]:
+def until_best(series: Runs) -> Runs:
     """Each course with its end exchanged for its least value."""
-    return {
-        seed: Series(steps=course.steps, values=[*course.values[:-1], course.values.min()])
-        for seed, course in series.items()
-    }
+    return changed(series, lambda values: np.append(values[:-1], values.min()))
 
 
 NOISY = falls(0.2, noise=0.05)
@@ -303,9 +303,7 @@ HIGHER = falls(0.5, noise=0.05)
         (runs(falls(0.2, noise=0.0)), set()),  # a loss that falls without a turn
     ],
 )
-def test_another_statistic_is_said_and_costs_a_step(
-    own: dict[int, Series], how: set[Unlike]
-) -> None:
+def test_another_statistic_is_said_and_costs_a_step(own: Runs, how: set[Unlike]) -> None:
     answer = answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)})
     assert {unlike.how for unlike in answer.not_alike} == how
     assert answer.level is (Level.LOW if how else Level.MODERATE)
@@ -313,18 +311,15 @@ def test_another_statistic_is_said_and_costs_a_step(
 
 def test_what_is_rounded_is_no_best_so_far() -> None:
     smooth = runs(falls(0.2, noise=0.0))
-    own = {k: Series(steps=s.steps, values=s.values.round(2)) for k, s in smooth.items()}
+    own = changed(smooth, lambda values: values.round(2))
     assert answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)}).not_alike == ()
 
 
 # --- starts -------------------------------------------------------------------------------------
 
 
-def begin_at(first: float, series: Mapping[int, Series]) -> dict[int, Series]:
-    return {
-        seed: Series(steps=course.steps, values=[first, *course.values[1:]])
-        for seed, course in series.items()
-    }
+def begin_at(first: float, series: Runs) -> Runs:
+    return changed(series, lambda values: np.append(first, values[1:]))
 
 
 TENFOLD = {"kind": "converges", "loss": "x", "falls": {"at_least": 10, **PAPER}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,9 +12,11 @@ from test_alike import (
     PAPER,
     SOONER,
     Course,
+    Runs,
     answered,
     audit_of,
     best,
+    changed,
     falls,
     rises,
     runs,
@@ -28,17 +30,7 @@ from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.records import Series
 
-Runs = Mapping[int, Series]
-
 NO_CONTROL = {"no_control": "It is a number."}
-
-
-def changed(series: Runs, how: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Runs:
-    """Runs whose courses are otherwise made."""
-    return {
-        seed: Series(steps=course.steps, values=how(np.asarray(course.values)))
-        for seed, course in series.items()
-    }
 
 
 def averaged(series: Runs, over: int) -> Runs:
