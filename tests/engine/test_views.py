@@ -29,6 +29,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.records import Series
+from reproaudit.report.words import Context, words
 
 NO_CONTROL = {"no_control": "It is a number."}
 
@@ -219,3 +220,11 @@ def between(level: float, late: float) -> tuple[Audit, dict[str, Runs]]:
 def test_a_null_that_blew_up_late_is_no_scale(late: float, void: Void) -> None:
     assert not holds(answered(*between(0.5, late)), void)
     assert holds(answered(*between(0.15, late)), void)
+
+
+def test_the_rule_that_fired_is_the_reason() -> None:
+    audit, arms = between(0.5, 0.75)
+    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    assert words(context.answer.reasons[0], context) == (
+        "x meets the bound in 10 of 10 only by where in training its reference is read"
+    )

@@ -107,18 +107,14 @@ class Varied(StrictModel):
     """A setting at another value than the claim's own."""
 
     setting: str
-    """The setting's name."""
     value: SettingValue
-    """Its value."""
 
 
 class RunAnswer(StrictModel):
     """What one run says of some checks."""
 
     seed: int
-    """The run's seed."""
     status: Status
-    """yes, no, void or crashed."""
     diverged: bool = False
     """Whether its own training diverged, so that it says no and has no numbers."""
     void: Void | None = None
@@ -336,7 +332,6 @@ class ReadingAnswer(ArmAnswer):
     """What the runs of a reading answer, with its controls."""
 
     answer: Answer
-    """The answer."""
     by: str = ""
     """What makes it blind or open: the control that passes or stands in the way, or the positive
     control that misses a bound."""
@@ -422,12 +417,10 @@ class NotAlike(StrictModel):
     """Something that was not measured alike in two arms and was let pass."""
 
     how: Unlike
-    """What it is."""
     arms: tuple[str, ...]
     """The arm whose measurements are other than those that they are compared with; of lengths, both
     arms."""
     measurement: str = ""
-    """What was measured."""
     ends: tuple[int, ...] = ()
     """The last step in either arm, where lengths differ."""
     lowers: bool = True
@@ -438,7 +431,6 @@ class Reason(StrictModel):
     """A reason: its kind, and what the answer and the audit do not say of it already."""
 
     kind: ReasonKind
-    """The kind of reason."""
     arm: str = ""
     """The name of the control, the reading or the alternative that it is about."""
     void: Void | None = None

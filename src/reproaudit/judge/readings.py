@@ -162,11 +162,11 @@ class Panel:
         """The readings that a source states, the one shown as the claim's own first."""
         return (self.base, *self.other_readings())
 
-    def at(self, arm: PlannedArm, place: Coordinate | None) -> ArmAtLevel:
+    def at(self, arm: PlannedArm, coordinate: Coordinate | None) -> ArmAtLevel:
         """Put the headline to an arm, at a graded coordinate, once."""
-        key = arm.name, arm.varied, place
+        key = arm.name, arm.varied, coordinate
         if key not in self.asked:
-            self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, place)
+            self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, coordinate)
         return self.asked[key]
 
     def headline(self, arm: PlannedArm) -> JudgedArm:
@@ -181,21 +181,16 @@ class Panel:
 
     # --- controls -----------------------------------------------------------------------------
 
-    def verdict(self, arm: PlannedArm, place: Coordinate | None) -> Verdict:
-        """Hold a control against the panel's own runs, at a graded coordinate."""
-        return _verdict(self.at(self.base, place), self.at(arm, place), self.bundles.claim)
-
     def controls(self) -> tuple[ControlAnswer, ...]:
         """Return every control at the primary coordinates together, the worst verdict of each."""
-        return tuple(
-            ControlAnswer(
-                **self.headline(arm).fields(),
-                verdict=min(
-                    (self.verdict(arm, level) for level in self.primary), key=_WORST_FIRST.index
-                ),
-            )
-            for arm in self.having(Role.CONTROL)
-        )
+        own = self.headline(self.base)
+        answers = []
+        for control in map(self.headline, self.having(Role.CONTROL)):
+            pairs = zip(own.levels, control.levels, strict=True)
+            verdicts = [_verdict(*pair, self.bundles.claim) for pair in pairs]
+            worst = min(verdicts, key=_WORST_FIRST.index)
+            answers.append(ControlAnswer(**control.fields(), verdict=worst))
+        return tuple(answers)
 
     # --- readings -----------------------------------------------------------------------------
 
@@ -207,27 +202,27 @@ class Panel:
             crashed: what its crashed runs are taken to say.
         """
         panel = self.under(arm)
-        levels = [panel.level(level, crashed) for level in self.primary]
-        answer = _of_levels([level.answer for level in levels])
-        by = next((level.by for level in levels if level.answer is answer and level.by), "")
-        arms = tuple(part for level in levels for part in level.arm.levels)
-        return JudgedReading(JudgedArm(arms), answer, by)
+        readings = [panel.level(coordinate, crashed) for coordinate in self.primary]
+        answer = _of_levels([reading.answer for reading in readings])
+        bringing = (reading.by for reading in readings if reading.answer is answer)
+        levels = tuple(level for reading in readings for level in reading.arm.levels)
+        return JudgedReading(JudgedArm(levels), answer, next(filter(None, bringing), ""))
 
-    def level(self, place: Coordinate | None, crashed: Status | None = None) -> JudgedReading:
+    def level(self, coordinate: Coordinate | None, crashed: Status | None = None) -> JudgedReading:
         """Return what the panel's own reading answers at one coordinate."""
-        own = self.at(self.base, place)
+        own = self.at(self.base, coordinate)
         if crashed is not None:
             own = own.supposing(crashed, (Status.CRASHED,))
-        return JudgedReading(JudgedArm((own,)), *self._answer(own, place))
+        return JudgedReading(JudgedArm((own,)), *self._answer(own, coordinate))
 
-    def _answer(self, own: ArmAtLevel, place: Coordinate | None) -> tuple[Answer, str]:
+    def _answer(self, own: ArmAtLevel, coordinate: Coordinate | None) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
         claim = self.bundles.claim
         if own.unfinished or not own.runs:
             return Answer.UNFINISHED, ""
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
             return Answer.RULED_OUT, ""
-        controls = [self.at(arm, place) for arm in self.having(Role.CONTROL)]
+        controls = [self.at(arm, coordinate) for arm in self.having(Role.CONTROL)]
         verdicts = [_verdict(own, control, claim) for control in controls]
         # a control whose contrast is larger takes a yes away; it says nothing against a no
         larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
@@ -235,7 +230,7 @@ class Panel:
             if verdict in (Verdict.PASSES, larger):
                 return Answer.BLIND, control.arm.name
         for arm in self.having(Role.POSITIVE_CONTROL):
-            if out_of_reach(self.at(arm, place), claim):
+            if out_of_reach(self.at(arm, coordinate), claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
             waiting = [
@@ -252,17 +247,17 @@ class Panel:
             return Answer.OPEN, ""
         if own.relaxed is not Decision.MISSED:
             return Answer.NEAR, ""
-        reach = self._unknown_reach(own, place)
+        reach = self._unknown_reach(own, coordinate)
         return (Answer.OPEN if reach else Answer.NO), reach
 
-    def _unknown_reach(self, own: ArmAtLevel, place: Coordinate | None) -> str:
+    def _unknown_reach(self, own: ArmAtLevel, coordinate: Coordinate | None) -> str:
         """The positive control of which every run diverged; '' if nothing hangs on one.
 
         Nobody knows then whether a bound can be met that is neither the paper's nor derived.
         """
         if not any(map(_needs_reach, own.estimates)):
             return ""
-        built = [self.at(arm, place) for arm in self.having(Role.POSITIVE_CONTROL)]
+        built = [self.at(arm, coordinate) for arm in self.having(Role.POSITIVE_CONTROL)]
         return next((arm.arm.name for arm in built if arm.n and arm.diverged == arm.n), "")
 
     @property
