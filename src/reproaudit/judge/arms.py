@@ -299,7 +299,7 @@ def ask(
     return ArmAtLevel(bundles, checks, arm, at, runs, conditions)
 
 
-def answered(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer:
+def answer_to_check(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer:
     """Publish what an arm's runs say of one check."""
     return ArmAnswer(**JudgedArm((ask(bundles, (check,), arm),)).fields())
 

@@ -32,7 +32,7 @@ from reproaudit.formats.verdict import (
     first_contrast,
 )
 from reproaudit.judge.alike import let_pass
-from reproaudit.judge.arms import JudgedArm, answered, ask
+from reproaudit.judge.arms import JudgedArm, answer_to_check, ask
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs
@@ -97,8 +97,8 @@ def judge_claim(
         ),
         not_alike=judged.not_alike,
         grades=judged.grades,
-        support=tuple(answered(shown.bundles, check, panel.base) for check in claim.support),
-        notes=tuple(answered(shown.bundles, check, panel.base) for check in claim.notes),
+        support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
+        notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
         readings=judged.readings,
         left_out=judged.left_out,
         controls=judged.controls,
