@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 
 from reproaudit.audit.arms import OWN, Role, arms_of
 from reproaudit.checks import Kind, Number
@@ -20,6 +21,7 @@ from reproaudit.formats.verdict import (
     Reason,
     Specificity,
     Varied,
+    first_contrast,
 )
 from reproaudit.report.numbers import at_words, listed, number
 from reproaudit.report.words import (
@@ -259,9 +261,11 @@ class ClaimText(Context):
 
     def effects(self, arm: ArmAnswer) -> str:
         """Return an ablation's effect against the claim's; '' without a contrast."""
-        if arm.effect is None or self.base.effect is None:
+        contrast = first_contrast(self.base.estimates, arm.estimates)
+        if contrast is None:
             return ""
-        return f"{number(arm.effect)} against {number(self.base.effect)}"
+        own, other = (number(median(estimate.numbers)) for estimate in contrast)
+        return f"{other} against {own}"
 
     def is_primary(self, arm: ArmAnswer) -> bool:
         """Tell whether an arm's coordinate decides."""
