@@ -70,9 +70,9 @@ class FolderTables:
                 left.append(f"{self._name(path)} (seeds {', '.join(map(str, rest))})")
         if left:
             yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
-        files = (one for one in sorted(self._folder.rglob("*")) if not one.is_dir())
+        files = (file for file in sorted(self._folder.rglob("*")) if not file.is_dir())
         unread = [
-            self._name(one) for one in files if one.name != MANIFEST and one not in self._taken
+            self._name(file) for file in files if file.name != MANIFEST and file not in self._taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."

@@ -72,7 +72,9 @@ def import_logs(
         SpecError: listing what is wrong with the mapping, or what `judge` would refuse.
     """
     mapping = MappingFile() if mapping_file is None else read_mapping(mapping_file)
-    mapping = mapping.model_copy(update={k: one for k, one in said.items() if one is not None})
+    mapping = mapping.model_copy(
+        update={k: value for k, value in said.items() if value is not None}
+    )
     tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
@@ -85,18 +87,24 @@ def import_logs(
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         stated = manifest_settings(audit, placed)
-        roles = [_role(request, one, runs, stated[one.experiment]) for one, runs in placed.items()]
+        roles = [
+            _role(request, batch, runs, stated[batch.experiment]) for batch, runs in placed.items()
+        ]
         _refuse_unlogged(roles, mapping)
-        runs = [one.run for role in roles for one in role.runs.values()]
+        runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         ignored = sorted({run.name for run in found} - {run.name for run in runs})
-        notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
-        settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
+        notes = [on_one_line(note, 5_000) for note in _notes(mapping, roles, ignored, skipped)]
+        settings = {
+            f"{experiment}.{name}": value
+            for experiment, own in stated.items()
+            for name, value in own.items()
+        }
         origin = _origin(logs, mapping, runs)
         head = manifest_head(origin, tier, settings, mapping.proxy, notes, mapping.one_unit)
         write_submission(folder, audit, [_measured(role) for role in roles], head)
     said_of_roles = _lines(request, roles)
-    indents = ((one, one[: len(one) - len(one.lstrip())]) for one in said_of_roles)
-    lines = [*(indent + on_one_line(one, 5_000) for one, indent in indents), *notes]
+    indents = ((line, line[: len(line) - len(line.lstrip())]) for line in said_of_roles)
+    lines = [*(indent + on_one_line(line, 5_000) for line, indent in indents), *notes]
     return {
         "folder": str(out),
         "ignored_runs": ignored,
@@ -109,8 +117,10 @@ def import_logs(
 def _asked(request: Request) -> Asked:
     audit = request.audit
     mapping = request.mapping
-    settings = {name for one in audit.experiments for name in audit.settings_of(one)}
-    measured = {name for one in audit.experiments for name in audit.measurements_of(one)}
+    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
+    measured = {
+        name for experiment in audit.experiments for name in audit.measurements_of(experiment)
+    }
     for place, said, known in (
         ("mapping: {}", mapping.mapping, measured),
         ("configuration: {}", mapping.configuration, settings),
@@ -120,7 +130,7 @@ def _asked(request: Request) -> Asked:
             hint = did_you_mean(unknown, known)
             raise LogError(place.format(unknown), f"found an unknown {what}. {hint}")
     wanted = {name for each in request.scope.measurements.values() for name in each}
-    called = {one for one in mapping.configuration.values() if one}
+    called = {name for name in mapping.configuration.values() if name}
     return Asked(
         axes=axes_of(audit),
         settings=frozenset(settings - mapping.configuration.keys() | called),
@@ -146,10 +156,12 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
 def _measured(role: _Role) -> MeasuredRuns:
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
-        for seed, one in by_seed.items():
-            seeds[seed][name] = one.values if one.steps is None else (one.steps, one.values)
+        for seed, curve in by_seed.items():
+            seeds[seed][name] = curve.values if curve.steps is None else (curve.steps, curve.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
-    left_out = {name: [on_one_line(one, 1_000) for one in of] for name, of in role.withheld.items()}
+    left_out = {
+        name: [on_one_line(reason, 1_000) for reason in of] for name, of in role.withheld.items()
+    }
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
@@ -184,15 +196,17 @@ def _role(
     mapping = request.mapping
     settings = {**batch.settings(request.audit), **stated, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
-    role = _Role(batch, runs, {tag for one in runs.values() for tag in one.run.curves})
+    role = _Role(batch, runs, {tag for placed in runs.values() for tag in placed.run.curves})
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         found: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
-        for seed, one in runs.items():
+        for seed, placed in runs.items():
             with gathered(faults):
                 try:
-                    made = measure(one.run, settings, name, declared[name], mapping.quantity(name))
+                    made = measure(
+                        placed.run, settings, name, declared[name], mapping.quantity(name)
+                    )
                 except MisfitError as error:
                     if name in mapping.mapping:
                         raise
@@ -200,12 +214,12 @@ def _role(
                     role.ignored.discard(name)
                     continue
                 if made is not None:
-                    found[seed] = _as_share(made) if name in one.percent else made
+                    found[seed] = _as_share(made) if name in placed.percent else made
                     role.ignored -= made.tags
         if reasons := tuple(misfits) or _reasons(found, runs, mapping.complete is not None):
             role.withheld[name] = reasons
         elif found:
-            role.measured[name] = {seed: one.curve for seed, one in found.items()}
+            role.measured[name] = {seed: measured.curve for seed, measured in found.items()}
         else:
             role.absent.append(name)
     raise_all(faults)
@@ -223,13 +237,15 @@ def _reasons(
     """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
     if not found:
         return ()
-    ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
-    steps = (one.curve.steps for one in ended.values())
-    every = frozenset(step for one in steps if one is not None for step in one.tolist())
+    ended = {seed: measured for seed, measured in found.items() if not runs[seed].diverged}
+    steps = (measured.curve.steps for measured in ended.values())
+    every = frozenset(step for each in steps if each is not None for step in each.tolist())
     seeds: dict[str, list[str]] = {}
     diverged: dict[str, list[str]] = {}
     unlogged = [("not logged, though others are", "")]
-    for seed, run in {seed: one.run for seed, one in runs.items() if not one.diverged}.items():
+    for seed, run in {
+        seed: placed.run for seed, placed in runs.items() if not placed.diverged
+    }.items():
         doubts = _doubts(run, ended[seed], every, attested) if seed in ended else unlogged
         for reason, otherwise in doubts:
             seeds.setdefault(reason, []).append(str(seed))
@@ -237,32 +253,32 @@ def _reasons(
                 diverged.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
     for otherwise, names in diverged.items():
-        listed = [f'"*{escape(_within(one))}"' for one in dict.fromkeys(names[:MOST_RULES])]
-        rules = ", ".join(f"{{match: {one}, status: diverged}}" for one in listed)
+        listed = [f'"*{escape(_within(name))}"' for name in dict.fromkeys(names[:MOST_RULES])]
+        rules = ", ".join(f"{{match: {pattern}, status: diverged}}" for pattern in listed)
         reasons.append(f"if a run diverged, say so in a mapping: `runs: [{rules}]`{otherwise}")
     return tuple(reasons)
 
 
 def _doubts(
-    run: LoggedRun, one: Measured, every: Collection[int], attested: bool
+    run: LoggedRun, measured: Measured, every: Collection[int], attested: bool
 ) -> Iterator[tuple[str, str | None]]:
     """Yield each sign that a measurement of a run is not whole, with the way on unless it diverged.
 
     None in place of the way where divergence does not look so. `every`: the steps of all its role.
     """
-    own = frozenset() if one.curve.steps is None else frozenset(one.curve.steps.tolist())
+    own = frozenset() if measured.curve.steps is None else frozenset(measured.curve.steps.tolist())
     curves = [curve.steps for at in run.curves.values() for curve in at.values()]
     end = max((int(steps.max()) for steps in curves if steps is not None), default=0)
-    emptied = sorted(step for step in one.emptied if step in every or step > end)
+    emptied = sorted(step for step in measured.emptied if step in every or step > end)
     if run.not_whole:
         yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
-    elif (place := _not_finite(one.curve)) is not None:
+    elif (place := _not_finite(measured.curve)) is not None:
         yield place, "; else leave the cell empty"
     elif own and emptied:
         where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
         yield where, "; else leave these rows out"
     elif not attested:
-        gaps = (run.stopped,) if run.stopped else one.gaps  # a cut run ends its curves early
+        gaps = (run.stopped,) if run.stopped else measured.gaps  # a cut run ends its curves early
         until = max(own, default=0) if run.early else max(every, default=0)
         lacking = [step for step in every if own and step <= until and step not in own]
         if lacking and not gaps:
@@ -291,7 +307,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
     sure = {name: f'"{found[0]}"' for name, found in sorted(fitting.items()) if len(found) == 1}
     spoken = set[str]().union(*map(_words, tags))
-    in_order = sorted(wanted, key=lambda one: (-len(_words(one) & spoken), len(one), one))
+    in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.")]
@@ -310,7 +326,7 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             text = f"found no logged '{said.tag or said.expression}' in any run; expected it."
             raise LogError(f"mapping: {name}", f"{text} {did_you_mean(said.tag or '', ignored)}")
     if not any(role.measured for role in roles):
-        role = next((one for one in roles if one.withheld), roles[0])
+        role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
         for name, reasons in [*role.withheld.items()][:1]:
             found = f"found nothing whole: {name}: {'; '.join(reasons)}"
@@ -333,9 +349,9 @@ def _notes(
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
     for role in roles:
         told: dict[str, list[str]] = {}
-        for one in role.runs.values():
-            for sentence in (*one.run.told, *filter(None, [one.run.early])):
-                told.setdefault(sentence, []).append(str(one.seed))
+        for placed in role.runs.values():
+            for sentence in (*placed.run.told, *filter(None, [placed.run.early])):
+                told.setdefault(sentence, []).append(str(placed.seed))
         for sentence, seeds in told.items():
             yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
     if mapping.vary:
@@ -355,7 +371,7 @@ def _within(run: str) -> str:
 def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         which = role_words(role.batch)
-        runs = [one.run for one in role.runs.values()]
+        runs = [placed.run for placed in role.runs.values()]
         loggers = ", ".join(sorted({run.source for run in runs}))
         is_few = len(role.runs) < FEWEST_RUNS and not role.batch.overrides
         few = f"; an answer needs at least {FEWEST_RUNS}" if is_few else ""
@@ -365,7 +381,9 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for name, by_seed in role.measured.items():
             quantity = request.mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
-            points = max(1 if one.steps is None else len(one.steps) for one in by_seed.values())
+            points = max(
+                1 if curve.steps is None else len(curve.steps) for curve in by_seed.values()
+            )
             yield f"  {name}{source}: {points} points in each run"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
@@ -383,7 +401,7 @@ def _lack(request: Request, batch: Batch) -> str:
     key = batch.experiment, batch.settings(request.audit)
     roles: dict[Role, list[str]] = {}
     for claim in request.scope.claims:
-        for role, one in claim_batches(request.audit, claim, batch.tier):
-            if (one.experiment, one.settings(request.audit)) == key:
+        for role, arm in claim_batches(request.audit, claim, batch.tier):
+            if (arm.experiment, arm.settings(request.audit)) == key:
                 roles.setdefault(role, []).append(claim.id.rpartition(".")[2])
     return "".join(f"; {role} of {some(names)}" for role, names in roles.items())

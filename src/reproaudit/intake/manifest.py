@@ -103,7 +103,7 @@ def manifest_in(text: str) -> tuple[Manifest, Placed]:
 def _read(file: Path, text: str | None = None) -> tuple[Manifest, Placed]:
     manifest, document, faults = read_as(Manifest, file, "a manifest", text=text)
     if manifest is None or document is None:
-        raise SpecError("\n".join(str(replace(one, file=MANIFEST)) for one in faults))
+        raise SpecError("\n".join(str(replace(fault, file=MANIFEST)) for fault in faults))
 
     def placed(*loc: str | int) -> str:
         line, column = document.place(loc)
@@ -130,7 +130,7 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
     found = {}
     for folder in folders:
         own = (folder / MANIFEST).exists()
-        below = {one.name: one for one in sorted(folder.iterdir()) if (one / MANIFEST).exists()}
+        below = {path.name: path for path in sorted(folder.iterdir()) if (path / MANIFEST).exists()}
         paper = read_manifest(folder)[0].paper if own else None
         if not own and not below:
             text = f"{folder}: holds no {MANIFEST}; expected one in it, or in a subfolder named"

@@ -84,7 +84,7 @@ def manifest_head(
         "one_unit": one_unit,
         "noted": list(noted),
     }
-    return {name: one for name, one in stated.items() if one not in (None, {}, [])}
+    return {name: value for name, value in stated.items() if value not in (None, {}, [])}
 
 
 def read_runs(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]) -> Submission:

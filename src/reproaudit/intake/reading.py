@@ -142,15 +142,15 @@ def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
 
 def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:
     """Yield each measurement of which one arm has shares, as it seems, and another per cent."""
-    for one in units_apart(audit, tier, records):
+    for pair in units_apart(audit, tier, records):
         arms = [
-            role_words(Batch(each.experiment, tier, each.changed(tier), ())) for each in one.arms
+            role_words(Batch(each.experiment, tier, each.changed(tier), ())) for each in pair.arms
         ]
         yield LogError(
-            one.measurement,
-            f"found numbers up to {one.most[0]:.4g} in {arms[0]} and up to {one.most[1]:.4g} in "
+            pair.measurement,
+            f"found numbers up to {pair.most[0]:.4g} in {arms[0]} and up to {pair.most[1]:.4g} in "
             f"{arms[1]}; expected one unit, fractions or per cent. Divide what is in per cent by "
-            f"100 (in a mapping `runs: [{{match: RUNS, percent: [{one.measurement}]}}]`), or say "
+            f"100 (in a mapping `runs: [{{match: RUNS, percent: [{pair.measurement}]}}]`), or say "
             "why both are in one unit: `one_unit: …`, in the mapping or in the manifest.",
         )
 
@@ -205,7 +205,7 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
     ends: dict[tuple[int, float], list[str]] = {}
     for seed, record in records.items():
         length = stated_length(audit, record.experiment, record.settings)
-        series = [one.steps for one in record.measurements.series.values()]
+        series = [series.steps for series in record.measurements.series.values()]
         end = None if length is None else end_beside(series, length)
         if length is not None and end is not None and record.status is CellStatus.COMPLETED:
             ends.setdefault((end, length), []).append(str(seed))
@@ -221,9 +221,9 @@ def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
         declared = audit.measurements_of(record.experiment)
         for name, observed in (record.coordinates or {}).items():
             for axis in declared[name].axes:
-                for one in axis.coordinates(record.settings):
-                    if one not in observed[axis.name]:
-                        place = f"{name} at {axis.name} {one}"
+                for coordinate in axis.coordinates(record.settings):
+                    if coordinate not in observed[axis.name]:
+                        place = f"{name} at {axis.name} {coordinate}"
                         seeds.setdefault(place, {})[str(record.seed)] = None
     for place, of in seeds.items():
         yield f"Not observed: {place} (seeds {some(list(of))})."
@@ -258,14 +258,16 @@ class SubmissionReader:
         if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
             found = f"found '{manifest.who}', under which our own measurements stand"
             self.fault(f"{found}; expected who made these.", "who")
-        often = sum(len(one.seeds) * len(one.files) for one in manifest.runs)
+        often = sum(len(run.seeds) * len(run.files) for run in manifest.runs)
         if often > MOST_READ:
             found = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
             self.fault(f"{found}. Put several measurements into one file.", "runs")
         for name, value in manifest.settings.items():
             experiment, _, plain = name.rpartition(".")
             searched = [experiment] if experiment in audit.experiments else list(audit.experiments)
-            known = {n: s for one in searched for n, s in audit.settings_of(one).items()}
+            known = {
+                n: s for experiment in searched for n, s in audit.settings_of(experiment).items()
+            }
             if experiment and experiment not in audit.experiments:
                 hint = did_you_mean(experiment, audit.experiments)
                 text = f"found the unknown experiment '{experiment}'. {hint}"
@@ -280,7 +282,7 @@ class SubmissionReader:
 
     def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
         """Note that a run is none of the plan's."""
-        roles = [role_words(one) for one in batches if one.experiment == run.experiment]
+        roles = [role_words(batch) for batch in batches if batch.experiment == run.experiment]
         if not roles:
             hint = did_you_mean(run.experiment, self.audit.experiments)
             text = f"found the unknown experiment '{run.experiment}'. {hint}"
@@ -302,8 +304,11 @@ class SubmissionReader:
         alike: dict[str, list[int]] = {}
         for seed, record in records.items():
             measured = record.measurements
-            arrays = [*(one.values for one in measured.series.values()), *measured.arrays.values()]
-            many = any(np.unique(one).size >= DISTINCT for one in arrays)
+            arrays = [
+                *(series.values for series in measured.series.values()),
+                *measured.arrays.values(),
+            ]
+            many = any(np.unique(array).size >= DISTINCT for array in arrays)
             if many and record.status is CellStatus.COMPLETED:
                 alike.setdefault(measured.model_dump_json(), []).append(seed)
         for first, *others in alike.values():
@@ -316,7 +321,7 @@ class SubmissionReader:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
         audit = self.audit
         tier = self.manifest.tier
-        every = [one for claim in audit.claims for one in claim_batches(audit, claim, tier)]
+        every = [arm for claim in audit.claims for arm in claim_batches(audit, claim, tier)]
         for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
             if _key(audit, batch) not in found:
                 yield f"No runs of {role} {role_words(batch)}."
@@ -327,14 +332,14 @@ class SubmissionReader:
         """Return the settings of what was measured that the manifest does not state."""
         return [
             f"{experiment}.{name}"
-            for experiment in sorted({one for one, _ in found})
+            for experiment in sorted({name for name, _ in found})
             for name in self.audit.settings_of(experiment)
             if name not in self.manifest.settings_of(experiment)
         ]
 
     def other_settings(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield a sentence on the settings of each experiment that are not the audit's."""
-        for experiment in sorted({one for one, _ in found}):
+        for experiment in sorted({name for name, _ in found}):
             if others := self._others(experiment):
                 yield f"Other settings than the audit's, of '{experiment}': {others}."
 
@@ -358,7 +363,7 @@ class SubmissionReader:
         said = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
         origin = Origin(**said, made=manifest.date)
         identity = [slug, run.experiment, canonical_settings(settings), seed]
-        identity += [one.model_dump_json() for one in (origin, measured)]
+        identity += [part.model_dump_json() for part in (origin, measured)]
         identity += [coordinates] if coordinates else []
         return Record(
             paper=slug,
@@ -390,7 +395,7 @@ class SubmissionReader:
                 alone = len(run.seeds) == 1 or "{seed}" in written
                 place = self.placed("runs", index, "files", number)
                 logged = tables.read(written, seed, place, alone=alone)
-                for name in (one for one in logged.curves if one in declared):
+                for name in (tag for tag in logged.curves if tag in declared):
                     with gathered(self.faults):
                         if name in found:
                             text = f"found it in {found[name].place}, too; expected once."
@@ -446,8 +451,8 @@ def _observed(
     absent = absent if curve.steps is None else absent[0]
     every = range(absent.ndim)
     places = [
-        np.flatnonzero(~absent.all(axis=tuple(other for other in every if other != one)))
-        for one in every
+        np.flatnonzero(~absent.all(axis=tuple(other for other in every if other != dimension)))
+        for dimension in every
     ]
     if absent[np.ix_(*places)].any():
         text = "found empty cells here and there; expected that whole coordinates of an axis are."

@@ -25,7 +25,9 @@ from reproaudit.logs.mapping import MappingFile, RunRule
 def axes_of(audit: Audit) -> frozenset[str]:
     """Return the names of all axes of an audit's measurements."""
     declared = [audit.measurements_of(experiment) for experiment in audit.experiments]
-    return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
+    return frozenset(
+        a.name for each in declared for declaration in each.values() for a in declaration.axes
+    )
 
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
@@ -48,14 +50,14 @@ def place_runs(request: Request, runs: Sequence[LoggedRun], faults: Sequence[Log
             with gathered(faults):
                 placed.append(_placed(request, run, rule))
     for batch, role in roles.items():
-        own = [one for of, one in placed if of == batch]
+        own = [placed_run for of, placed_run in placed if of == batch]
         faults += pooled(request, batch, own)
-        for one in sorted(own, key=lambda one: one.seed is None):
-            if one.seed is None:
+        for placed_run in sorted(own, key=lambda placed_run: placed_run.seed is None):
+            if placed_run.seed is None:
                 free = next(n for n in range(len(runs)) if n not in role)
-                run = replace(one.run, told=(*one.run.told, SEEDS_COUNTED))
-                one = replace(one, run=run, seed=free)
-            role[one.seed or 0] = one
+                run = replace(placed_run.run, told=(*placed_run.run.told, SEEDS_COUNTED))
+                placed_run = replace(placed_run, run=run, seed=free)
+            role[placed_run.seed or 0] = placed_run
     raise_all(faults)
     return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 

@@ -67,7 +67,9 @@ class TableForm:
     def words(self) -> Mapping[str, str]:
         """The role of each column in words."""
         said = self.roles.items()
-        return {one: f"axis {name}" if of == "axis" else of for one, (of, name) in said if one}
+        return {
+            column: f"axis {name}" if of == "axis" else of for column, (of, name) in said if column
+        }
 
 
 def form_of(source: LogSource, table: Table) -> TableForm:
@@ -75,9 +77,13 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     asked = source.asked
     columns = table.columns
     stated = asked.columns.stated()
-    roles = {one: (role, name) for role, name, one in reversed(stated) if one in columns}
-    roles |= {one: ("axis", one) for one in columns if one in asked.axes and one not in roles}
-    lower = {one.lower(): one for one in reversed(columns) if one not in roles}
+    roles = {column: (role, name) for role, name, column in reversed(stated) if column in columns}
+    roles |= {
+        column: ("axis", column)
+        for column in columns
+        if column in asked.axes and column not in roles
+    }
+    lower = {column.lower(): column for column in reversed(columns) if column not in roles}
     found = {role for role, _ in roles.values()}
 
     def first(names: Sequence[str], role: str = "") -> str | None:
@@ -100,16 +106,18 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         roles[value] = ("measurement", _stem(source))
     form = TableForm(roles)
     roles = dict(roles)
-    for one in columns:
-        if one not in roles:
-            roles[one] = (_role(one, source, table, form), one.removeprefix("metrics."))
-    like = (one for one in columns if not form.column("seed") and _is_like_seeds(one, table))
-    whole = TableForm({one: roles[one] for one in columns}, next(like, None))
+    for column in columns:
+        if column not in roles:
+            roles[column] = (_role(column, source, table, form), column.removeprefix("metrics."))
+    like = (
+        column for column in columns if not form.column("seed") and _is_like_seeds(column, table)
+    )
+    whole = TableForm({column: roles[column] for column in columns}, next(like, None))
     if not asked.plain and (form.column("value") or any(map(asked.wants, columns))):
-        for role, _, one in stated:
-            if one not in columns:
-                text = f"found no column '{one}', which the mapping calls {role}; expected it. "
-                text += did_you_mean(one, columns)
+        for role, _, column in stated:
+            if column not in columns:
+                text = f"found no column '{column}', which the mapping calls {role}; expected it. "
+                text += did_you_mean(column, columns)
                 raise LogError(source.name, f"{text}{of_columns(whole.words)}")
     return whole
 
@@ -149,11 +157,11 @@ def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -
     cells = [row[column] for row in said]
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
-    numbers = all(number_of(one) is not None for one in cells if is_observed(one))
+    numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     if numbers and column not in source.asked.settings:
         return False
-    values = {str(one).strip() for one in cells}
-    of_run = [one for one in (form.column("seed"), form.column("run")) if one is not None]
+    values = {str(cell).strip() for cell in cells}
+    of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
     step = form.column("step")
     if len(values) == 1 or step is None:
         return True
@@ -163,7 +171,7 @@ def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -
     place = [*of_run, step, *form.named("axis").values()]
     rows = {_at(row, place) for _, row in table.rows}
     tells_apart = len(rows) < len(table.rows) and len(values) * 3 <= len(table.rows)
-    return tells_apart or all(len(one) == 1 for one in each.values())
+    return tells_apart or all(len(texts) == 1 for texts in each.values())
 
 
 def _at(row: TableRow, columns: Sequence[str]) -> tuple[str, ...]:
@@ -181,16 +189,16 @@ def chart_parts(table: Table) -> dict[str, Table]:
         else:
             run, metric, end = matched.groups(default="")
             parts.setdefault(run, {})[metric + end] = column
-    if not parts or {one.lower() for one in rest} - {*STEP_NAMES, "", "relative time (wall)"}:
+    if not parts or {column.lower() for column in rest} - {*STEP_NAMES, "", "relative time (wall)"}:
         return {}
     found = {}
     for run, called in parts.items():
-        named = {**{one: one for one in rest}, **called}
+        named = {**{column: column for column in rest}, **called}
         rows = [
-            (line, {name: row[one] for name, one in named.items() if one in row})
+            (line, {name: row[column] for name, column in named.items() if column in row})
             for line, row in table.rows
         ]
-        while len(rows) > 1 and not any(is_observed(rows[-1][1].get(one)) for one in called):
+        while len(rows) > 1 and not any(is_observed(rows[-1][1].get(name)) for name in called):
             rows.pop()  # which longer runs have
         found[run] = replace(table, columns=tuple(named), rows=rows, logger="W&B chart")
     return found

@@ -104,9 +104,9 @@ def _configuration(file: Path, place: str) -> Stated:
         raise LogError(place, "found no names with values; expected a configuration.")
     if "wandb_version" in tree:  # W&B writes every value with its description
         tree = {
-            name: one["value"]
-            for name, one in tree.items()
-            if isinstance(one, dict) and "value" in one and not name.startswith("_")
+            name: entry["value"]
+            for name, entry in tree.items()
+            if isinstance(entry, dict) and "value" in entry and not name.startswith("_")
         }
     return tuple((name, plain_value(value)) for name, value in flat("", tree, place))
 
@@ -122,7 +122,7 @@ def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
 def plain_value(value: Any) -> Any:
     """Return a value as configurations hold it: a scalar, None, or a tuple of scalars."""
     if isinstance(value, list | tuple):
-        nested = any(isinstance(one, dict | list | tuple) for one in value)
+        nested = any(isinstance(item, dict | list | tuple) for item in value)
         return json.dumps(value, default=str) if nested else tuple(value)
     if isinstance(value, bool | int | float | str) or value is None:
         return value
@@ -134,9 +134,9 @@ def normal(name: str) -> str:
     return name.lower().replace("-", "_").lstrip("_")
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(value: Any, other: Any) -> bool:
     """Return True if two values are the same, be they numbers or the text of numbers."""
-    return one == other or str(one) == str(other)
+    return value == other or str(value) == str(other)
 
 
 def is_own(name: str) -> bool:
@@ -230,8 +230,10 @@ def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
             value = tuple(part.strip().strip("'\"") for part in inner.split(",") if part.strip())
         if not isinstance(value, tuple):
             return None
-        converted = [as_setting(one, model[0] if model else "") for one in value]
-        plain = tuple(one for one in converted if one is not None and not isinstance(one, tuple))
+        converted = [as_setting(item, model[0] if model else "") for item in value]
+        plain = tuple(
+            item for item in converted if item is not None and not isinstance(item, tuple)
+        )
         return plain if len(plain) == len(converted) else None
     if isinstance(model, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())

@@ -35,7 +35,7 @@ def json_table(path: Path, text: str, place: str) -> Table | None:
     if kind == "jsonl" or (is_object and (more or kind != "json")):
         return _json_lines(text, place)
     tree = parse_json(text, place)
-    if isinstance(tree, list) and tree and all(isinstance(one, dict) for one in tree):
+    if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
     if not isinstance(tree, dict) or not tree:
         return None
@@ -50,19 +50,21 @@ def json_table(path: Path, text: str, place: str) -> Table | None:
     return table if numbers else None
 
 
-def _is_metric(one: Any) -> bool:
-    return isinstance(one, dict) and all(isinstance(one.get(k), list) for k in ("steps", "values"))
+def _is_metric(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(value.get(k), list) for k in ("steps", "values")
+    )
 
 
-def _is_column(one: Any) -> bool:
-    return isinstance(one, list) and bool(one) and not isinstance(one[0], dict | list)
+def _is_column(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and not isinstance(value[0], dict | list)
 
 
 def _json_lines(text: str, place: str) -> Table:
-    lines = [(n, one) for n, one in enumerate(text.split("\n"), start=1) if one.strip()]
+    lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise LogError(place, "found no row; expected one JSON object on each line.")
-    return _of_objects(((n, parse_json(one, f"{place}:{n}")) for n, one in lines), place)
+    return _of_objects(((n, parse_json(line, f"{place}:{n}")) for n, line in lines), place)
 
 
 def _rows(trees: Sequence[Any], place: str) -> Table:
@@ -94,7 +96,7 @@ def _columns(tree: Mapping[str, Sequence[Any]], place: str) -> Table:
     try:
         rows = [dict(zip(tree, cells, strict=True)) for cells in zip(*tree.values(), strict=True)]
     except ValueError:
-        lengths = ", ".join(f"{len(one)} of '{key[:80]}'" for key, one in tree.items())
+        lengths = ", ".join(f"{len(column)} of '{key[:80]}'" for key, column in tree.items())
         raise LogError(place, f"found {lengths}; expected as many of each.") from None
     return _rows(rows, place)
 
@@ -106,8 +108,8 @@ def _sacred(path: Path, tree: Mapping[str, Any], name: str) -> Table:
     run = parse_json(read_log_text(beside, place), place) if beside.is_file() else None
     status = run.get("status") if isinstance(run, dict) else None
     rows: list[dict[str, Any]] = []
-    for tag, one in tree.items():
-        points = {"step": one["steps"], "value": one["values"]}
+    for tag, metric in tree.items():
+        points = {"step": metric["steps"], "value": metric["values"]}
         for _, row in _columns(points, f"{name}: {tag}").rows:
             # a NumPy number, as jsonpickle writes it, has its own names
             value = row.get("value", row.get("value.value"))
@@ -145,5 +147,5 @@ def _since_best(state: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) 
     best = str(state.get("best_model_checkpoint") or "").rpartition("checkpoint-")[2]
     if not best.isdecimal() or len(best) > 15:
         return None
-    steps = (number_of(row.get("step")) for row in history if any("eval_" in one for one in row))
+    steps = (number_of(row.get("step")) for row in history if any("eval_" in name for name in row))
     return sum(1 for step in steps if step is not None and step > int(best))

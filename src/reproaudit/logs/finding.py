@@ -99,10 +99,10 @@ class _Finder:
     def left_out(self, runs: Sequence[LoggedRun]) -> list[tuple[str, str]]:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
         used = {file for run in runs for file in (*run.files, *run.configurations)}
-        paths = {one for path in used for one in (path, *path.parents)}
+        paths = {above for path in used for above in (path, *path.parents)}
         names = {self._name(path) for path in paths if path.is_relative_to(self._folder)}
         left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
-        return sorted(left, key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
+        return sorted(left, key=lambda entry: (entry[1] == _HIDDEN, entry[1] == _OTHER))
 
     def _skip(self, path: Path, why: str) -> None:
         self._asked.skipped[self._name(path)] = why

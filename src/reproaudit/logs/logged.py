@@ -69,12 +69,12 @@ def gathered(faults: list[LogError]) -> Iterator[None]:
 def raise_all(faults: Sequence[LogError]) -> None:
     """Raise all faults at once, the same cause once; return if there is none."""
     places: dict[str, list[LogError]] = {}
-    for one in faults:
-        cause = re.sub(r"[\d.]+|'[^']*'|\"[^\"]*\"", "", one.text)
-        places.setdefault(cause, []).append(one)
+    for fault in faults:
+        cause = re.sub(r"[\d.]+|'[^']*'|\"[^\"]*\"", "", fault.text)
+        places.setdefault(cause, []).append(fault)
     lines = []
     for same in places.values():
-        others = sorted({one.place for one in same} - {same[0].place})
+        others = sorted({fault.place for fault in same} - {same[0].place})
         more = f" The same in {len(others)} more, such as {others[0]}." if others else ""
         lines.append(on_one_line(str(same[0]) + more, 1_200))
     if len(lines) > MOST_CAUSES:
@@ -290,16 +290,19 @@ class CurveBuilder:
         A tag that was observed nowhere is one of them only if it is wanted.
         """
         found: dict[str, dict[LoggedCoordinates, Curve]] = {}
-        there = {tag for (tag, _), one in self._gathered.items() if one.points or one.fault}
-        for (tag, at), one in self._gathered.items():
+        there = {tag for (tag, _), own in self._gathered.items() if own.points or own.fault}
+        for (tag, at), gathered in self._gathered.items():
             if tag not in there and not self._asked.wants(tag):
                 continue
-            points, fault = (one.points, one.fault) if one.fault else self._settled(one.points)
+            points = gathered.points
+            fault = gathered.fault
+            if fault is None:
+                points, fault = self._settled(points)
             values = np.array([point.value for point in points], dtype=np.float64)
             numbers = [point.step for point in points]
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
             last = max((step for step in numbers if step is not None), default=0)
-            emptied = tuple(step for step in one.emptied if step > last)
+            emptied = tuple(step for step in gathered.emptied if step > last)
             found.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
         return found
 
@@ -310,8 +313,8 @@ class CurveBuilder:
         unstepped = len(points) > 1 and (lacking or len(set(steps)) == 1)
         if unstepped and "steps" in self._asked.numbered:
             self.told["points without steps are counted from 0 in the order of time"] = None
-            by_time = sorted(points, key=lambda one: one.when)
-            return [one._replace(step=place) for place, one in enumerate(by_time)], None
+            by_time = sorted(points, key=lambda point: point.when)
+            return [point._replace(step=place) for place, point in enumerate(by_time)], None
         if lacking and unstepped:
             lines = [int(point.when) for point in points if point.when]
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
@@ -338,13 +341,14 @@ class CurveBuilder:
         return [points[index] for index in kept]
 
 
-def _out_of_order(one: _Point, other: _Point) -> str:
-    found = f"found step {other.step} after {one.step}; expected steps that increase"
-    if one.file != other.file:
-        found = f"found step {other.step} in '{other.file}' after step {one.step} in '{one.file}'"
+def _out_of_order(earlier: _Point, later: _Point) -> str:
+    found = f"found step {later.step} after {earlier.step}; expected steps that increase"
+    if earlier.file != later.file:
+        after = f"after step {earlier.step} in '{earlier.file}'"
+        found = f"found step {later.step} in '{later.file}' {after}"
         found = f"{found}; expected once"
-    elif one.step == other.step:
-        found = f"found step {one.step} a second time; expected it once"
+    elif earlier.step == later.step:
+        found = f"found step {earlier.step} a second time; expected it once"
     return f"{found}. Say which points hold, in the mapping: `overlap: later`, or `earlier`"
 
 
@@ -362,7 +366,7 @@ def number_of(value: Any) -> float | None:
 
 def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
     """Return coordinates as they are compared: "1" and 1.0 are the same one."""
-    numbers = {axis: number_of(one) for axis, one in at.items()}
+    numbers = {axis: number_of(place) for axis, place in at.items()}
     return frozenset(
         (axis, str(at[axis]).strip() if number is None or number != number else number)
         for axis, number in numbers.items()

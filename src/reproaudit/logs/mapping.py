@@ -84,7 +84,7 @@ class LoggedQuantity(StrictModel):
     @property
     def words(self) -> str:
         """The tag or formula, with the meaning of each short name."""
-        where = "; ".join(f"{one} is '{tag}'" for one, tag in self.let.items())
+        where = "; ".join(f"{name} is '{tag}'" for name, tag in self.let.items())
         return ", where ".join(filter(None, [self.tag or self.expression, where]))
 
 
@@ -152,12 +152,12 @@ class MappingFile(StrictModel):
 
     def rule(self, run: str) -> RunRule | None:
         """Return the rule for a run of this name, with what rules of the run alone add to it."""
-        matching = [one for one in self.runs if one.matches(run)]
-        of_role = [one for one in matching if not one.is_of_run][:1]
+        matching = [rule for rule in self.runs if rule.matches(run)]
+        of_role = [rule for rule in matching if not rule.is_of_run][:1]
         stated: dict[str, Any] = {}
-        for one in matching:
-            if one.is_of_run or one in of_role:
-                stated = {**one.model_dump(include=one.model_fields_set), **stated}
+        for rule in matching:
+            if rule.is_of_run or rule in of_role:
+                stated = {**rule.model_dump(include=rule.model_fields_set), **stated}
         return RunRule(**stated) if matching else None
 
 
@@ -184,7 +184,7 @@ def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
         ExpressionError: if it holds anything but arithmetic, or the steps of two series differ.
     """
     if (plain := unicodedata.normalize("NFKC", formula)) != formula:
-        odd = next((one for one in formula if one not in plain), formula)
+        odd = next((character for character in formula if character not in plain), formula)
         raise ExpressionError(f"the character {odd!r}, which Python would read as another")
     try:
         with warnings.catch_warnings():
@@ -214,9 +214,11 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             parts = [_value(left, lookup), _value(right, lookup)]
         case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in FUNCTIONS:
-            one = _value(series, lookup)
-            values = np.asarray(one.values if one.steps is None else FUNCTIONS[name](one.values))
-            return Curve("", one.steps if values.ndim else None, values)
+            curve = _value(series, lookup)
+            values = np.asarray(
+                curve.values if curve.steps is None else FUNCTIONS[name](curve.values)
+            )
+            return Curve("", curve.steps if values.ndim else None, values)
         case _:
             found = type(getattr(node, "op", node)).__name__
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -225,9 +227,9 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             text = f"{found} in a formula; allowed are numbers below 1e308, {allowed}"
             raise ExpressionError(text)
     stepped = [part.steps for part in parts if part.steps is not None]
-    if not all(np.array_equal(stepped[0], one) for one in stepped):
+    if not all(np.array_equal(stepped[0], steps) for steps in stepped):
         odd = np.setxor1d(stepped[0], stepped[-1])
         text = f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step"
         raise ExpressionError(f"{text} {odd[0] if odd.size else '?'} is in one only")
-    values = _OPERATORS[type(op)](*(one.values for one in parts))
+    values = _OPERATORS[type(op)](*(part.values for part in parts))
     return Curve("", stepped[0] if stepped else None, np.asarray(values))

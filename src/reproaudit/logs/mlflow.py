@@ -56,7 +56,7 @@ def _is_deleted(source: LogSource, stage: Any) -> bool:
 
 def is_store_run(folder: Path) -> bool:
     """Return True if a folder looks like a run of the file store; MLflow's models do, too."""
-    return sum((folder / one).exists() for one in ("meta.yaml", "metrics", "params")) >= 2
+    return sum((folder / name).exists() for name in ("meta.yaml", "metrics", "params")) >= 2
 
 
 def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
@@ -77,11 +77,11 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         return
     metrics = dict(_entries(source.path / "metrics"))
     builder = source.builder()
-    for tag, one in metrics.items():
-        _metric(tag, one, f"{name}/metrics/{tag}", builder)
+    for tag, metric in metrics.items():
+        _metric(tag, metric, f"{name}/metrics/{tag}", builder)
     config = {
-        key: read_log_text(one, f"{name}/params/{key}", 2**20)
-        for key, one in _entries(source.path / "params")
+        key: read_log_text(param, f"{name}/params/{key}", 2**20)
+        for key, param in _entries(source.path / "params")
     }
     tagged = source.path / "tags" / "mlflow.runName"  # of versions that have it nowhere else
     kept = read_log_text(tagged, f"{name}/tags", 2**20) if tagged.is_file() else ""

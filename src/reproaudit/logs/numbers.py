@@ -74,8 +74,8 @@ def _is_plain(columns: tuple[str, ...]) -> bool:
         and len(columns) <= MOST_LOGGED_NAMES
         and len(set(columns)) == len(columns)
         and not columns[0].startswith("#")
-        and not any('"' in one or _ELSEWHERE.fullmatch(one) for one in columns)
-        and any(number_of(one) is None for one in columns)
+        and not any('"' in column or _ELSEWHERE.fullmatch(column) for column in columns)
+        and any(number_of(column) is None for column in columns)
     )
 
 
@@ -106,7 +106,7 @@ def _is_counted(rows: _Rows, columns: tuple[str, ...], form: TableForm) -> bool:
         whole = (numbers == np.floor(numbers)) & (numbers >= least) & (numbers <= most)
         if not whole.all():
             return False
-    places = rows[:, [columns.index(one) for one in form.named("axis").values()]]
+    places = rows[:, [columns.index(column) for column in form.named("axis").values()]]
     return not np.isnan(places).any()
 
 
@@ -145,7 +145,9 @@ def _curves(
         for name, column in measured.items():
             values = own[:, columns.index(column)]
             found[name][coordinates_of(at)] = _curve(place, steps, values)
-    return {name: at for name, at in found.items() if any(len(one.values) for one in at.values())}
+    return {
+        name: at for name, at in found.items() if any(len(curve.values) for curve in at.values())
+    }
 
 
 def _by_axes(
@@ -158,8 +160,8 @@ def _by_axes(
         return
     places = rows[:, [columns.index(column) for column in axes.values()]]
     found, which = np.unique(places, axis=0, return_inverse=True)
-    for one, own in _alike(which.ravel().astype(float), rows):
-        yield dict(zip(axes, found[int(one)].tolist(), strict=True)), own
+    for place, own in _alike(which.ravel().astype(float), rows):
+        yield dict(zip(axes, found[int(place)].tolist(), strict=True)), own
 
 
 def _curve(place: str, steps: NDArray[np.int64] | None, values: NDArray[np.float64]) -> Curve:

@@ -157,22 +157,22 @@ def unpack(file: Path, place: str, into: Path) -> list[str]:
     size = 0
     try:
         with open_log(file, place) as handle, zipfile.ZipFile(handle) as archive:
-            for one in archive.infolist():
-                size += one.file_size
-                path = PurePosixPath(one.filename.replace("\\", "/"))
+            for member in archive.infolist():
+                size += member.file_size
+                path = PurePosixPath(member.filename.replace("\\", "/"))
                 if path.is_absolute() or ".." in path.parts:
-                    text = f"found the path '{one.filename[:200]}', which leads out of it"
+                    text = f"found the path '{member.filename[:200]}', which leads out of it"
                     raise LogError(place, f"{text}; expected none. Unpack it, and import that.")
                 if size > MAX_UNPACKED_BYTES:
                     text = f"found more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
                     raise LogError(place, f"{text}. Unpack it, and import that.")
-                if stat.S_ISLNK(one.external_attr >> 16):
-                    links.append(one.filename)
+                if stat.S_ISLNK(member.external_attr >> 16):
+                    links.append(member.filename)
                     continue
-                made = time.mktime((*one.date_time, 0, 0, -1))
-                unpacked = archive.extract(one, into)
-                if unpacked in seen and not one.is_dir():
-                    text = f"found '{one.filename[:200]}' twice in it; expected each file once"
+                made = time.mktime((*member.date_time, 0, 0, -1))
+                unpacked = archive.extract(member, into)
+                if unpacked in seen and not member.is_dir():
+                    text = f"found '{member.filename[:200]}' twice in it; expected each file once"
                     raise LogError(place, f"{text}. Pack the right one alone.")
                 seen.add(unpacked)
                 os.utime(unpacked, (made, made))

@@ -75,15 +75,15 @@ def is_observed(cell: Any) -> bool:
 
 def is_table(text: str) -> bool:
     """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
-    lines = [one for one in text[:20_000].splitlines()[:20] if one.strip()]
-    plain = [one for one in lines if not one.lstrip().startswith("#")]
+    lines = [line for line in text[:20_000].splitlines()[:20] if line.strip()]
+    plain = [line for line in lines if not line.lstrip().startswith("#")]
     if len(plain) > 2:  # the last may be cut off
         lines = lines[: lines.index(plain[-1])]
     try:
         table = csv_table("\n".join(lines), "", "\t")
     except LogError:
         return False
-    named = len(table.columns) > 1 and all(number_of(one) is None for one in table.columns)
+    named = len(table.columns) > 1 and all(number_of(column) is None for column in table.columns)
     return (
         named
         and bool(table.rows)
@@ -94,14 +94,14 @@ def is_table(text: str) -> bool:
 def delimiter_of(text: str, usual: str) -> str:
     """Return the delimiter of a table's cells: the usual, unless another fits better."""
     lines = text[:100_000].splitlines()
-    first = [one for one in lines if one.strip() and not one.lstrip().startswith("#")]
-    for one in (usual, *_DELIMITERS):
+    first = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    for delimiter in (usual, *_DELIMITERS):
         try:
-            counts = {len(row) for row in csv.reader(first[:2], delimiter=one)}
+            counts = {len(row) for row in csv.reader(first[:2], delimiter=delimiter)}
         except csv.Error:
             continue
         if len(counts) == 1 and counts != {1}:
-            return one
+            return delimiter
     return usual
 
 
@@ -133,7 +133,7 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     found = list(_csv_rows(reader, name))
     comments = [cells for _, cells in found if cells[0].lstrip().startswith("#")]
-    plain = [one for one in found if not one[1][0].lstrip().startswith("#")]
+    plain = [row for row in found if not row[1][0].lstrip().startswith("#")]
     header = _header(comments, plain, name)
     told = [f"{len(comments)} lines of comments were passed over"] if comments else []
     rows: list[tuple[int, list[str]]] = []
@@ -179,7 +179,7 @@ def _header(
             raise LogError(f"{name}:{plain[0][0]}", text)
         header = [cell.strip().lstrip("#").strip() for cell in comments[-1]]
     counts = Counter(header)
-    if twice := next((one for one in header if one and counts[one] > 1), None):
+    if twice := next((column for column in header if column and counts[column] > 1), None):
         raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
     return header
 
@@ -211,18 +211,22 @@ def aggregated(table: Table, apart: str | None) -> str | None:
                 return f"{found}, a mean with a deviation; {wanted}"
     if apart is not None:
         return None
-    means = {m.group(1) + m.group(3): one for one in table.columns if (m := _MEAN.fullmatch(one))}
-    for one in table.columns:
-        matched = _DEVIATION.fullmatch(one)
+    means = {
+        m.group(1) + m.group(3): column
+        for column in table.columns
+        if (m := _MEAN.fullmatch(column))
+    }
+    for column in table.columns:
+        matched = _DEVIATION.fullmatch(column)
         if matched and (mean := means.get(matched.group(1) + matched.group(3))):
-            return f"found means and deviations ('{mean}', '{one}'); {wanted}"
+            return f"found means and deviations ('{mean}', '{column}'); {wanted}"
     return None
 
 
 def sampled(table: Table, runs: Iterable[CurveBuilder]) -> tuple[str, ...]:
     """Tell why the rows of an export are not all that was logged."""
     columns = table.columns
-    for line, row in table.rows if any(one.endswith("__MIN") for one in columns) else ():
+    for line, row in table.rows if any(column.endswith("__MIN") for column in columns) else ():
         for column, cell in row.items():
             most = number_of(row.get(f"{column.removesuffix('__MIN')}__MAX"))
             if column.endswith("__MIN") and is_observed(cell) and number_of(cell) != most:
@@ -232,7 +236,7 @@ def sampled(table: Table, runs: Iterable[CurveBuilder]) -> tuple[str, ...]:
                 )
     if "Wall time" not in columns and "_step" not in columns:
         return ()
-    longest = max((sorted(one.all_steps()) for one in runs), key=len)
+    longest = max((sorted(run.all_steps()) for run in runs), key=len)
     if "Wall time" in columns and len(longest) >= RESERVOIR:
         return (
             f"exported from TensorBoard's page, which keeps a random {RESERVOIR} points of "

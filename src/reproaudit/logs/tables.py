@@ -99,7 +99,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
     same = set(first)
-    unlike = {one for each in others for one in each if one not in same}
+    unlike = {setting for each in others for setting in each if setting not in same}
     varied = {name for name, _ in unlike if not is_own(name)}
     for key, builder in builders.items():
         named = source
@@ -133,13 +133,13 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     same = {
-        name: next((row[one] for _, row in table.rows if is_said(row.get(one))), None)
-        for name, one in form.named("setting").items()
+        name: next((row[column] for _, row in table.rows if is_said(row.get(column))), None)
+        for name, column in form.named("setting").items()
     }
     apart = "expected one" if source.asked.plain else _apart(form)
     for line, row in table.rows:
         key = _key(f"{source.name}:{line}", row, form, same)
-        at = coordinates_of({axis: row[one] for axis, one in axes.items() if one in row})
+        at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
@@ -162,7 +162,7 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
     """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
     run = form.column("run")
     seed = form.column("seed")
-    stated = ((name, row.get(one)) for name, one in form.named("setting").items())
+    stated = ((name, row.get(column)) for name, column in form.named("setting").items())
     return _Key(
         str(row.get(run) or "").strip() if run else "",
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,

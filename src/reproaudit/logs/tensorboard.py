@@ -36,9 +36,9 @@ class _Message:
     def parts(self, number: int) -> list[bytes]:
         """Everything under a number that is no varint, as bytes."""
         found = self._fields.get(number, [])
-        if any(isinstance(one, int) for one in found):
+        if any(isinstance(value, int) for value in found):
             raise ValueError("found a whole number; expected something else")
-        return [one for one in found if isinstance(one, bytes)]
+        return [value for value in found if isinstance(value, bytes)]
 
     def last(self, number: int) -> bytes:
         return b"".join(self.parts(number)[-1:])
@@ -127,7 +127,7 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
                 text = f"found a record that cannot be read ({error})."
                 raise LogError(f"{place} at byte {at}", text) from None
     curves = reader.builder.curves()
-    single = all(len(one.values) <= 1 for at in curves.values() for one in at.values())
+    single = all(len(curve.values) <= 1 for at in curves.values() for curve in at.values())
     if reader.has_hyperparameters and single:
         source.skipped[source.name] = "hyperparameters of add_hparams; log them in a config.json"
     else:
@@ -160,7 +160,7 @@ def _is_damaged(data: bytes, checksum: bytes) -> bool:
 def _crc_table() -> list[int]:
     table = list(range(256))
     for _ in range(8):
-        table = [(one >> 1) ^ 0x82F63B78 if one & 1 else one >> 1 for one in table]
+        table = [(crc >> 1) ^ 0x82F63B78 if crc & 1 else crc >> 1 for crc in table]
     return table
 
 

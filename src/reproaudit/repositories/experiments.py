@@ -140,8 +140,10 @@ class _Command:
 
         Numbers that are not finite are left as they are. Curves without steps have the last step 0.
         """
-        axes = frozenset(axis.name for one in self.declared.values() for axis in one.axes)
-        tags_named = [one.tags for one in self.said.mapping.values()]
+        axes = frozenset(
+            axis.name for declaration in self.declared.values() for axis in declaration.axes
+        )
+        tags_named = [quantity.tags for quantity in self.said.mapping.values()]
         asked = Asked(
             axes=axes,
             wanted=frozenset(self.declared).union(*tags_named),
@@ -181,7 +183,7 @@ class _Command:
 def _refuse_foreign(folder: Path, name: str, began: int) -> None:
     """Refuses a link or an absent file, and removes what was there before the command began."""
     place = folder / name
-    if any(one.is_symlink() for one in (place, *place.parents) if one.is_relative_to(folder)):
+    if any(path.is_symlink() for path in (place, *place.parents) if path.is_relative_to(folder)):
         raise CommandError(f"the command made '{name}' a link; expected a file of the working copy")
     for path in (place, *place.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.stat().st_ctime_ns <= began:
