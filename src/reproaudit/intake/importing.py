@@ -1,7 +1,4 @@
-"""Somebody else's logs into a folder that `reproaudit judge` reads.
-
-What became of every log is told in the manifest, in sentences, and in the terminal.
-"""
+"""Somebody else's logs become measurements, and what became of every log is said in sentences."""
 
 from __future__ import annotations
 
@@ -20,13 +17,12 @@ from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.files import new_folder, scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import axes_of, compare_settings, manifest_settings, place_runs
-from reproaudit.intake.writing import write_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -48,70 +44,92 @@ MOST_RULES = 4
 _Settings = Mapping[str, SettingValue]
 
 
+@dataclass(frozen=True)
+class ImportedLogs:
+    """What became of logs.
+
+    Attributes:
+        measured: the measurements that were made of them.
+        head: what their manifest says of all runs.
+        ignored_runs: names of runs that nothing was made of.
+        skipped: files that were not read, each with the reason.
+        settings: each setting that the audit has, beside what the logs state.
+        lines: all of it in words.
+    """
+
+    measured: Sequence[MeasuredRuns]
+    head: Mapping[str, Any]
+    ignored_runs: Sequence[str]
+    skipped: Sequence[str]
+    settings: Sequence[Mapping[str, Any]]
+    lines: Sequence[str]
+
+
 def import_logs(
     audit: Audit,
     logs: Sequence[Path],
-    out: Path,
     mapping_file: Path | None = None,
     *,
     claims: Sequence[str] = (),
-    **said: str | None,
-) -> dict[str, Any]:
-    """Read the logs and write the folder; return what became of what.
+    **stated: str | None,
+) -> ImportedLogs:
+    """Make measurements of logs, and say what became of what.
 
     Args:
         audit: the audit.
-        logs: files and folders; `out` is the folder to write.
+        logs: files and folders.
         mapping_file: the mapping file; None if there is none.
         claims: the claims to import for; all if none.
-        said: `tier`, `who` and `source`; those of the mapping file where they are None.
+        stated: `tier`, `who` and `source`; those of the mapping file where they are None.
 
     Raises:
-        UsageError: if the command line is wrong, or the folder exists.
+        UsageError: if the command line is wrong.
         LogError: if the logs cannot be used.
-        SpecError: listing what is wrong with the mapping, or what `judge` would refuse.
+        SpecError: listing what is wrong with the mapping, or with the logs.
     """
     mapping = MappingFile() if mapping_file is None else read_mapping(mapping_file)
     mapping = mapping.model_copy(
-        update={k: value for k, value in said.items() if value is not None}
+        update={name: value for name, value in stated.items() if value is not None}
     )
     tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
     request = Request(audit, scope_of(audit, tier, claims), mapping)
-    remedy = "Name another with --out, or remove it."
-    with new_folder(out, remedy) as folder, scratch_folder() as scratch:
-        asked = _asked(request)
-        found, skipped = find_runs(logs, asked, scratch)
-        placed = place_runs(request, found, _unlogged(request, asked, found))
+    asked = _asked(request)
+    with scratch_folder() as scratch:
+        logged, skipped = find_runs(logs, asked, scratch)
+        placed = place_runs(request, logged, _unlogged(request, asked, logged))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
-        stated = manifest_settings(audit, placed)
+        settings = manifest_settings(audit, placed)
         roles = [
-            _role(request, batch, runs, stated[batch.experiment]) for batch, runs in placed.items()
+            _role(request, batch, runs, settings[batch.experiment])
+            for batch, runs in placed.items()
         ]
         _refuse_unlogged(roles, mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
-        ignored = sorted({run.name for run in found} - {run.name for run in runs})
-        notes = [on_one_line(note, 5_000) for note in _notes(mapping, roles, ignored, skipped)]
-        settings = {
-            f"{experiment}.{name}": value
-            for experiment, own in stated.items()
-            for name, value in own.items()
-        }
         origin = _origin(logs, mapping, runs)
-        head = manifest_head(origin, tier, settings, mapping.proxy, notes, mapping.one_unit)
-        write_submission(folder, audit, [_measured(role) for role in roles], head)
-    said_of_roles = _lines(request, roles)
-    indents = ((line, line[: len(line) - len(line.lstrip())]) for line in said_of_roles)
-    lines = [*(indent + on_one_line(line, 5_000) for line, indent in indents), *notes]
-    return {
-        "folder": str(out),
-        "ignored_runs": ignored,
-        "skipped": [f"{name} ({why})" for name, why in skipped],
-        "settings": compare_settings(audit, placed),
-        "lines": lines,
+    ignored = sorted({run.name for run in logged} - {run.name for run in runs})
+    notes = [on_one_line(note, 5_000) for note in _notes(mapping, roles, ignored, skipped)]
+    of_all = {
+        f"{experiment}.{name}": value
+        for experiment, own in settings.items()
+        for name, value in own.items()
     }
+    return ImportedLogs(
+        measured=[_measured(role) for role in roles],
+        head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
+        ignored_runs=ignored,
+        skipped=[f"{name} ({why})" for name, why in skipped],
+        settings=compare_settings(audit, placed),
+        lines=[*map(_indented, _lines(request, roles)), *notes],
+    )
+
+
+def _indented(line: str) -> str:
+    """Return a line on one line, as far to the right as it was."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + on_one_line(line, 5_000)
 
 
 def _asked(request: Request) -> Asked:

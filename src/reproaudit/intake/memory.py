@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,21 +97,20 @@ def read_runs(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any
     Raises:
         AuditError: listing everything that is no number, or does not fit the audit.
     """
-    with told_of_runs():
-        manifest, placed = manifest_in(manifest_text(audit, runs, head))
-        reader = reader_of(audit, manifest, placed)
-        return submission_of(reader, _MemoryTables(audit, manifest, runs))
+    return hold_runs(audit, runs, manifest_text(audit, runs, head))[0]
 
 
-@contextmanager
-def told_of_runs() -> Iterator[None]:
-    """Tell the places of faults in what the caller passed, and not in the files of a folder."""
+def hold_runs(
+    audit: Audit, runs: Sequence[MeasuredRuns], manifest: str
+) -> tuple[Submission, NumbersByTable]:
+    """Make records of runs and their manifest, as `read_runs` does; return the tables, too."""
     try:
-        yield
-    except SpecError as error:
-        faults = re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))
-        faults = re.sub(r"\b(\d+)-(\w+)/\w+\.csv \((seed \d+)\)", r"runs[\1] (\2), \3", faults)
-        raise SpecError(faults) from None
+        stated, placed = manifest_in(manifest)
+        reader = reader_of(audit, stated, placed)
+        tables = _MemoryTables(audit, stated, runs)
+        return submission_of(reader, tables), tables.numbers
+    except SpecError as error:  # the caller passed no manifest
+        raise SpecError(re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))) from None
 
 
 # --- the manifest -------------------------------------------------------------------------------
@@ -227,24 +225,25 @@ class GivenNumbers:
         return known.astype(np.int64)
 
 
-class _MemoryTables:
-    """The numbers of runs, under the names that their tables would have in a folder."""
+NumbersByTable = Mapping[str, Mapping[int, GivenNumbers]]
+"""Table, as it is called in a folder -> seed -> numbers."""
 
+
+class _MemoryTables:
     def __init__(self, audit: Audit, manifest: Manifest, runs: Sequence[MeasuredRuns]) -> None:
         self._tables: dict[str, tuple[MeasuredRuns, int, str]] = {}
-        self._numbers: dict[tuple[str, int], GivenNumbers] = {}
+        self.numbers: dict[str, dict[int, GivenNumbers]] = {}
         for index, run in enumerate(runs):
             for name in measurements_in(run):
                 table = file_of(run, index, name)
                 self._tables[table] = run, index, name
-                for seed, numbers in numbers_in(audit, manifest, run, index, name):
-                    self._numbers[table, seed] = numbers
+                self.numbers[table] = dict(_numbers_in(audit, manifest, run, index, name))
 
     def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:  # noqa: ARG002
         run, index, name = self._tables[written]
-        numbers = self._numbers.get((written, seed))
+        numbers = self.numbers[written].get(seed)
         curves = {} if numbers is None else numbers.curves()
-        called = called_in_memory(run, index, seed)
+        called = _called(run, index, seed)
         if not any(len(curve.values) for curve in curves.values()):
             raise LogError(called, f"found no number of '{name}'; expected one, as of other seeds.")
         return LoggedRun(called, "memory", Path(), (), (Path(written),), {name: curves})
@@ -253,12 +252,11 @@ class _MemoryTables:
         return iter(())
 
 
-def called_in_memory(run: MeasuredRuns, index: int, seed: int) -> str:
-    """Return what messages call a run in memory."""
+def _called(run: MeasuredRuns, index: int, seed: int) -> str:
     return f"runs[{index}] ({run.experiment}), seed {seed}"
 
 
-def numbers_in(
+def _numbers_in(
     audit: Audit, manifest: Manifest, run: MeasuredRuns, index: int, name: str
 ) -> Iterator[tuple[int, GivenNumbers]]:
     """Yield the numbers of a measurement by seed, once they have the declared shape.
@@ -279,7 +277,7 @@ def numbers_in(
     for seed, measured in run.seeds.items():
         if name not in measured:
             continue
-        called = called_in_memory(run, index, seed)
+        called = _called(run, index, seed)
         place = f"{called}: '{name}'"
         steps, values = _parts(measured[name], is_series, place)
         expected = (*(() if steps is None else (len(steps),)), *map(len, axes.values()))

@@ -108,7 +108,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         UsageError: if the folder or its manifest is missing.
         SpecError: listing everything that does not fit.
     """
-    reader = open_submission(audit, folder)
+    reader = reader_of(audit, *read_manifest(folder))
     return submission_of(reader, FolderTables(folder.resolve(), axes_of(audit)))
 
 
@@ -159,16 +159,6 @@ def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Itera
     """Yield a sentence on each measurement of a role that is kept out."""
     for name, reasons in left_out.items():
         yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
-
-
-def open_submission(audit: Audit, folder: Path) -> SubmissionReader:
-    """Read the manifest of a folder, and tell the role of each run; no table is read yet.
-
-    Raises:
-        UsageError: if the folder or its manifest is missing.
-        SpecError: listing everything in the manifest that does not fit.
-    """
-    return reader_of(audit, *read_manifest(folder))
 
 
 def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionReader:

@@ -14,7 +14,7 @@ from reproaudit.files import new_folder
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import import_logs
 from reproaudit.intake.reading import Submission, read_submission
-from reproaudit.intake.writing import template_files
+from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.service.pages import refresh_register, write_report
@@ -121,5 +121,12 @@ def import_folder(
     claims: Sequence[str] = (),
     **said: str | None,
 ) -> Imported:
-    """Turn logs into a folder of measurements; arguments and errors are those of `import_logs`."""
-    return Imported(**import_logs(audit, logs, out, mapping, claims=claims, **said))
+    """Turn logs into a folder of measurements; other arguments are those of `import_logs`.
+
+    Raises:
+        AuditError: as `import_logs` does, or if the folder exists, or `judge` would refuse it.
+    """
+    with new_folder(out, "Name another with --out, or remove it.") as folder:
+        made = import_logs(audit, logs, mapping, claims=claims, **said)
+        write_submission(folder, audit, made.measured, made.head)
+    return Imported(str(out), made.ignored_runs, made.skipped, made.settings, made.lines)
