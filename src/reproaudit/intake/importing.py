@@ -139,11 +139,11 @@ def _asked(request: Request) -> Asked:
     measured = {
         name for experiment in audit.experiments for name in audit.measurements_of(experiment)
     }
-    for place, said, known in (
+    for place, names, known in (
         ("mapping: {}", mapping.mapping, measured),
         ("configuration: {}", mapping.configuration, settings),
     ):
-        if unknown := next((name for name in said if name not in known), None):
+        if unknown := next((name for name in names if name not in known), None):
             what = "measurement" if known is measured else "setting"
             hint = did_you_mean(unknown, known)
             raise LogError(place.format(unknown), f"found an unknown {what}. {hint}")
@@ -178,7 +178,8 @@ def _measured(role: _Role) -> MeasuredRuns:
             seeds[seed][name] = curve.values if curve.steps is None else (curve.steps, curve.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
     left_out = {
-        name: [on_one_line(reason, 1_000) for reason in of] for name, of in role.withheld.items()
+        name: [on_one_line(reason, 1_000) for reason in reasons]
+        for name, reasons in role.withheld.items()
     }
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
@@ -217,7 +218,7 @@ def _role(
     role = _Role(batch, runs, {tag for placed in runs.values() for tag in placed.run.curves})
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
-        found: dict[int, Measured] = {}
+        by_seed: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
         for seed, placed in runs.items():
             with gathered(faults):
@@ -232,30 +233,30 @@ def _role(
                     role.ignored.discard(name)
                     continue
                 if made is not None:
-                    found[seed] = _as_share(made) if name in placed.percent else made
+                    by_seed[seed] = _as_share(made) if name in placed.percent else made
                     role.ignored -= made.tags
-        if reasons := tuple(misfits) or _reasons(found, runs, mapping.complete is not None):
+        if reasons := tuple(misfits) or _reasons(by_seed, runs, mapping.complete is not None):
             role.withheld[name] = reasons
-        elif found:
-            role.measured[name] = {seed: measured.curve for seed, measured in found.items()}
+        elif by_seed:
+            role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
         else:
             role.absent.append(name)
     raise_all(faults)
     return role
 
 
-def _as_share(found: Measured) -> Measured:
+def _as_share(measured: Measured) -> Measured:
     """What was logged in per cent, as a share of 1."""
-    return replace(found, curve=replace(found.curve, values=found.curve.values / 100))
+    return replace(measured, curve=replace(measured.curve, values=measured.curve.values / 100))
 
 
 def _reasons(
-    found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
+    by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
 ) -> tuple[str, ...]:
     """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
-    if not found:
+    if not by_seed:
         return ()
-    ended = {seed: measured for seed, measured in found.items() if not runs[seed].diverged}
+    ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
     steps = (measured.curve.steps for measured in ended.values())
     every = frozenset(step for each in steps if each is not None for step in each.tolist())
     seeds: dict[str, list[str]] = {}
@@ -269,7 +270,7 @@ def _reasons(
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
                 diverged.setdefault(otherwise, []).append(run.name)
-    reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
+    reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
     for otherwise, names in diverged.items():
         listed = [f'"*{escape(_within(name))}"' for name in dict.fromkeys(names[:MOST_RULES])]
         rules = ", ".join(f"{{match: {pattern}, status: diverged}}" for pattern in listed)
@@ -323,7 +324,11 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
     fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
-    sure = {name: f'"{found[0]}"' for name, found in sorted(fitting.items()) if len(found) == 1}
+    sure = {
+        name: f'"{tags_of_name[0]}"'
+        for name, tags_of_name in sorted(fitting.items())
+        if len(tags_of_name) == 1
+    }
     spoken = set[str]().union(*map(_words, tags))
     in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
@@ -339,16 +344,20 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
     ignored = sorted({tag for role in roles for tag in role.ignored})
-    for name, said in mapping.mapping.items():
+    for name, quantity in mapping.mapping.items():
         if name in absent:
-            text = f"found no logged '{said.tag or said.expression}' in any run; expected it."
-            raise LogError(f"mapping: {name}", f"{text} {did_you_mean(said.tag or '', ignored)}")
+            text = (
+                f"found no logged '{quantity.tag or quantity.expression}' in any run; expected it."
+            )
+            raise LogError(
+                f"mapping: {name}", f"{text} {did_you_mean(quantity.tag or '', ignored)}"
+            )
     if not any(role.measured for role in roles):
         role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
         for name, reasons in [*role.withheld.items()][:1]:
-            found = f"found nothing whole: {name}: {'; '.join(reasons)}"
-            text = f"{found}; expected whole curves."
+            fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
+            text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}")
 
@@ -366,11 +375,11 @@ def _notes(
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
     for role in roles:
-        told: dict[str, list[str]] = {}
+        remarks: dict[str, list[str]] = {}
         for placed in role.runs.values():
-            for sentence in (*placed.run.told, *filter(None, [placed.run.early])):
-                told.setdefault(sentence, []).append(str(placed.seed))
-        for sentence, seeds in told.items():
+            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
+                remarks.setdefault(sentence, []).append(str(placed.seed))
+        for sentence, seeds in remarks.items():
             yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
     if mapping.vary:
         yield f"The runs differ in {some(mapping.vary)}, as the mapping lets them."

@@ -127,7 +127,7 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
         SpecError: if a manifest cannot be read.
         UsageError: if a folder has no manifest, or it is open which paper one belongs to.
     """
-    found = {}
+    by_slug = {}
     for folder in folders:
         own = (folder / MANIFEST).exists()
         below = {path.name: path for path in sorted(folder.iterdir()) if (path / MANIFEST).exists()}
@@ -138,5 +138,5 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
         if own and paper is None and len(slugs) != 1:
             text = f"{folder}: its manifest names no paper, and there are {len(slugs)} audits."
             raise UsageError(f"{text} Write 'paper: SLUG' into it.")
-        found.update({paper or slugs[0]: folder} if own else below)
-    return found
+        by_slug.update({paper or slugs[0]: folder} if own else below)
+    return by_slug

@@ -183,8 +183,8 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     if steps is None or len(steps) < 2:
         return []
     distances = np.diff(steps)
-    found, counts = np.unique(distances, return_counts=True)
-    usual = int(found[counts.argmax()])
+    lengths, counts = np.unique(distances, return_counts=True)
+    usual = int(lengths[counts.argmax()])
     wide = np.flatnonzero(distances > 1.5 * usual)
     regular = len(steps) >= 5 and counts.max() >= REGULAR * len(distances)
     reasons = []
@@ -260,8 +260,8 @@ def _stacked(
                 text = f"found coordinates with different steps, as step {odd:g}; expected the same"
                 raise LogError(place, f"{text} steps at every coordinate.")
     if len(observed) < FEWEST_OBSERVED * len(curves):
-        found = f"found numbers at {len(observed)} of {len(curves):,} coordinates"
-        raise LogError(place, f"{found}; expected at least a tenth.")
+        fault = f"found numbers at {len(observed)} of {len(curves):,} coordinates"
+        raise LogError(place, f"{fault}; expected at least a tenth.")
     values = np.full((*first.values.shape, len(curves)), np.nan)
     for number, curve in enumerate(curves):
         if curve is not None:
@@ -273,11 +273,11 @@ def _stacked(
 
 
 def measurements_of(
-    declared: Mapping[str, Declaration], found: Mapping[str, Curve]
+    declared: Mapping[str, Declaration], curves: Mapping[str, Curve]
 ) -> Measurements:
     """Return measurements of one run as records hold them, NaN where nothing was observed."""
     kinds: dict[MeasurementKind, dict[str, Any]] = {kind: {} for kind in MeasurementKind}
-    for name, curve in found.items():
+    for name, curve in curves.items():
         made: Any = np.ma.filled(curve.values, np.nan)
         if curve.steps is not None:
             made = Series(steps=tuple(curve.steps.tolist()), values=made)

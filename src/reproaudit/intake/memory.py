@@ -71,11 +71,11 @@ def manifest_head(
     one_unit: str | None = None,
 ) -> dict[str, Any]:
     """Return what a manifest says of all runs; without an origin it is not stated, and of today."""
-    said = dict.fromkeys(("who", "source", "framework"), "not stated")
-    origin = origin or Origin(**said, made=datetime.now(UTC).date())
+    names = dict.fromkeys(("who", "source", "framework"), "not stated")
+    origin = origin or Origin(**names, made=datetime.now(UTC).date())
     stated = {
         "schema_version": 1,
-        **{name: getattr(origin, name) for name in said},
+        **{name: getattr(origin, name) for name in names},
         "date": origin.made.isoformat(),
         "tier": tier,
         "proxy": proxy,

@@ -115,9 +115,9 @@ def _ways(request: Request, experiment: str, names: Sequence[str], name: str) ->
 
 def _group(run: str) -> str:
     """Return a pattern for the runs whose names differ from this one's in the seed alone."""
-    found = [*SEED_IN_NAME.finditer(run)] or [*re.finditer(r"(\d+)(?=\D*$)", run)]
-    start, end = found[-1].span(1) if found else (len(run), len(run))
-    return f"{escape(run[:start])}{'*' if found else ''}{escape(run[end:])}"
+    matches = [*SEED_IN_NAME.finditer(run)] or [*re.finditer(r"(\d+)(?=\D*$)", run)]
+    start, end = matches[-1].span(1) if matches else (len(run), len(run))
+    return f"{escape(run[:start])}{'*' if matches else ''}{escape(run[end:])}"
 
 
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
@@ -144,6 +144,8 @@ def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterat
     """Yield the settings of which an experiment and its arms have all of these values."""
     for name, setting in request.audit.settings_of(experiment).items():
         there = [batch.settings(request.audit)[name] for batch in request.batches(experiment)]
-        found = [as_setting(value, setting.value) for value in values]
-        if all(value is not None and any(same(value, each) for each in there) for value in found):
+        converted = [as_setting(value, setting.value) for value in values]
+        if all(
+            value is not None and any(same(value, each) for each in there) for value in converted
+        ):
             yield name

@@ -116,12 +116,12 @@ def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
     """Make records of all runs of a manifest; a SpecError lists everything that does not fit."""
     audit = reader.audit
     manifest = reader.manifest
-    found: dict[tuple[str, str], SeedRecords] = {}
+    by_arm: dict[tuple[str, str], SeedRecords] = {}
     left_out: dict[tuple[str, str], dict[str, Sequence[str]]] = {}
     kept_out: dict[str, None] = {}
     for index, (run, (role, batch)) in enumerate(zip(manifest.runs, reader.roles, strict=True)):
         key = _key(audit, batch)
-        records = found.setdefault(key, SeedRecords())
+        records = by_arm.setdefault(key, SeedRecords())
         records.update({seed: reader.record(tables, run, index, seed) for seed in run.seeds})
         left_out.setdefault(key, {}).update(run.left_out)
         kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
@@ -129,15 +129,15 @@ def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
             reader.refuse_copies(role_words(batch), records, index)
     raise_all(reader.faults)
     if reader.manifest.one_unit is None:
-        raise_all([*_other_units(audit, manifest.tier, found)])
-    every = tuple(record for records in found.values() for record in records.values())
-    remarks = [*reader.other_settings(found.keys()), *kept_out, *manifest.noted]
-    unstated = frozenset(name.partition(".")[0] for name in reader.unstated(found.keys()))
-    remarks += [*tables.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
+        raise_all([*_other_units(audit, manifest.tier, by_arm)])
+    every = tuple(record for records in by_arm.values() for record in records.values())
+    remarks = [*reader.other_settings(by_arm.keys()), *kept_out, *manifest.noted]
+    unstated = frozenset(name.partition(".")[0] for name in reader.unstated(by_arm.keys()))
+    remarks += [*tables.unread(), *_unobserved(audit, every), *reader.absent(by_arm.keys())]
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
-            remarks += _ends(audit, batch, found[_key(audit, batch)])
-    return Submission(audit, manifest.tier, every, tuple(remarks), found, left_out, unstated)
+            remarks += _ends(audit, batch, by_arm[_key(audit, batch)])
+    return Submission(audit, manifest.tier, every, tuple(remarks), by_arm, left_out, unstated)
 
 
 def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:
@@ -215,8 +215,8 @@ def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
                     if coordinate not in observed[axis.name]:
                         place = f"{name} at {axis.name} {coordinate}"
                         seeds.setdefault(place, {})[str(record.seed)] = None
-    for place, of in seeds.items():
-        yield f"Not observed: {place} (seeds {some(list(of))})."
+    for place, numbers in seeds.items():
+        yield f"Not observed: {place} (seeds {some(list(numbers))})."
 
 
 @dataclass
@@ -246,12 +246,12 @@ class SubmissionReader:
         if manifest.paper not in (None, slug):
             self.fault(f"found '{manifest.paper}'; expected '{slug}' or nothing.", "paper")
         if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
-            found = f"found '{manifest.who}', under which our own measurements stand"
-            self.fault(f"{found}; expected who made these.", "who")
+            fault = f"found '{manifest.who}', under which our own measurements stand"
+            self.fault(f"{fault}; expected who made these.", "who")
         often = sum(len(run.seeds) * len(run.files) for run in manifest.runs)
         if often > MOST_READ:
-            found = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
-            self.fault(f"{found}. Put several measurements into one file.", "runs")
+            fault = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
+            self.fault(f"{fault}. Put several measurements into one file.", "runs")
         for name, value in manifest.settings.items():
             experiment, _, plain = name.rpartition(".")
             searched = [experiment] if experiment in audit.experiments else list(audit.experiments)
@@ -303,33 +303,33 @@ class SubmissionReader:
                 alike.setdefault(measured.model_dump_json(), []).append(seed)
         for first, *others in alike.values():
             if others and len(others) + 1 < len(records):
-                found = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
-                text = f"found {found} {first} of {which}, where others differ; expected runs of"
+                copies = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
+                text = f"found {copies} {first} of {which}, where others differ; expected runs of"
                 self.fault(f"{text} their own. Leave out what is a copy.", "runs", index)
 
-    def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+    def absent(self, measured: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
         audit = self.audit
         tier = self.manifest.tier
         every = [arm for claim in audit.claims for arm in claim_batches(audit, claim, tier)]
         for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
-            if _key(audit, batch) not in found:
+            if _key(audit, batch) not in measured:
                 yield f"No runs of {role} {role_words(batch)}."
-        if unstated := self.unstated(found):
+        if unstated := self.unstated(measured):
             yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
 
-    def unstated(self, found: Collection[tuple[str, str]]) -> list[str]:
+    def unstated(self, measured: Collection[tuple[str, str]]) -> list[str]:
         """Return the settings of what was measured that the manifest does not state."""
         return [
             f"{experiment}.{name}"
-            for experiment in sorted({name for name, _ in found})
+            for experiment in sorted({name for name, _ in measured})
             for name in self.audit.settings_of(experiment)
             if name not in self.manifest.settings_of(experiment)
         ]
 
-    def other_settings(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+    def other_settings(self, measured: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield a sentence on the settings of each experiment that are not the audit's."""
-        for experiment in sorted({name for name, _ in found}):
+        for experiment in sorted({name for name, _ in measured}):
             if others := self._others(experiment):
                 yield f"Other settings than the audit's, of '{experiment}': {others}."
 
@@ -350,8 +350,8 @@ class SubmissionReader:
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
         proxies = (manifest.proxy, self._others(run.experiment, run.settings))
         measured, coordinates = self._measured(tables, run, index, seed, settings)
-        said = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
-        origin = Origin(**said, made=manifest.date)
+        makers = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
+        origin = Origin(**makers, made=manifest.date)
         identity = [slug, run.experiment, canonical_settings(settings), seed]
         identity += [part.model_dump_json() for part in (origin, measured)]
         identity += [coordinates] if coordinates else []
@@ -379,7 +379,7 @@ class SubmissionReader:
     ) -> tuple[Measurements, ByAxis]:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
-        found: dict[str, Curve] = {}
+        curves: dict[str, Curve] = {}
         for number, written in enumerate(run.files):
             with gathered(self.faults):
                 alone = len(run.seeds) == 1 or "{seed}" in written
@@ -387,27 +387,27 @@ class SubmissionReader:
                 logged = tables.read(written, seed, place, alone=alone)
                 for name in (tag for tag in logged.curves if tag in declared):
                     with gathered(self.faults):
-                        if name in found:
-                            text = f"found it in {found[name].place}, too; expected once."
+                        if name in curves:
+                            text = f"found it in {curves[name].place}, too; expected once."
                             raise LogError(f"{logged.name}: {name}", text)
-                        found[name] = _declared(logged, name, declared[name], settings, diverged)
+                        curves[name] = _declared(logged, name, declared[name], settings, diverged)
                 if unknown := [name for name in logged.curves if name not in declared]:
                     called = on_one_line(unknown[0], 80)
                     more = f", nor {len(unknown) - 1} more" * (len(unknown) > 1)
                     text = f"found a measurement which the experiment does not declare{more}."
                     place = f"{logged.files[0].name}: {called}"
                     raise LogError(place, f"{text} {did_you_mean(called, declared)}")
-        measured = measurements_of(declared, found)
+        measured = measurements_of(declared, curves)
         if diverged:
             return measured.finite_part(), {}
         coordinates: ByAxis = {}
-        for name, curve in found.items():
+        for name, curve in curves.items():
             with gathered(self.faults):
                 if fault := misfit(name, declared[name], measured, settings):
                     raise LogError(curve.place, f"{fault}.")
                 if np.ma.is_masked(curve.values):
-                    found[name], coordinates[name] = _observed(curve, declared[name], settings)
-        return measurements_of(declared, found), coordinates
+                    curves[name], coordinates[name] = _observed(curve, declared[name], settings)
+        return measurements_of(declared, curves), coordinates
 
 
 def _declared(

@@ -50,10 +50,10 @@ class TableForm:
 
     @cached_property
     def _by_role(self) -> Mapping[str, dict[str, str]]:
-        found: dict[str, dict[str, str]] = {}
+        by_role: dict[str, dict[str, str]] = {}
         for column, (role, name) in self.roles.items():
-            found.setdefault(role, {})[name] = column
-        return found
+            by_role.setdefault(role, {})[name] = column
+        return by_role
 
     def named(self, role: str) -> Mapping[str, str]:
         """Return the columns of a role by the names of what is in them."""
@@ -66,9 +66,11 @@ class TableForm:
     @cached_property
     def words(self) -> Mapping[str, str]:
         """The role of each column in words."""
-        said = self.roles.items()
+        roles = self.roles.items()
         return {
-            column: f"axis {name}" if of == "axis" else of for column, (of, name) in said if column
+            column: f"axis {name}" if role == "axis" else role
+            for column, (role, name) in roles
+            if column
         }
 
 
@@ -84,11 +86,11 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         if column in asked.axes and column not in roles
     }
     lower = {column.lower(): column for column in reversed(columns) if column not in roles}
-    found = {role for role, _ in roles.values()}
+    known = {role for role, _ in roles.values()}
 
     def first(names: Sequence[str], role: str = "") -> str | None:
         column = next((lower[name] for name in names if name in lower), None)
-        if role and role not in found and column is not None:
+        if role and role not in known and column is not None:
             roles[column] = (role, "")
         return column
 
@@ -153,8 +155,8 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
 
 def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:
     """Return True for a column of text that tells runs apart, or is the same in all rows of one."""
-    said = [row for _, row in table.rows if is_said(row.get(column))]
-    cells = [row[column] for row in said]
+    filled = [row for _, row in table.rows if is_said(row.get(column))]
+    cells = [row[column] for row in filled]
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
@@ -166,7 +168,7 @@ def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -
     if len(values) == 1 or step is None:
         return True
     each: dict[tuple[str, ...], set[str]] = {}
-    for row in said:
+    for row in filled:
         each.setdefault(_at(row, of_run), set()).add(str(row[column]).strip())
     place = [*of_run, step, *form.named("axis").values()]
     rows = {_at(row, place) for _, row in table.rows}
@@ -191,7 +193,7 @@ def chart_parts(table: Table) -> dict[str, Table]:
             parts.setdefault(run, {})[metric + end] = column
     if not parts or {column.lower() for column in rest} - {*STEP_NAMES, "", "relative time (wall)"}:
         return {}
-    found = {}
+    tables = {}
     for run, called in parts.items():
         named = {**{column: column for column in rest}, **called}
         rows = [
@@ -200,5 +202,5 @@ def chart_parts(table: Table) -> dict[str, Table]:
         ]
         while len(rows) > 1 and not any(is_observed(rows[-1][1].get(name)) for name in called):
             rows.pop()  # which longer runs have
-        found[run] = replace(table, columns=tuple(named), rows=rows, logger="W&B chart")
-    return found
+        tables[run] = replace(table, columns=tuple(named), rows=rows, logger="W&B chart")
+    return tables

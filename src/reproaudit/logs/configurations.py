@@ -81,9 +81,9 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRu
             read[file] = _configuration(file, place)
         for name, value in read[file]:
             if not alike(config.setdefault(name, value), value):
-                found = f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}"
+                fault = f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}"
                 remedy = "Take the file away that does not belong to this run."
-                raise LogError(place, f"{found}; expected one value. {remedy}")
+                raise LogError(place, f"{fault}; expected one value. {remedy}")
             stated.setdefault(name, file.name)
     early = run.early
     for name, value in config.items():
@@ -113,9 +113,9 @@ def _configuration(file: Path, place: str) -> Stated:
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
     for here in (folder, *folder.parents):
-        found = tuple(here / name for name in CONFIG_FILES if (here / name).is_file())
-        if found or here == root or root not in (here, *here.parents):
-            return found
+        files = tuple(here / name for name in CONFIG_FILES if (here / name).is_file())
+        if files or here == root or root not in (here, *here.parents):
+            return files
     return ()
 
 
@@ -157,7 +157,7 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     None, where runs without a seed are to be numbered.
     """
     rule = f'`runs: [{{match: "{run.name}", seed: 0}}]`'
-    found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
+    seeds: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
     for name, value in seeds_in(run.config):
         text = str(value).strip()
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
@@ -165,18 +165,18 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
                 f"found the seed {value!r} in its configuration ({name}); expected a whole number"
             )
             raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
-        found.setdefault(int(text), f"its configuration ({name})")
+        seeds.setdefault(int(text), f"its configuration ({name})")
     for part in run.parts:
         for matched in SEED_IN_NAME.finditer(part):
-            found.setdefault(int(matched.group(1)), f"its name ('{part}')")
-    if len(found) == 1 or (numbered and not found):
-        return next(iter(found), None)
-    if not found:
+            seeds.setdefault(int(matched.group(1)), f"its name ('{part}')")
+    if len(seeds) == 1 or (numbered and not seeds):
+        return next(iter(seeds), None)
+    if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
         ways = ", ".join([rule, *seed_ways(run.seed_column)])
         text = f"{text}, or number the runs in their order, in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")
-    listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
+    listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"
     raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
 
@@ -190,7 +190,7 @@ def stated_settings(
     audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
 ) -> tuple[dict[str, SettingValue], frozenset[str]]:
     """Return the values that a configuration states of settings, and what it calls these."""
-    found: dict[str, SettingValue] = {}
+    values: dict[str, SettingValue] = {}
     names = set()
     for name, setting in audit.settings_of(experiment).items():
         called = _called(name, run, mapping)
@@ -202,16 +202,16 @@ def stated_settings(
             expected = f"{kind_of(setting.value)}, like {shown(setting.value)}"
             way = f"If it is another setting, let the mapping say `configuration: {{{name}: null}}`"
             raise LogError(run.name, f"{text} {expected}. {way}.")
-        found[name] = value
+        values[name] = value
         names.add(called)
-    return found, frozenset(names)
+    return values, frozenset(names)
 
 
 def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     """Return the name of a setting in a configuration: as the mapping says, else its own."""
     if name in mapping.configuration:
-        said = mapping.configuration[name]
-        return said if said in run.config else None
+        called = mapping.configuration[name]
+        return called if called in run.config else None
     candidates = [key for key in run.config if normal(key.rpartition(".")[2]) == name]
     candidates = [key for key in candidates if normal(key) == name] or candidates
     if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):

@@ -53,7 +53,7 @@ def find_runs(
     Raises:
         AuditError: listing every file that cannot be used; one cause once.
     """
-    found: list[LoggedRun] = []
+    all_runs: list[LoggedRun] = []
     skipped: list[tuple[str, str]] = []
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), asked=asked), scratch)
@@ -62,9 +62,9 @@ def find_runs(
         if not runs:
             words = f" Passed over: {'; '.join(by_reason(left_out))}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
-        found += runs
+        all_runs += runs
         skipped += left_out
-    return found, skipped
+    return all_runs, skipped
 
 
 def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
@@ -242,12 +242,12 @@ def _pattern(path: Path) -> str:
     return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "#", path.name.lower())
 
 
-def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
-    if isinstance(found, LogError):
-        return f"no log: {found.text}"
-    if not found:
+def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
+    if isinstance(runs, LogError):
+        return f"no log: {runs.text}"
+    if not runs:
         return _OTHER if path.suffix == ".json" else _PROSE
-    tags = sorted({tag for run in found for tag in run.curves})
+    tags = sorted({tag for run in runs for tag in run.curves})
     return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 
 

@@ -91,7 +91,7 @@ def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
             curves=curves,
             files=(*whole.files, *run.files),
             not_whole=tuple(dict.fromkeys((*whole.not_whole, *run.not_whole))),
-            told=tuple(dict.fromkeys((*whole.told, *run.told))),
+            remarks=tuple(dict.fromkeys((*whole.remarks, *run.remarks))),
         )
     yield whole
 

@@ -97,8 +97,8 @@ def some(names: Sequence[str]) -> str:
 
 def of_columns(roles: Mapping[str, str]) -> str:
     """Return the end of a message: the columns of a table, each with its role."""
-    said = some([f"{column} ({role})" for column, role in roles.items()])
-    return f" Its columns: {said}." if roles else ""
+    listed = some([f"{column} ({role})" for column, role in roles.items()])
+    return f" Its columns: {listed}." if roles else ""
 
 
 class MisfitError(LogError):
@@ -174,7 +174,7 @@ class LoggedRun:
         configurations: the files that its configuration was read from.
         columns: of a table, its columns with the role that each was given.
         seed_column: of a table without a column of seeds, the one that may be it.
-        told: what was read otherwise than it is written, in sentences.
+        remarks: what was read otherwise than it is written, in sentences.
         patience: of a run with a best checkpoint, the evaluations that came after it.
         stopped: how it is known that the run ended before its last step.
         early: how it is known that this was on purpose.
@@ -194,7 +194,7 @@ class LoggedRun:
     configurations: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     seed_column: str | None = None
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     patience: int | None = None
     stopped: str | None = None
     early: str | None = None
@@ -220,7 +220,7 @@ class CurveBuilder:
     Attributes:
         file: the file that points come from, where a run has several.
         unstepped: what is said of several numbers without steps: what is there, and a way on.
-        told: what was settled on request.
+        remarks: what was settled on request.
         unfinished: why the run did not finish, if it is known.
     """
 
@@ -231,7 +231,7 @@ class CurveBuilder:
         self._names: set[str] = set()
         self.file = ""
         self.unstepped = "no step; expected steps"
-        self.told: dict[str, None] = {}
+        self.remarks: dict[str, None] = {}
         self.unfinished: tuple[str, ...] = ()
 
     def add(
@@ -277,7 +277,9 @@ class CurveBuilder:
             ]
             if len(kept) < len(gathered.points):
                 gathered.points = kept
-                self.told[f"restarted at step {step}: what was logged from there on holds"] = None
+                self.remarks[f"restarted at step {step}: what was logged from there on holds"] = (
+                    None
+                )
 
     def all_steps(self) -> set[int]:
         """Return every step that any curve has."""
@@ -289,7 +291,7 @@ class CurveBuilder:
 
         A tag that was observed nowhere is one of them only if it is wanted.
         """
-        found: dict[str, dict[LoggedCoordinates, Curve]] = {}
+        curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
         there = {tag for (tag, _), own in self._gathered.items() if own.points or own.fault}
         for (tag, at), gathered in self._gathered.items():
             if tag not in there and not self._asked.wants(tag):
@@ -303,8 +305,8 @@ class CurveBuilder:
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
             last = max((step for step in numbers if step is not None), default=0)
             emptied = tuple(step for step in gathered.emptied if step > last)
-            found.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
-        return found
+            curves.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
+        return curves
 
     def _settled(self, points: list[_Point]) -> tuple[list[_Point], str | None]:
         """Return points in the order of their steps, as asked, or why that is impossible."""
@@ -312,7 +314,7 @@ class CurveBuilder:
         lacking = len(steps) < len(points)
         unstepped = len(points) > 1 and (lacking or len(set(steps)) == 1)
         if unstepped and "steps" in self._asked.numbered:
-            self.told["points without steps are counted from 0 in the order of time"] = None
+            self.remarks["points without steps are counted from 0 in the order of time"] = None
             by_time = sorted(points, key=lambda point: point.when)
             return [point._replace(step=place) for place, point in enumerate(by_time)], None
         if lacking and unstepped:
@@ -320,9 +322,9 @@ class CurveBuilder:
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
             return points, f"found {len(points)} numbers{where} with {self.unstepped}"
         if unstepped:
-            found = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
+            fault = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
             way = "let the mapping count the points in the order of time: `number: [steps]`"
-            return points, f"{found} they were logged without a step; expected it once. Or {way}"
+            return points, f"{fault} they were logged without a step; expected it once. Or {way}"
         wrong = next((i for i, (a, b) in enumerate(pairwise(steps)) if b <= a), None)
         if wrong is None:
             return points, None
@@ -331,7 +333,7 @@ class CurveBuilder:
         return points, _out_of_order(points[wrong], points[wrong + 1])
 
     def _overlapped(self, points: Sequence[_Point], steps: Sequence[int]) -> list[_Point]:
-        self.told[f"where steps overlap, the {self._asked.overlap} points hold"] = None
+        self.remarks[f"where steps overlap, the {self._asked.overlap} points hold"] = None
         kept: list[int] = []
         for index, step in enumerate(steps):
             while self._asked.overlap == "later" and kept and steps[kept[-1]] >= step:
@@ -342,14 +344,14 @@ class CurveBuilder:
 
 
 def _out_of_order(earlier: _Point, later: _Point) -> str:
-    found = f"found step {later.step} after {earlier.step}; expected steps that increase"
+    fault = f"found step {later.step} after {earlier.step}; expected steps that increase"
     if earlier.file != later.file:
         after = f"after step {earlier.step} in '{earlier.file}'"
-        found = f"found step {later.step} in '{later.file}' {after}"
-        found = f"{found}; expected once"
+        fault = f"found step {later.step} in '{later.file}' {after}"
+        fault = f"{fault}; expected once"
     elif earlier.step == later.step:
-        found = f"found step {earlier.step} a second time; expected it once"
-    return f"{found}. Say which points hold, in the mapping: `overlap: later`, or `earlier`"
+        fault = f"found step {earlier.step} a second time; expected it once"
+    return f"{fault}. Say which points hold, in the mapping: `overlap: later`, or `earlier`"
 
 
 def number_of(value: Any) -> float | None:

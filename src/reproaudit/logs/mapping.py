@@ -220,11 +220,11 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             )
             return Curve("", curve.steps if values.ndim else None, values)
         case _:
-            found = type(getattr(node, "op", node)).__name__
+            part = type(getattr(node, "op", node)).__name__
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found = f"the function '{node.func.id}'"
+                part = f"the function '{node.func.id}'"
             allowed = f"names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
-            text = f"{found} in a formula; allowed are numbers below 1e308, {allowed}"
+            text = f"{part} in a formula; allowed are numbers below 1e308, {allowed}"
             raise ExpressionError(text)
     stepped = [part.steps for part in parts if part.steps is not None]
     if not all(np.array_equal(stepped[0], steps) for steps in stepped):

@@ -41,7 +41,7 @@ def _run(
         builder.curves(),
         files=tuple(files),
         config=config,
-        told=tuple(builder.told),
+        remarks=tuple(builder.remarks),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
         failed=status in ("FAILED", "KILLED"),
     )
@@ -156,11 +156,11 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
             raise LogError(source.name, text)
     columns = "run_uuid, name, status, lifecycle_stage"
     runs = database.execute(f"SELECT {columns} FROM runs ORDER BY start_time, run_uuid").fetchall()
-    found: dict[str, LoggedRun] = {}
+    by_name: dict[str, LoggedRun] = {}
     for run_id, called, status, stage in runs:
         title = str(called or run_id)
         name = f"{source.name}/{title}"
-        name = f"{name} ({str(run_id)[:12]})" if name in found else name
+        name = f"{name} ({str(run_id)[:12]})" if name in by_name else name
         named = replace(source, name=name, parts=(*source.parts[:-1], title))
         if _is_deleted(named, stage):
             continue
@@ -177,5 +177,5 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
             number = math.nan if is_nan else number
             builder.add(str(key), step, number, when=number_of(when) or 0.0)
         params = database.execute(f"SELECT key, value FROM params {of_run}", (run_id,))
-        found[name] = _run(named, [source.path], builder, dict(params), status)
-    return list(found.values())
+        by_name[name] = _run(named, [source.path], builder, dict(params), status)
+    return list(by_name.values())

@@ -69,12 +69,12 @@ def parse_json(data: str, place: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in values:
             raise ValueError(f"the name {name[:40]!r} stands twice in one object")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def parse_yaml(text: str, place: str) -> Any:
@@ -82,12 +82,12 @@ def parse_yaml(text: str, place: str) -> Any:
     try:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, OverflowError, LookupError, AttributeError) as error:
-        said = f"text that is no plain YAML ({getattr(error, 'problem', None) or error})"
+        fault = f"text that is no plain YAML ({getattr(error, 'problem', None) or error})"
         mark = getattr(error, "problem_mark", None)
         place += f":{mark.line + 1}" if mark is not None else ""
     except RecursionError:
-        said = "YAML nested too deeply"
-    raise LogError(place, f"found {said}; expected plain YAML.")
+        fault = "YAML nested too deeply"
+    raise LogError(place, f"found {fault}; expected plain YAML.")
 
 
 MAX_BITS = 10_000
@@ -111,8 +111,8 @@ class _Loader(*_BASES):  # type: ignore[misc]
     def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
         if self.check_event(yaml.AliasEvent):  # aliases of aliases multiply without end
             event = self.peek_event()
-            said = f"found the alias *{event.anchor}; expected the value itself"
-            raise yaml.MarkedYAMLError(problem=said, problem_mark=event.start_mark)
+            fault = f"found the alias *{event.anchor}; expected the value itself"
+            raise yaml.MarkedYAMLError(problem=fault, problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
@@ -120,8 +120,8 @@ class _Loader(*_BASES):  # type: ignore[misc]
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    said = f"the name '{key.value[:40]}' stands twice"
-                    raise yaml.MarkedYAMLError(problem=said, problem_mark=key.start_mark)
+                    fault = f"the name '{key.value[:40]}' stands twice"
+                    raise yaml.MarkedYAMLError(problem=fault, problem_mark=key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 

@@ -49,7 +49,7 @@ class Table:
     Attributes:
         columns: the names, in order.
         rows: line and cells of each row.
-        told: what was read otherwise than it is written.
+        remarks: what was read otherwise than it is written.
         alone: True of a JSON object: its numbers are of the end of a run.
         logger: who wrote it.
         ending: what is known of a run's end, as fields of `LoggedRun`.
@@ -57,7 +57,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[int, TableRow]]
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     alone: bool = False
     logger: str = "table"
     ending: Mapping[str, Any] = field(default_factory=dict)
@@ -131,16 +131,16 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    found = list(_csv_rows(reader, name))
-    comments = [cells for _, cells in found if cells[0].lstrip().startswith("#")]
-    plain = [row for row in found if not row[1][0].lstrip().startswith("#")]
+    lines = list(_csv_rows(reader, name))
+    comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
+    plain = [row for row in lines if not row[1][0].lstrip().startswith("#")]
     header = _header(comments, plain, name)
-    told = [f"{len(comments)} lines of comments were passed over"] if comments else []
+    remarks = [f"{len(comments)} lines of comments were passed over"] if comments else []
     rows: list[tuple[int, list[str]]] = []
     for line, cells in plain:
         if [cell.strip() for cell in cells] == header:
             if rows:
-                told.append(f"line {line} repeats the header and was passed over")
+                remarks.append(f"line {line} repeats the header and was passed over")
             continue
         if len(cells) != len(header):
             cut = "The file may be cut off: copy it again."
@@ -149,9 +149,9 @@ def csv_table(text: str, name: str, usual: str) -> Table:
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
     if delimiter != "," and (example := _point_decimals(rows, name)):
-        told.append(f"numbers have decimal commas, such as {example}")
+        remarks.append(f"numbers have decimal commas, such as {example}")
     named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
-    return Table(tuple(header), named, tuple(told))
+    return Table(tuple(header), named, tuple(remarks))
 
 
 def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -174,8 +174,8 @@ def _header(
     refuse_beyond(MOST_LOGGED_NAMES, len(header), "columns", name)
     if all(number_of(cell) is not None for cell in header):
         if not comments or len(comments[-1]) != len(header):
-            found = f"found numbers ({', '.join(header[:4])}) in the first row"
-            text = f"{found}; expected the names of the columns. Write them above."
+            fault = f"found numbers ({', '.join(header[:4])}) in the first row"
+            text = f"{fault}; expected the names of the columns. Write them above."
             raise LogError(f"{name}:{plain[0][0]}", text)
         header = [cell.strip().lstrip("#").strip() for cell in comments[-1]]
     counts = Counter(header)
@@ -190,9 +190,9 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
     for line, cells in rows if example else ():
         for place, cell in enumerate(cells):
             if _POINT_NUMBER.fullmatch(cell):
-                found = f"found '{cell}' in a table whose other numbers have decimal commas"
+                fault = f"found '{cell}' in a table whose other numbers have decimal commas"
                 way = "Write all numbers with a point."
-                raise LogError(f"{name}:{line}", f"{found}; expected one decimal mark. {way}")
+                raise LogError(f"{name}:{line}", f"{fault}; expected one decimal mark. {way}")
             if _COMMA_NUMBER.fullmatch(cell):
                 cells[place] = cell.replace(",", ".")
     return example and example.strip()
@@ -207,8 +207,8 @@ def aggregated(table: Table, apart: str | None) -> str | None:
     for line, row in table.rows:
         for column, cell in row.items():
             if isinstance(cell, str) and _WITH_DEVIATION.fullmatch(cell):
-                found = f"found '{cell.strip()}' under '{column}' in line {line}"
-                return f"{found}, a mean with a deviation; {wanted}"
+                fault = f"found '{cell.strip()}' under '{column}' in line {line}"
+                return f"{fault}, a mean with a deviation; {wanted}"
     if apart is not None:
         return None
     means = {

@@ -119,7 +119,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
-            told=(*table.told, *builder.told),
+            remarks=(*table.remarks, *builder.remarks),
             **table.ending,
         )
 
@@ -148,7 +148,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
             if numbered:
-                builders[key].told[SEEDS_COUNTED] = None
+                builders[key].remarks[SEEDS_COUNTED] = None
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
         state = str(row.get(status) or "").strip() if status else ""
@@ -212,9 +212,9 @@ def _whole(place: str, value: Any, column: str, *, is_seed: bool = False) -> int
         return None
     number = number_of(value)
     if number is None or not number.is_integer():
-        found = f"found the {column} {str(value)[:40]!r}; expected a whole number"
+        fault = f"found the {column} {str(value)[:40]!r}; expected a whole number"
         way = "say under `columns` in the mapping which is which."
-        raise LogError(place, f"{found}. If the column is something else, {way}")
+        raise LogError(place, f"{fault}. If the column is something else, {way}")
     if is_seed and not 0 <= number < 2**32:
         raise LogError(place, f"found the {column} {number:g}; expected one from 0 to 2^32 - 1.")
     return int(number)

@@ -35,10 +35,10 @@ class _Message:
 
     def parts(self, number: int) -> list[bytes]:
         """Everything under a number that is no varint, as bytes."""
-        found = self._fields.get(number, [])
-        if any(isinstance(value, int) for value in found):
+        values = self._fields.get(number, [])
+        if any(isinstance(value, int) for value in values):
             raise ValueError("found a whole number; expected something else")
-        return [value for value in found if isinstance(value, bytes)]
+        return [value for value in values if isinstance(value, bytes)]
 
     def last(self, number: int) -> bytes:
         return b"".join(self.parts(number)[-1:])
@@ -131,8 +131,8 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
     if reader.has_hyperparameters and single:
         source.skipped[source.name] = "hyperparameters of add_hparams; log them in a config.json"
     else:
-        told = tuple(reader.builder.told)
-        yield source.run("TensorBoard", curves, files=in_order, told=told)
+        remarks = tuple(reader.builder.remarks)
+        yield source.run("TensorBoard", curves, files=in_order, remarks=remarks)
 
 
 def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:

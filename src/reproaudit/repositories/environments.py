@@ -44,9 +44,9 @@ NETWORK = (
 """Environment variables that installing is given, too."""
 
 
-def _place_of(kind: str, of: str) -> Path:
+def _place_of(kind: str, text: str) -> Path:
     """The place in the cache of what such a text identifies, in a folder that is there."""
-    place = cache_of(kind, of)
+    place = cache_of(kind, text)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -89,20 +89,20 @@ def copy_source(
         argv = ("git", "--git-dir", str(store), "-c", "protocol.ext.allow=never", *words)
         return run_guarded(Call(argv, store, variables, MAKING_SECONDS), still_running)
 
-    def must(*words: str, found: str) -> bytes:
+    def must(*words: str, fault: str) -> bytes:
         ended = git(*words)
         if ended.fault:
             why = f"{ended.fault}: {ended.last_line()}"
-            raise CommandError(f"{address}: found {found} (git {why}). Is the revision right?")
+            raise CommandError(f"{address}: found {fault} (git {why}). Is the revision right?")
         return ended.stdout
 
     with _alone_at(store):
         store.mkdir(exist_ok=True)
         if git("cat-file", "-e", f"{revision}^{{commit}}").fault:
-            must("init", "--quiet", "--bare", found="no place for a repository")
+            must("init", "--quiet", "--bare", fault="no place for a repository")
             fetch = ("-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--depth=1")
-            must(*fetch, "--", address, revision, found=f"no commit {revision}; expected it")
-    listed = must("ls-tree", "-r", revision, found="a commit that cannot be read")
+            must(*fetch, "--", address, revision, fault=f"no commit {revision}; expected it")
+    listed = must("ls-tree", "-r", revision, fault="a commit that cannot be read")
     if submodule := re.search(rb"^160000 [^\t]*\t(.*)$", listed, re.M):
         raise CommandError(
             f"{address}: found the submodule '{submodule[1].decode(errors='replace')[:60]}'; "
@@ -117,7 +117,7 @@ def copy_source(
     harmless = ("-c", "core.symlinks=false", "-c", "core.hooksPath=/dev/null")
     options = (*harmless, "-c", "core.autocrlf=false", "--work-tree", str(into))
     checkout = ("checkout", "--force", revision, "--", ".")
-    must(*options, *checkout, found="a commit that cannot be checked out")
+    must(*options, *checkout, fault="a commit that cannot be checked out")
 
 
 def in_container(call: Call, image: str, source: Path) -> Call:
@@ -190,9 +190,11 @@ def _environment(
                 # from an empty folder, since Python and uv look for code where they are started
                 ended = run_guarded(Call(argv, home, variables, MAKING_SECONDS), still_running)
                 if ended.fault:
-                    said = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
-                    what = f"{Path(argv[0]).name} {ended.fault}: {said}"
-                    if not wanted.builds and re.search("no (usable )?wheels", said):
+                    printed = on_one_line(
+                        (ended.stderr or ended.stdout).decode(errors="replace"), 300
+                    )
+                    what = f"{Path(argv[0]).name} {ended.fault}: {printed}"
+                    if not wanted.builds and re.search("no (usable )?wheels", printed):
                         what += NO_WHEEL
                     raise CommandError(f"the environment cannot be made: {what}")
             (made / "ready").touch()

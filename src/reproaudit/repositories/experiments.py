@@ -62,12 +62,10 @@ class _Command:
 
     def hold_fixed(self, settings: Any) -> None:
         for name, value in self.said.fixed.items():
-            found = getattr(settings, name)
-            if canonical_settings({"": found}) != canonical_settings({"": value}):
-                raise ValueError(
-                    f"setting '{name}' = {found!r}: the run file says that {value!r} is built into "
-                    "the code"
-                )
+            own = getattr(settings, name)
+            if canonical_settings({"": own}) != canonical_settings({"": value}):
+                text = f"setting '{name}' = {own!r}: the run file says that {value!r}"
+                raise ValueError(f"{text} is built into the code")
 
     def phases(self, settings: Any) -> dict[str, int]:
         """The steps that the settings state; a command is seen to have made them by its logs."""
@@ -130,8 +128,8 @@ class _Command:
         return in_python(call, environment, copy, home, still_running)
 
     def _filled(self, texts: Sequence[str], values: Mapping[str, SettingValue]) -> tuple[str, ...]:
-        found = [filled(text, values, self.said.spelled) for text in texts]
-        return tuple(text for text in found if text is not None)
+        words = [filled(text, values, self.said.spelled) for text in texts]
+        return tuple(text for text in words if text is not None)
 
     def _read(
         self, logs: Sequence[Path], values: Mapping[str, SettingValue], place: Path
@@ -152,7 +150,7 @@ class _Command:
         )
         runs, _ = find_runs(logs, asked, place)
         run = _joined(runs, values[SEED])
-        found: dict[str, Curve] = {}
+        by_name: dict[str, Curve] = {}
         tags: set[str] = set()
         for name, declaration in self.declared.items():
             quantity = self.said.mapping.get(name) or LoggedQuantity(tag=name)
@@ -169,7 +167,7 @@ class _Command:
             gaps = () if self.said.complete else stopped or measured.gaps
             if reasons := run.not_whole or gaps:
                 raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
-            found[name] = measured.curve
+            by_name[name] = measured.curve
             tags |= measured.tags
         curves = [curve for tag in tags for curve in run.curves[tag].values()]
         ends = [
@@ -177,7 +175,7 @@ class _Command:
             for curve in curves
             if curve.steps is not None and len(curve.steps)
         ]
-        return measurements_of(self.declared, found), max(ends, default=0)
+        return measurements_of(self.declared, by_name), max(ends, default=0)
 
 
 def _refuse_foreign(folder: Path, name: str, began: int) -> None:

@@ -67,11 +67,11 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield number, " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
 
 
-def cache_of(kind: str, of: str) -> Path:
+def cache_of(kind: str, text: str) -> Path:
     """Return the place in the cache of what such a text identifies."""
     usual = user_cache_path("reproaudit", appauthor=False)
     folder = Path(os.environ.get(CACHE_VARIABLE) or usual).absolute() / kind
-    return folder / hashlib.sha256(of.encode()).hexdigest()[:32]
+    return folder / hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def text_at_hand(address: str, revision: str, name: str) -> str | None:
@@ -81,13 +81,13 @@ def text_at_hand(address: str, revision: str, name: str) -> str | None:
         safe = ("-c", "core.fsmonitor=false", "-c", f"safe.directory={folder}")
         shown = ("cat-file", "blob", f"{revision}:{name}")
         with suppress(OSError, subprocess.TimeoutExpired):
-            found = subprocess.run(
+            git = subprocess.run(
                 ["git", *safe, "-C", str(folder), *shown],
                 capture_output=True,
                 env=variables,
                 timeout=_READING_SECONDS,
                 check=False,
             )
-            if found.returncode == 0:
-                return found.stdout.decode(errors="replace")
+            if git.returncode == 0:
+                return git.stdout.decode(errors="replace")
     return None
