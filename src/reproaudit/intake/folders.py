@@ -26,10 +26,10 @@ class FolderTables:
         self._taken: dict[Path, set[int]] = {}
         self._tables: dict[Path, dict[int | None, LoggedRun]] = {}
 
-    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:
+    def read(self, written: str, seed: int, place: str, alone: bool) -> LoggedRun:
         """Return what a table holds of a seed, or raise a LogError; it is read once.
 
-        Arguments are those of `reading.Tables`.
+        Arguments are those of `reading.ReadTable`.
         """
         path = self._path(written, seed, place)
         place = self._name(path)

@@ -21,7 +21,7 @@ MANIFEST = "manifest.yaml"
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
-class Run(StrictModel):
+class ManifestRuns(StrictModel):
     """One experiment with one set of settings, over some seeds."""
 
     experiment: Name
@@ -29,7 +29,7 @@ class Run(StrictModel):
     seeds: tuple[Seed, ...] = Field(min_length=1, max_length=10_000)
     """The seeds; any numbers that tell the runs apart."""
     settings: dict[Name, SettingValue] = Field(default_factory=dict)
-    """Of a control: the settings that the audit gives it. For the experiment itself: none."""
+    """The settings that the audit gives a control; none for the experiment itself."""
     status: Literal["completed", "diverged"] = "completed"
     """The end of the runs; diverged ones may hold numbers that are not finite."""
     files: tuple[Text, ...] = Field(max_length=1_000)
@@ -65,7 +65,7 @@ class Manifest(StrictModel):
     unit."""
     noted: tuple[Text, ...] = ()
     """Sentences on the measurements, such as runs that were left out; `import` fills it in."""
-    runs: tuple[Run, ...] = Field(min_length=1)
+    runs: tuple[ManifestRuns, ...] = Field(min_length=1)
     """The runs."""
 
     def settings_of(self, experiment: str) -> dict[str, SettingValue]:

@@ -15,7 +15,6 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
-from reproaudit.logs.configurations import normal
 from reproaudit.logs.logged import (
     Curve,
     LogError,
@@ -26,17 +25,13 @@ from reproaudit.logs.logged import (
     number_of,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate
+from reproaudit.logs.names import is_length
 from reproaudit.records import Measurements, Series
 
 REGULAR = 0.75
 """The share of equal distances from which steps count as evenly spaced."""
 FEWEST_OBSERVED = 0.1
 """The share of coordinates that have to be observed."""
-_LAST_STEP = re.compile(
-    r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
-    r"|max_iters|(num_)?iterations"
-)
-"""Names of the number of steps in configurations."""
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
@@ -197,7 +192,7 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
         reasons.append(f"{missing} of its steps are missing, the first {place}")
     for name, value in config.items():
         number = number_of(value) or 0.0
-        if number > 0 and _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
+        if number > 0 and is_length(name):
             end = end_beside([steps], number)
             if end is not None and end < number:
                 found_end = f"it ends at step {end}, and the configuration says {name} = {value}"

@@ -50,7 +50,7 @@ class MeasuredRuns:
     Attributes:
         experiment: the experiment's name in the audit.
         seeds: seed -> measurement -> numbers; every seed has the same measurements.
-        settings: of a control, the settings that the audit gives it; none for the experiment.
+        settings: the settings that the audit gives a control; none for the experiment.
         diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
         left_out: measurements that are kept out, each with the reasons.
     """
@@ -108,7 +108,7 @@ def hold_runs(
         stated, placed = manifest_in(manifest)
         reader = reader_of(audit, stated, placed)
         tables = _MemoryTables(audit, stated, runs)
-        return submission_of(reader, tables), tables.numbers
+        return submission_of(reader, tables.read), tables.numbers
     except SpecError as error:  # the caller passed no manifest
         raise SpecError(re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))) from None
 
@@ -239,7 +239,7 @@ class _MemoryTables:
                 self._tables[table] = run, index, name
                 self.numbers[table] = dict(_numbers_in(audit, manifest, run, index, name))
 
-    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:  # noqa: ARG002
+    def read(self, written: str, seed: int, *_: object) -> LoggedRun:
         run, index, name = self._tables[written]
         numbers = self.numbers[written].get(seed)
         curves = {} if numbers is None else numbers.curves()
@@ -247,9 +247,6 @@ class _MemoryTables:
         if not any(len(curve.values) for curve in curves.values()):
             raise LogError(called, f"found no number of '{name}'; expected one, as of other seeds.")
         return LoggedRun(called, "memory", Path(), (), (Path(written),), {name: curves})
-
-    def unread(self) -> Iterator[str]:
-        return iter(())
 
 
 def _called(run: MeasuredRuns, index: int, seed: int) -> str:

@@ -13,9 +13,10 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
-from reproaudit.logs.configurations import SEED_IN_NAME, alike, as_setting, is_own
+from reproaudit.logs.configurations import alike, as_setting
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns
 from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.names import SEED_IN_NAME, is_own
 
 MOST_GROUPS = 5
 """Groups of runs, and arms, that a sentence lists."""

@@ -14,11 +14,11 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, sam
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.folders import FolderTables
-from reproaudit.intake.manifest import Manifest, Placed, Run, read_manifest
+from reproaudit.intake.manifest import Manifest, ManifestRuns, Placed, read_manifest
 from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
 from reproaudit.intake.pooling import role_words
 from reproaudit.intake.roles import axes_of
@@ -57,25 +57,13 @@ MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
 
 
-class Tables(Protocol):
-    """The numbers of runs, as a manifest names them."""
-
-    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:
-        """Return what a table holds of a seed, or raise a LogError.
-
-        Args:
-            written: its name in the manifest.
-            seed: the seed.
-            place: where the manifest names it, for messages.
-            alone: whether it need not say which seed it is of.
-        """
-
-    def unread(self) -> Iterator[str]:
-        """Yield sentences on what is there and was not read."""
-
+ReadTable = Callable[[str, int, str, bool], LoggedRun]
+"""Returns what a table holds of a seed, or raises a LogError. It takes the table's name in the
+manifest, the seed, the place of the name for messages, and whether the table need not say which
+seed it is of."""
 
 ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
-"""Of measurements that were not observed at all coordinates where they were, by axis."""
+"""Measurement -> axis -> the coordinates where it was observed, if not at all of them."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +97,20 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         SpecError: listing everything that does not fit.
     """
     reader = reader_of(audit, *read_manifest(folder))
-    return submission_of(reader, FolderTables(folder.resolve(), axes_of(audit)))
+    tables = FolderTables(folder.resolve(), axes_of(audit))
+    return submission_of(reader, tables.read, tables.unread)
 
 
-def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
-    """Make records of all runs of a manifest; a SpecError lists everything that does not fit."""
+def submission_of(
+    reader: SubmissionReader, read: ReadTable, unread: Callable[[], Iterable[str]] = tuple
+) -> Submission:
+    """Make records of all runs of a manifest; a SpecError lists everything that does not fit.
+
+    Args:
+        reader: the manifest, once it fits the audit.
+        read: reads a table.
+        unread: gives sentences on what is there and was not read.
+    """
     audit = reader.audit
     manifest = reader.manifest
     by_arm: dict[tuple[str, str], SeedRecords] = {}
@@ -122,7 +119,7 @@ def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
     for index, (run, (role, batch)) in enumerate(zip(manifest.runs, reader.roles, strict=True)):
         key = _key(audit, batch)
         records = by_arm.setdefault(key, SeedRecords())
-        records.update({seed: reader.record(tables, run, index, seed) for seed in run.seeds})
+        records.update({seed: reader.record(read, run, index, seed) for seed in run.seeds})
         left_out.setdefault(key, {}).update(run.left_out)
         kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
         if role is not Role.POSITIVE_CONTROL:
@@ -133,7 +130,7 @@ def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
     every = tuple(record for records in by_arm.values() for record in records.values())
     remarks = [*reader.other_settings(by_arm.keys()), *kept_out, *manifest.noted]
     unstated = frozenset(name.partition(".")[0] for name in reader.unstated(by_arm.keys()))
-    remarks += [*tables.unread(), *_unobserved(audit, every), *reader.absent(by_arm.keys())]
+    remarks += [*unread(), *_unobserved(audit, every), *reader.absent(by_arm.keys())]
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
             remarks += _ends(audit, batch, by_arm[_key(audit, batch)])
@@ -270,7 +267,7 @@ class SubmissionReader:
                 continue
             self.fault(text, "settings", name)
 
-    def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
+    def refuse_role(self, run: ManifestRuns, index: int, batches: Sequence[Batch]) -> None:
         """Note that a run is none of the plan's."""
         roles = [role_words(batch) for batch in batches if batch.experiment == run.experiment]
         if not roles:
@@ -342,14 +339,14 @@ class SubmissionReader:
             if name in audited and name not in own and not same(value, audited[name])
         )
 
-    def record(self, tables: Tables, run: Run, index: int, seed: int) -> Record:
+    def record(self, read: ReadTable, run: ManifestRuns, index: int, seed: int) -> Record:
         """Return the record of a seed; what does not fit is noted."""
         manifest = self.manifest
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
         proxies = (manifest.proxy, self._others(run.experiment, run.settings))
-        measured, coordinates = self._measured(tables, run, index, seed, settings)
+        measured, coordinates = self._measured(read, run, index, seed, settings)
         makers = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
         origin = Origin(**makers, made=manifest.date)
         identity = [slug, run.experiment, canonical_settings(settings), seed]
@@ -375,7 +372,12 @@ class SubmissionReader:
         )
 
     def _measured(
-        self, tables: Tables, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
+        self,
+        read: ReadTable,
+        run: ManifestRuns,
+        index: int,
+        seed: int,
+        settings: Mapping[str, SettingValue],
     ) -> tuple[Measurements, ByAxis]:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
@@ -384,7 +386,7 @@ class SubmissionReader:
             with gathered(self.faults):
                 alone = len(run.seeds) == 1 or "{seed}" in written
                 place = self.placed("runs", index, "files", number)
-                logged = tables.read(written, seed, place, alone=alone)
+                logged = read(written, seed, place, alone)
                 for name in (tag for tag in logged.curves if tag in declared):
                     with gathered(self.faults):
                         if name in curves:

@@ -95,8 +95,8 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
     """Return the files of a submission that is still to be filled in, by name.
 
     One run for each experiment and arm that the claims (none: all) rest on, with the seeds of the
-    tier; one table for each measurement, with a row for each seed and coordinate. Of a series the
-    step is open: repeat its rows for each observed step.
+    tier; one table for each measurement, with a row for each seed and coordinate. The step of a
+    series is open: its rows are to be repeated for each observed step.
 
     Raises:
         UsageError: if a claim is unknown.

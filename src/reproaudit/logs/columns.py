@@ -8,30 +8,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from reproaudit.errors import did_you_mean
-from reproaudit.logs.configurations import SEED_NAMES, is_own
 from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
+from reproaudit.logs.names import (
+    RUN_NAMES,
+    SEED_NAMES,
+    STEP_NAMES,
+    TAG_NAMES,
+    UNUSED_NAMES,
+    is_like_seed,
+    is_own,
+    is_setting,
+)
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
-STEP_NAMES = (
-    "step",
-    "global_step",
-    "_step",
-    "trainer/global_step",
-    "training_iteration",
-    "iteration",
-    "iter",
-    "train_step",
-    "total_timesteps",
-    "time/total_timesteps",
-    "epoch",
-)
-"""Columns that count steps, the likelier first; capital letters make no difference."""
-_TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
-_RUN_COLUMNS = ("run_id", "run_uuid", "run_name", "run")
-_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
-_SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
-_NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
 _PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
 
@@ -94,14 +84,14 @@ def form_of(source: LogSource, table: Table) -> TableForm:
             roles[column] = (role, "")
         return column
 
-    tag = first(_TAG_COLUMNS)
+    tag = first(TAG_NAMES)
     value = lower.get("value")
     if asked.columns.step is None and not table.alone:
         first(STEP_NAMES, "step")
     first(SEED_NAMES, "seed")
     if not asked.plain:
         status = first(("status", "state"), "status")
-        first((*_RUN_COLUMNS, *(["name"] if status else [])), "run")
+        first((*RUN_NAMES, *(["name"] if status else [])), "run")
     if tag is not None and value is not None:
         roles |= {tag: ("tag", ""), value: ("value", "")}
     elif value is not None:
@@ -132,7 +122,7 @@ def _stem(source: LogSource) -> str:
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:
-    if not _SEED_LIKE.search(column):
+    if not is_like_seed(column):
         return False
     cells = [row.get(column) for _, row in table.rows]
     numbers = [number_of(cell) for cell in cells if is_said(cell)]
@@ -140,20 +130,20 @@ def _is_like_seeds(column: str, table: Table) -> bool:
 
 
 def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
-    if column in _NO_TAGS:
+    if column in UNUSED_NAMES:
         return "not used"
     if source.asked.plain:
         return "measurement"
-    if _SETTING_PREFIXES.match(column):
+    if is_setting(column):
         return "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
     if is_own(column) or column.startswith("tags."):
         return "not used"
-    return "setting" if _is_setting(column, source, table, form) else "measurement"
+    return "setting" if _holds_setting(column, source, table, form) else "measurement"
 
 
-def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:
+def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:
     """Return True for a column of text that tells runs apart, or is the same in all rows of one."""
     filled = [row for _, row in table.rows if is_said(row.get(column))]
     cells = [row[column] for row in filled]

@@ -18,6 +18,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue, kind_of
 from reproaudit.logs.logged import LogError, LoggedRun, flat, number_of, of_columns
 from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, normal
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -41,24 +42,6 @@ CONFIG_FILES = (
     "params.yaml",
 )
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, DVC's."""
-SEED_NAMES = (
-    "seed",
-    "random_seed",
-    "rng_seed",
-    "manual_seed",
-    "global_seed",
-    "random_state",
-    "seed_everything",
-)
-SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
-_OWN = re.compile(
-    r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
-    r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
-    r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
-    r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
-    r"($|[._])|^(name|id|uuid)$"
-)
-"""Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
@@ -129,19 +112,9 @@ def plain_value(value: Any) -> Any:
     return str(value)  # a date, as YAML reads one
 
 
-def normal(name: str) -> str:
-    """Return a name as it is compared: ``--learning-rate`` is learning_rate."""
-    return name.lower().replace("-", "_").lstrip("_")
-
-
 def alike(value: Any, other: Any) -> bool:
     """Return True if two values are the same, be they numbers or the text of numbers."""
     return value == other or str(value) == str(other)
-
-
-def is_own(name: str) -> bool:
-    """Return True if a name is called as what is each run's own affair."""
-    return _OWN.search(normal(name)) is not None
 
 
 def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:

@@ -16,6 +16,7 @@ from reproaudit.logs.logged import (
     MOST_LOGGED_NAMES,
     MOST_ROWS,
     LogError,
+    LogSource,
     flat,
     number_of,
     refuse_beyond,
@@ -27,22 +28,21 @@ TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
 
 
-def json_table(path: Path, text: str, place: str) -> Table | None:
+def json_table(source: LogSource, text: str, place: str) -> Table | None:
     """Return the table in a file's text; None if it is of no known form."""
-    kind = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     first, *more = [line.strip() for line in text.splitlines()[:3] if line.strip()] or [""]
     is_object = first.startswith("{") and first.endswith("}")
-    if kind == "jsonl" or (is_object and (more or kind != "json")):
+    if source.ending == ".jsonl" or (is_object and (more or source.ending != ".json")):
         return _json_lines(text, place)
     tree = parse_json(text, place)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
     if not isinstance(tree, dict) or not tree:
         return None
-    if "log_history" in tree or path.name == TRAINER_STATE:
+    if "log_history" in tree or source.path.name == TRAINER_STATE:
         return _trainer_state(tree, place)
     if all(map(_is_metric, tree.values())):
-        return _sacred(path, tree, place)
+        return _sacred(source.path, tree, place)
     if all(map(_is_column, tree.values())):
         return _columns(tree, place)
     table = replace(_rows([tree], place), alone=True)

@@ -193,27 +193,26 @@ class _Finder:
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
         source = self._source(file)
-        suffix = PurePath(file.name.lower().removesuffix(".gz")).suffix
         if tensorboard.is_event_file(file.name):
             named = replace(source, name=source.name.rpartition("/")[0] or source.name)
             yield from self._read(named, tensorboard.read_event_files, [file])
         elif file.name == TRAINER_STATE:
             yield from self._trainer_state(file, file.parent)
-        elif suffix in (".db", ".sqlite", ".sqlite3") and (
+        elif source.ending in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
         ):
             yield from self._read(source, mlflow.read_database)
         elif file.name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
             self._skip(file, "the last numbers of what DVCLive keeps beside it")
-        elif suffix in TABLES:
+        elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
+        elif source.ending in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
             self._count()
             try:
                 self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
-        elif suffix == ".wandb":
+        elif source.ending == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:
             is_packed = file.suffix.lower() in _PACKED

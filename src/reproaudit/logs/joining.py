@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from reproaudit.logs.configurations import CONFIG_FILES, SEED_IN_NAME
+from reproaudit.logs.configurations import CONFIG_FILES
 from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
+from reproaudit.logs.names import SEED_IN_NAME
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
 """Folders in which Keras and others keep a part of one run's curves."""

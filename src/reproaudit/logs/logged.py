@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ MOST_ROWS = 1_000_000
 MOST_CAUSES = 12
 """Causes of faults that one answer lists."""
 MOST_LISTED = 8
-"""Of several names those that a sentence says."""
+"""Names that a sentence lists; it counts the others."""
 
 SEEDS_COUNTED = (
     "no seed was logged; they are counted from 0 in the order of names or rows, and which run of "
@@ -123,6 +123,11 @@ class LogSource:
     asked: Asked = field(default_factory=Asked)
     skipped: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def ending(self) -> str:
+        """The ending of the file's name, ``.csv`` for ``LOG.csv.gz``."""
+        return PurePath(self.path.name.lower().removesuffix(".gz")).suffix
+
     def builder(self, place: str = "") -> CurveBuilder:
         """Return a builder of curves that settles what is asked for."""
         return CurveBuilder(place or self.name, self.asked)
@@ -172,10 +177,10 @@ class LoggedRun:
         failed: True if its logger says that it did not finish.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
-        columns: of a table, its columns with the role that each was given.
-        seed_column: of a table without a column of seeds, the one that may be it.
+        columns: the columns of its table, each with the role that it was given.
+        seed_column: the column that may hold seeds, if none is called so.
         remarks: what was read otherwise than it is written, in sentences.
-        patience: of a run with a best checkpoint, the evaluations that came after it.
+        patience: the evaluations that came after the best checkpoint, if there is one.
         stopped: how it is known that the run ended before its last step.
         early: how it is known that this was on purpose.
     """
@@ -265,7 +270,7 @@ class CurveBuilder:
             gathered.emptied.append(step)
 
     def spoil(self, tag: str, fault: str, at: LoggedCoordinates) -> None:
-        """Note that a tag holds something that is no number; told if the tag is wanted."""
+        """Note that a tag holds no number, which is a fault if the tag is wanted."""
         gathered = self._of(tag, at)
         gathered.fault = gathered.fault or fault
 

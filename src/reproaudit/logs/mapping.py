@@ -95,7 +95,7 @@ class RunRule(StrictModel):
     """A run's name, with * for any characters."""
     experiment: Name | None = None
     settings: dict[Name, SettingValue] | None = None
-    """Of a control: the settings that the audit gives it; {} for the experiment itself."""
+    """The settings that the audit gives a control; {} for the experiment itself."""
     seed: _Seed | None = None
     status: Literal["completed", "diverged"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early."""

@@ -83,7 +83,7 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         key: read_log_text(param, f"{name}/params/{key}", 2**20)
         for key, param in _entries(source.path / "params")
     }
-    tagged = source.path / "tags" / "mlflow.runName"  # of versions that have it nowhere else
+    tagged = source.path / "tags" / "mlflow.runName"  # some versions have it nowhere else
     kept = read_log_text(tagged, f"{name}/tags", 2**20) if tagged.is_file() else ""
     if title := str(meta.get("run_name") or kept).strip():
         above, slash, own = name.rpartition("/")

@@ -91,7 +91,7 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 MAX_BITS = 10_000
-"""Of a whole number; Python does not write out many more."""
+"""Bits of a whole number; Python does not write out many more."""
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASES: Any = (_PARSER,) if issubclass(_PARSER, Composer) else (Composer, _PARSER)
 _TUPLE = "tag:yaml.org,2002:python/tuple"

@@ -1,6 +1,7 @@
 """Rows with named cells, out of CSV in its dialects, and why they may not be all that was logged.
 
-What is read otherwise than it is written (a repeated header, decimal commas, comments) is told.
+What is read otherwise than it is written (a repeated header, decimal commas, comments) becomes a
+remark.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 
 MOST_IN_LINE = 2**22
-"""Characters: of ten thousand columns, four hundred each."""
+"""Characters in a line: four hundred for each of ten thousand columns."""
 
 WANDB_SAMPLES = 500
-"""The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
+"""The rows that W&B's ``run.history()`` draws by default."""
 RESERVOIR = 1000
-"""The points of a series that TensorBoard keeps unless it is told otherwise."""
+"""The points of a series that TensorBoard keeps by default."""
 _WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
@@ -167,7 +168,7 @@ def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
 def _header(
     comments: Sequence[list[str]], plain: Sequence[tuple[int, list[str]]], name: str
 ) -> list[str]:
-    """Return the names of the columns: of the first row, or of a comment above bare numbers."""
+    """Return the names of the columns, from the first row or a comment above bare numbers."""
     if not plain:
         raise LogError(f"{name}:1", "found 0 columns; expected a header.")
     header = [cell.strip() for cell in plain[0][1]]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reproaudit.logs.columns import TableForm, chart_parts, form_of
-from reproaudit.logs.configurations import is_own, plain_value, seed_ways
+from reproaudit.logs.configurations import plain_value, seed_ways
 from reproaudit.logs.documents import json_table
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
@@ -29,6 +29,7 @@ from reproaudit.logs.logged import (
     of_columns,
     refuse_beyond,
 )
+from reproaudit.logs.names import is_own
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -54,16 +55,15 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     """
     place = place or source.name
     text = read_log_text(source.path, place)
-    kind = source.path.name.lower().removesuffix(".gz").rpartition(".")[2]
     table: Table | None = None
-    if kind in ("csv", "tsv"):
-        usual = "," if kind == "csv" else "\t"
+    if source.ending in (".csv", ".tsv"):
+        usual = "," if source.ending == ".csv" else "\t"
         numbers = number_runs(source, text, usual)
         if numbers is not None:
             return numbers
         table = csv_table(text, place, usual)
-    elif kind in ("json", "jsonl") or text.lstrip().startswith("{"):
-        table = json_table(source.path, text, place)
+    elif source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
+        table = json_table(source, text, place)
     elif is_table(text):
         table = csv_table(text, place, "\t")
     if table is None:

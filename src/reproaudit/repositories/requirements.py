@@ -22,7 +22,7 @@ _READING_SECONDS = 10.0
 _PINNED = re.compile(
     r"\w[\w.-]*(\[[^]]*\])? ?== ?\w[\w.!+]*( ?;[^#]*|( --hash=sha256:\w+)*)", re.ASCII
 )
-"""Of a line whose blanks are single ones."""
+"""Matches a line whose blanks are single ones."""
 _NO_PACKAGE = re.compile(
     r"(--hash=sha256:\w+\s*)*|--require-hashes"
     r"|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =]\s*[^\s$]+"
