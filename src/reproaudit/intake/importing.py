@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -136,17 +136,9 @@ def _asked(request: Request) -> Asked:
     audit = request.audit
     mapping = request.mapping
     settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
-    measured = {
-        name for experiment in audit.experiments for name in audit.measurements_of(experiment)
-    }
-    for place, names, known in (
-        ("mapping: {}", mapping.mapping, measured),
-        ("configuration: {}", mapping.configuration, settings),
-    ):
-        if unknown := next((name for name in names if name not in known), None):
-            what = "measurement" if known is measured else "setting"
-            hint = did_you_mean(unknown, known)
-            raise LogError(place.format(unknown), f"found an unknown {what}. {hint}")
+    measured = {n for experiment in audit.experiments for n in audit.measurements_of(experiment)}
+    _refuse_unknown("mapping", mapping.mapping, "measurement", measured)
+    _refuse_unknown("configuration", mapping.configuration, "setting", settings)
     wanted = {name for each in request.scope.measurements.values() for name in each}
     called = {name for name in mapping.configuration.values() if name}
     return Asked(
@@ -157,6 +149,13 @@ def _asked(request: Request) -> Asked:
         numbered=frozenset(mapping.number),
         overlap=mapping.overlap,
     )
+
+
+def _refuse_unknown(part: str, names: Iterable[str], noun: str, known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise LogError(f"{part}: {name}", f"found an unknown {noun}. {hint}")
 
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
@@ -257,14 +256,11 @@ def _reasons(
     if not by_seed:
         return ()
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
-    steps = (measured.curve.steps for measured in ended.values())
-    every = frozenset(step for each in steps if each is not None for step in each.tolist())
+    every = frozenset[int]().union(*(measured.curve.all_steps for measured in ended.values()))
     seeds: dict[str, list[str]] = {}
     diverged: dict[str, list[str]] = {}
     unlogged = [("not logged, though others are", "")]
-    for seed, run in {
-        seed: placed.run for seed, placed in runs.items() if not placed.diverged
-    }.items():
+    for seed, run in ((seed, placed.run) for seed, placed in runs.items() if not placed.diverged):
         doubts = _doubts(run, ended[seed], every, attested) if seed in ended else unlogged
         for reason, otherwise in doubts:
             seeds.setdefault(reason, []).append(str(seed))
@@ -285,9 +281,8 @@ def _doubts(
 
     None in place of the way where divergence does not look so. `every`: the steps of all its role.
     """
-    own = frozenset() if measured.curve.steps is None else frozenset(measured.curve.steps.tolist())
-    curves = [curve.steps for at in run.curves.values() for curve in at.values()]
-    end = max((int(steps.max()) for steps in curves if steps is not None), default=0)
+    own = measured.curve.all_steps
+    end = run.last_step(run.curves)
     emptied = sorted(step for step in measured.emptied if step in every or step > end)
     if run.not_whole:
         yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
@@ -324,11 +319,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
     fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
-    sure = {
-        name: f'"{tags_of_name[0]}"'
-        for name, tags_of_name in sorted(fitting.items())
-        if len(tags_of_name) == 1
-    }
+    sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
     spoken = set[str]().union(*map(_words, tags))
     in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
@@ -346,16 +337,14 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     ignored = sorted({tag for role in roles for tag in role.ignored})
     for name, quantity in mapping.mapping.items():
         if name in absent:
-            text = (
-                f"found no logged '{quantity.tag or quantity.expression}' in any run; expected it."
-            )
-            raise LogError(
-                f"mapping: {name}", f"{text} {did_you_mean(quantity.tag or '', ignored)}"
-            )
+            text = f"found no logged '{quantity.formula}' in any run; expected it."
+            hint = did_you_mean(quantity.tag or "", ignored)
+            raise LogError(f"mapping: {name}", f"{text} {hint}")
     if not any(role.measured for role in roles):
         role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
-        for name, reasons in [*role.withheld.items()][:1]:
+        if role.withheld:
+            name, reasons = next(iter(role.withheld.items()))
             fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
@@ -408,9 +397,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for name, by_seed in role.measured.items():
             quantity = request.mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
-            points = max(
-                1 if curve.steps is None else len(curve.steps) for curve in by_seed.values()
-            )
+            points = max(len(curve.all_steps) or 1 for curve in by_seed.values())
             yield f"  {name}{source}: {points} points in each run"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -156,6 +156,11 @@ class Curve:
     fault: str | None = None
     emptied: tuple[int, ...] = ()
 
+    @property
+    def all_steps(self) -> frozenset[int]:
+        """The steps; empty if the log has none."""
+        return frozenset() if self.steps is None else frozenset(self.steps.tolist())
+
 
 Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]
 """Tag -> coordinates -> curve."""
@@ -203,6 +208,12 @@ class LoggedRun:
     patience: int | None = None
     stopped: str | None = None
     early: str | None = None
+
+    def last_step(self, tags: Iterable[str]) -> int:
+        """Return the last step of the curves with these tags; 0 if they have none."""
+        curves = (curve for tag in tags for curve in self.curves[tag].values())
+        ends = [int(curve.steps.max()) for curve in curves if curve.steps is not None]
+        return max(ends, default=0)
 
 
 class _Point(NamedTuple):

@@ -82,10 +82,15 @@ class LoggedQuantity(StrictModel):
         return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in tags)
 
     @property
+    def formula(self) -> str:
+        """The tag or the expression."""
+        return self.tag or self.expression or ""
+
+    @property
     def words(self) -> str:
         """The tag or formula, with the meaning of each short name."""
         where = "; ".join(f"{name} is '{tag}'" for name, tag in self.let.items())
-        return ", where ".join(filter(None, [self.tag or self.expression, where]))
+        return ", where ".join(filter(None, [self.formula, where]))
 
 
 class RunRule(StrictModel):

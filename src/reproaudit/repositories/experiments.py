@@ -156,9 +156,8 @@ class _Command:
             quantity = self.said.mapping.get(name) or LoggedQuantity(tag=name)
             measured = measure(run, values, name, declaration, quantity)
             if measured is None:
-                wanted = quantity.tag or quantity.expression or ""
-                hint = did_you_mean(wanted, sorted(run.curves))
-                text = f"found no logged '{wanted}'; expected it. {hint}"
+                hint = did_you_mean(quantity.formula, sorted(run.curves))
+                text = f"found no logged '{quantity.formula}'; expected it. {hint}"
                 raise LogError(f"measurement '{name}'", text)
             if np.ma.is_masked(measured.curve.values):
                 text = "found empty cells at some coordinates; expected numbers."
@@ -169,13 +168,7 @@ class _Command:
                 raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
             by_name[name] = measured.curve
             tags |= measured.tags
-        curves = [curve for tag in tags for curve in run.curves[tag].values()]
-        ends = [
-            int(curve.steps.max())
-            for curve in curves
-            if curve.steps is not None and len(curve.steps)
-        ]
-        return measurements_of(self.declared, by_name), max(ends, default=0)
+        return measurements_of(self.declared, by_name), run.last_step(tags)
 
 
 def _refuse_foreign(folder: Path, name: str, began: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.files import new_folder
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.intake.importing import import_logs
+from reproaudit.intake.importing import ImportedLogs, import_logs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.files import json_data
@@ -46,26 +46,17 @@ class Template(StrictModel):
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of logs.
+    """Logs that became a folder of measurements, which `judge` reads."""
 
-    Attributes:
-        folder: the new folder, which `judge` reads.
-        ignored_runs: names of runs that nothing was made of.
-        skipped: files that were not read, each with the reason.
-        settings: each setting that the audit has, beside what the logs state.
-        lines: all of it in words.
-    """
-
-    folder: str
-    ignored_runs: Sequence[str]
-    skipped: Sequence[str]
-    settings: Sequence[Mapping[str, Any]]
-    lines: Sequence[str]
+    folder: Path
+    logs: ImportedLogs
 
     @property
     def data(self) -> dict[str, Any]:
         """What ``--json`` prints."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        names = ("ignored_runs", "skipped", "settings", "lines")
+        parts = {name: getattr(self.logs, name) for name in names}
+        return {"folder": str(self.folder), **parts}
 
 
 def judge_elsewhere(
@@ -127,6 +118,6 @@ def import_folder(
         AuditError: as `import_logs` does, or if the folder exists, or `judge` would refuse it.
     """
     with new_folder(out, "Name another with --out, or remove it.") as folder:
-        made = import_logs(audit, logs, mapping, claims=claims, **said)
-        write_submission(folder, audit, made.measured, made.head)
-    return Imported(str(out), made.ignored_runs, made.skipped, made.settings, made.lines)
+        imported = import_logs(audit, logs, mapping, claims=claims, **said)
+        write_submission(folder, audit, imported.measured, imported.head)
+    return Imported(out, imported)
