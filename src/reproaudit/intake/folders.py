@@ -15,9 +15,7 @@ from reproaudit.logs.tables import read_table
 class FolderTables:
     """Reads tables beside a manifest, each once however many seeds it holds.
 
-    Args:
-        folder: the manifest's folder, resolved.
-        axes: the names of axes, which columns may have.
+    Its folder is resolved; columns may be called as one of its axes.
     """
 
     def __init__(self, folder: Path, axes: frozenset[str]) -> None:

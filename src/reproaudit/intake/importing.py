@@ -76,9 +76,6 @@ def import_logs(
     """Make measurements of logs, and say what became of what.
 
     Args:
-        audit: the audit.
-        logs: files and folders.
-        mapping_file: the mapping file; None if there is none.
         claims: the claims to import for; all if none.
         stated: `tier`, `who` and `source`; those of the mapping file where they are None.
 
@@ -127,7 +124,6 @@ def import_logs(
 
 
 def _indented(line: str) -> str:
-    """Return a line on one line, as far to the right as it was."""
     indent = line[: len(line) - len(line.lstrip())]
     return indent + on_one_line(line, 5_000)
 
@@ -245,7 +241,6 @@ def _role(
 
 
 def _as_share(measured: Measured) -> Measured:
-    """What was logged in per cent, as a share of 1."""
     return replace(measured, curve=replace(measured.curve, values=measured.curve.values / 100))
 
 

@@ -87,12 +87,7 @@ def manifest_head(
 
 
 def read_runs(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]) -> Submission:
-    """Make records of runs in memory.
-
-    Args:
-        audit: the audit.
-        runs: the measurements.
-        head: what a manifest says of all runs, as `manifest_head` returns it.
+    """Make records of runs in memory; the head is what `manifest_head` returns.
 
     Raises:
         AuditError: listing everything that is no number, or does not fit the audit.
@@ -256,12 +251,7 @@ def _called(run: MeasuredRuns, index: int, seed: int) -> str:
 def _numbers_in(
     audit: Audit, manifest: Manifest, run: MeasuredRuns, index: int, name: str
 ) -> Iterator[tuple[int, GivenNumbers]]:
-    """Yield the numbers of a measurement by seed, once they have the declared shape.
-
-    Raises:
-        SpecError: if the measurement is not declared, or has another shape.
-        UsageError: if something is no number.
-    """
+    """Yield the numbers of a measurement by seed, once they have the declared shape."""
     declared = audit.declaration(run.experiment, name)
     if declared is None:
         hint = did_you_mean(name, audit.measurements_of(run.experiment))

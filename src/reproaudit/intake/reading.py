@@ -106,10 +106,7 @@ def submission_of(
 ) -> Submission:
     """Make records of all runs of a manifest; a SpecError lists everything that does not fit.
 
-    Args:
-        reader: the manifest, once it fits the audit.
-        read: reads a table.
-        unread: gives sentences on what is there and was not read.
+    `unread` gives sentences on what is there and was not read.
     """
     audit = reader.audit
     manifest = reader.manifest

@@ -37,11 +37,7 @@ def write_submission(
 ) -> None:
     """Write a manifest, and a table for each run and measurement, once all fit the audit.
 
-    Args:
-        folder: an empty folder.
-        audit: the audit.
-        runs: the measurements.
-        head: what the manifest says of all runs, as `manifest_head` returns it.
+    The folder is there, and empty. The head is what `manifest_head` returns.
 
     Raises:
         AuditError: listing everything that is no number, or does not fit the audit.

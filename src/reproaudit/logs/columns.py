@@ -11,13 +11,13 @@ from reproaudit.errors import did_you_mean
 from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
 from reproaudit.logs.names import (
     RUN_NAMES,
+    SEED_LIKE,
     SEED_NAMES,
+    SETTING_PREFIXES,
     STEP_NAMES,
     TAG_NAMES,
     UNUSED_NAMES,
-    is_like_seed,
     is_own,
-    is_setting,
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
@@ -122,7 +122,7 @@ def _stem(source: LogSource) -> str:
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:
-    if not is_like_seed(column):
+    if not SEED_LIKE.search(column):
         return False
     cells = [row.get(column) for _, row in table.rows]
     numbers = [number_of(cell) for cell in cells if is_said(cell)]
@@ -134,7 +134,7 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
         return "not used"
     if source.asked.plain:
         return "measurement"
-    if is_setting(column):
+    if SETTING_PREFIXES.match(column):
         return "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"

@@ -266,7 +266,6 @@ class CurveBuilder:
         gathered.emptied.clear()
 
     def _of(self, tag: str, at: LoggedCoordinates) -> _Gathered:
-        """Return what is gathered of a tag at coordinates."""
         known = self._gathered.get((tag, at))
         if known is None:
             self._names.add(tag)

@@ -24,8 +24,9 @@ STEP_NAMES = (
 TAG_NAMES = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
 """Columns of a long table that name the quantity of each row."""
 RUN_NAMES = ("run_id", "run_uuid", "run_name", "run")
-_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
-_SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
+SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
+"""In the names of columns that may tell runs apart as seeds do."""
+SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
 UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})
 """Columns that hold row numbers or times."""
 SEED_NAMES = (
@@ -61,16 +62,6 @@ def normal(name: str) -> str:
 def is_own(name: str) -> bool:
     """Return True if a name is called as what is each run's own affair."""
     return _OWN.search(normal(name)) is not None
-
-
-def is_like_seed(name: str) -> bool:
-    """Return True if a name is called as what may tell runs apart: a trial, a fold, a seed."""
-    return _SEED_LIKE.search(name) is not None
-
-
-def is_setting(column: str) -> bool:
-    """Return True if a column's name begins as those of settings do."""
-    return _SETTING_PREFIXES.match(column) is not None
 
 
 def is_length(name: str) -> bool:

@@ -39,10 +39,7 @@ _Rows = NDArray[np.float64]
 def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | None:
     """Return the runs of a table that was handed in and holds numbers alone; None of another.
 
-    Args:
-        source: the file, named as its run.
-        text: what it holds.
-        usual: the delimiter of cells, unless another fits better.
+    Its cells are delimited as `usual`, unless another delimiter fits better.
     """
     refuse_large(text, source.name)
     delimiter = delimiter_of(text, usual)
@@ -85,7 +82,7 @@ def _is_plain(columns: tuple[str, ...]) -> bool:
 
 
 def _numbers(body: str, delimiter: str, width: int) -> _Rows | None:
-    """The rows below the header; None if they hold anything but numbers and empty cells."""
+    """Return the rows below the header; None if they hold anything but numbers and empty cells."""
     gap = re.escape(delimiter)
     has_gaps = re.search(rf"(?m){gap}(?={gap}|\r?$)|^{gap}", body) is not None
     if has_gaps and "nan" in body.lower():

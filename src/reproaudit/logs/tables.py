@@ -49,9 +49,7 @@ _ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeed
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     """Read the runs of CSV, TSV, JSON or JSON lines, in a file of any name; none of another text.
 
-    Args:
-        source: the file, named as its run.
-        place: what messages call the file, if not as its run.
+    Messages call the file `place`, if not as its run.
     """
     place = place or source.name
     text = read_log_text(source.path, place)
@@ -83,8 +81,6 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
 
 @dataclass(frozen=True)
 class _Key:
-    """What tells the runs of a table apart."""
-
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
@@ -125,7 +121,6 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 
 
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
-    """Return the curves of each run of a table."""
     lacks = not any(map(form.column, ("seed", "run", "step")))
     numbered = lacks and "seeds" in source.asked.numbered
     axes = form.named("axis")
