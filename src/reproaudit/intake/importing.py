@@ -41,7 +41,6 @@ from reproaudit.stats.binomial import FEWEST_RUNS
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
-_Settings = Mapping[str, SettingValue]
 
 
 @dataclass(frozen=True)
@@ -99,20 +98,13 @@ def import_logs(
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
-        roles = [
-            _role(request, batch, runs, settings[batch.experiment])
-            for batch, runs in placed.items()
-        ]
+        roles = [_role(request, batch, runs, settings) for batch, runs in placed.items()]
         _refuse_unlogged(roles, mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     ignored = sorted({run.name for run in logged} - {run.name for run in runs})
     notes = [on_one_line(note, 5_000) for note in _notes(mapping, roles, ignored, skipped)]
-    of_all = {
-        f"{experiment}.{name}": value
-        for experiment, own in settings.items()
-        for name, value in own.items()
-    }
+    of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
         measured=[_measured(role) for role in roles],
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
@@ -172,10 +164,7 @@ def _measured(role: _Role) -> MeasuredRuns:
         for seed, curve in by_seed.items():
             seeds[seed][name] = curve.values if curve.steps is None else (curve.steps, curve.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
-    left_out = {
-        name: [on_one_line(reason, 1_000) for reason in reasons]
-        for name, reasons in role.withheld.items()
-    }
+    left_out = {name: [on_one_line(why, 1_000) for why in of] for name, of in role.withheld.items()}
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
@@ -200,7 +189,10 @@ class _Role:
 
 
 def _role(
-    request: Request, batch: Batch, runs: Mapping[int, PlacedRun], stated: _Settings
+    request: Request,
+    batch: Batch,
+    runs: Mapping[int, PlacedRun],
+    stated: Mapping[str, Mapping[str, SettingValue]],
 ) -> _Role:
     """Make the measurements of a role.
 
@@ -208,19 +200,19 @@ def _role(
     that run alone would choose among the seeds.
     """
     mapping = request.mapping
-    settings = {**batch.settings(request.audit), **stated, **dict(batch.overrides)}
+    own = stated[batch.experiment]
+    settings = {**batch.settings(request.audit), **own, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
     role = _Role(batch, runs, {tag for placed in runs.values() for tag in placed.run.curves})
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
+        quantity = mapping.quantity(name)
         by_seed: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
         for seed, placed in runs.items():
             with gathered(faults):
                 try:
-                    made = measure(
-                        placed.run, settings, name, declared[name], mapping.quantity(name)
-                    )
+                    made = measure(placed.run, settings, name, declared[name], quantity)
                 except MisfitError as error:
                     if name in mapping.mapping:
                         raise

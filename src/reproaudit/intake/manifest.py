@@ -92,15 +92,11 @@ def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
     if not (folder / MANIFEST).exists():
         raise UsageError(f"{folder}: holds no {MANIFEST}; expected one.")
-    return _read(folder / MANIFEST)
+    return parse_manifest(folder / MANIFEST)
 
 
-def manifest_in(text: str) -> tuple[Manifest, Placed]:
-    """Read a manifest in memory; a SpecError lists all that is wrong with it."""
-    return _read(Path(MANIFEST), text)
-
-
-def _read(file: Path, text: str | None = None) -> tuple[Manifest, Placed]:
+def parse_manifest(file: Path, text: str | None = None) -> tuple[Manifest, Placed]:
+    """Read a manifest, from its text if that is given; a SpecError lists all that is wrong."""
     manifest, document, faults = read_as(Manifest, file, "a manifest", text=text)
     if manifest is None or document is None:
         raise SpecError("\n".join(str(replace(fault, file=MANIFEST)) for fault in faults))

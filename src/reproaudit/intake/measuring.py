@@ -86,9 +86,7 @@ def measure(
     if absent:
         raise LogError(place, f"found no '{absent}', though others are there; expected it.")
     config = {} if run.early else run.config
-    gaps = [
-        f"'{t}': {gap}" for (t, _), curve in reader.read.items() for gap in _gaps_in(curve, config)
-    ]
+    gaps = [f"'{t}': {gap}" for (t, _), own in reader.read.items() for gap in _gaps_in(own, config)]
     return Measured(
         _stacked(values, declaration, tuple(map(len, coordinates)), place),
         frozenset(tag for tag, _ in reader.read),

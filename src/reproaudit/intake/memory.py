@@ -21,7 +21,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, MeasurementKind
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.intake.manifest import MANIFEST, Manifest, manifest_in
+from reproaudit.intake.manifest import MANIFEST, Manifest, parse_manifest
 from reproaudit.intake.reading import Submission, reader_of, submission_of
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import (
@@ -100,7 +100,7 @@ def hold_runs(
 ) -> tuple[Submission, NumbersByTable]:
     """Make records of runs and their manifest, as `read_runs` does; return the tables, too."""
     try:
-        stated, placed = manifest_in(manifest)
+        stated, placed = parse_manifest(Path(MANIFEST), manifest)
         reader = reader_of(audit, stated, placed)
         tables = _MemoryTables(audit, stated, runs)
         return submission_of(reader, tables.read), tables.numbers

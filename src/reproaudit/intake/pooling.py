@@ -146,7 +146,5 @@ def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterat
     for name, setting in request.audit.settings_of(experiment).items():
         there = [batch.settings(request.audit)[name] for batch in request.batches(experiment)]
         converted = [as_setting(value, setting.value) for value in values]
-        if all(
-            value is not None and any(same(value, each) for each in there) for value in converted
-        ):
+        if all(own is not None and any(same(own, each) for each in there) for own in converted):
             yield name

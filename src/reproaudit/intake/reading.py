@@ -249,9 +249,7 @@ class SubmissionReader:
         for name, value in manifest.settings.items():
             experiment, _, plain = name.rpartition(".")
             searched = [experiment] if experiment in audit.experiments else list(audit.experiments)
-            known = {
-                n: s for experiment in searched for n, s in audit.settings_of(experiment).items()
-            }
+            known = {n: s for each in searched for n, s in audit.settings_of(each).items()}
             if experiment and experiment not in audit.experiments:
                 hint = did_you_mean(experiment, audit.experiments)
                 text = f"found the unknown experiment '{experiment}'. {hint}"
@@ -288,10 +286,8 @@ class SubmissionReader:
         alike: dict[str, list[int]] = {}
         for seed, record in records.items():
             measured = record.measurements
-            arrays = [
-                *(series.values for series in measured.series.values()),
-                *measured.arrays.values(),
-            ]
+            series = (each.values for each in measured.series.values())
+            arrays = [*series, *measured.arrays.values()]
             many = any(np.unique(array).size >= DISTINCT for array in arrays)
             if many and record.status is CellStatus.COMPLETED:
                 alike.setdefault(measured.model_dump_json(), []).append(seed)

@@ -25,9 +25,8 @@ from reproaudit.logs.mapping import MappingFile, RunRule
 def axes_of(audit: Audit) -> frozenset[str]:
     """Return the names of all axes of an audit's measurements."""
     declared = [audit.measurements_of(experiment) for experiment in audit.experiments]
-    return frozenset(
-        a.name for each in declared for declaration in each.values() for a in declaration.axes
-    )
+    declarations = (declaration for each in declared for declaration in each.values())
+    return frozenset(axis.name for each in declarations for axis in each.axes)
 
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]

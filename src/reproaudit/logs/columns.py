@@ -57,11 +57,7 @@ class TableForm:
     def words(self) -> Mapping[str, str]:
         """The role of each column in words."""
         roles = self.roles.items()
-        return {
-            column: f"axis {name}" if role == "axis" else role
-            for column, (role, name) in roles
-            if column
-        }
+        return {c: f"axis {name}" if role == "axis" else role for c, (role, name) in roles if c}
 
 
 def form_of(source: LogSource, table: Table) -> TableForm:
@@ -70,11 +66,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     columns = table.columns
     stated = asked.columns.stated()
     roles = {column: (role, name) for role, name, column in reversed(stated) if column in columns}
-    roles |= {
-        column: ("axis", column)
-        for column in columns
-        if column in asked.axes and column not in roles
-    }
+    roles |= {axis: ("axis", axis) for axis in columns if axis in asked.axes and axis not in roles}
     lower = {column.lower(): column for column in reversed(columns) if column not in roles}
     known = {role for role, _ in roles.values()}
 
@@ -101,10 +93,8 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     for column in columns:
         if column not in roles:
             roles[column] = (_role(column, source, table, form), column.removeprefix("metrics."))
-    like = (
-        column for column in columns if not form.column("seed") and _is_like_seeds(column, table)
-    )
-    whole = TableForm({column: roles[column] for column in columns}, next(like, None))
+    likely = () if form.column("seed") else (c for c in columns if _is_like_seeds(c, table))
+    whole = TableForm({column: roles[column] for column in columns}, next(iter(likely), None))
     if not asked.plain and (form.column("value") or any(map(asked.wants, columns))):
         for role, _, column in stated:
             if column not in columns:

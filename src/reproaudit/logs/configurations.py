@@ -204,9 +204,7 @@ def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
         if not isinstance(value, tuple):
             return None
         converted = [as_setting(item, model[0] if model else "") for item in value]
-        plain = tuple(
-            item for item in converted if item is not None and not isinstance(item, tuple)
-        )
+        plain = tuple(v for v in converted if v is not None and not isinstance(v, tuple))
         return plain if len(plain) == len(converted) else None
     if isinstance(model, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())

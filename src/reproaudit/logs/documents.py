@@ -50,9 +50,9 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     return table if numbers else None
 
 
-def _is_metric(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(value.get(k), list) for k in ("steps", "values")
+def _is_metric(tree: Any) -> bool:
+    return isinstance(tree, dict) and all(
+        isinstance(tree.get(k), list) for k in ("steps", "values")
     )
 
 

@@ -292,9 +292,8 @@ class CurveBuilder:
             ]
             if len(kept) < len(gathered.points):
                 gathered.points = kept
-                self.remarks[f"restarted at step {step}: what was logged from there on holds"] = (
-                    None
-                )
+                remark = f"restarted at step {step}: what was logged from there on holds"
+                self.remarks[remark] = None
 
     def all_steps(self) -> set[int]:
         """Return every step that any curve has."""

@@ -219,11 +219,9 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             parts = [_value(left, lookup), _value(right, lookup)]
         case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in FUNCTIONS:
-            curve = _value(series, lookup)
-            values = np.asarray(
-                curve.values if curve.steps is None else FUNCTIONS[name](curve.values)
-            )
-            return Curve("", curve.steps if values.ndim else None, values)
+            part = _value(series, lookup)
+            values = np.asarray(part.values if part.steps is None else FUNCTIONS[name](part.values))
+            return Curve("", part.steps if values.ndim else None, values)
         case _:
             part = type(getattr(node, "op", node)).__name__
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -140,11 +140,7 @@ def _curves(
             return None
         for name, column in measured.items():
             curves[name][at] = _curve(place, steps, own[:, columns.index(column)])
-    return {
-        name: each
-        for name, each in curves.items()
-        if any(len(curve.values) for curve in each.values())
-    }
+    return {name: at for name, at in curves.items() if any(len(c.values) for c in at.values())}
 
 
 def _curve(place: str, steps: NDArray[np.int64] | None, values: NDArray[np.float64]) -> Curve:

@@ -212,11 +212,7 @@ def aggregated(table: Table, apart: str | None) -> str | None:
                 return f"{fault}, a mean with a deviation; {wanted}"
     if apart is not None:
         return None
-    means = {
-        m.group(1) + m.group(3): column
-        for column in table.columns
-        if (m := _MEAN.fullmatch(column))
-    }
+    means = {m[1] + m[3]: column for column in table.columns if (m := _MEAN.fullmatch(column))}
     for column in table.columns:
         matched = _DEVIATION.fullmatch(column)
         if matched and (mean := means.get(matched.group(1) + matched.group(3))):

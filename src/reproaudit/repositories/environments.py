@@ -190,11 +190,9 @@ def _environment(
                 # from an empty folder, since Python and uv look for code where they are started
                 ended = run_guarded(Call(argv, home, variables, MAKING_SECONDS), still_running)
                 if ended.fault:
-                    printed = on_one_line(
-                        (ended.stderr or ended.stdout).decode(errors="replace"), 300
-                    )
-                    what = f"{Path(argv[0]).name} {ended.fault}: {printed}"
-                    if not wanted.builds and re.search("no (usable )?wheels", printed):
+                    last = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
+                    what = f"{Path(argv[0]).name} {ended.fault}: {last}"
+                    if not wanted.builds and re.search("no (usable )?wheels", last):
                         what += NO_WHEEL
                     raise CommandError(f"the environment cannot be made: {what}")
             (made / "ready").touch()

@@ -138,9 +138,7 @@ class _Command:
 
         Numbers that are not finite are left as they are. Curves without steps have the last step 0.
         """
-        axes = frozenset(
-            axis.name for declaration in self.declared.values() for axis in declaration.axes
-        )
+        axes = frozenset(axis.name for each in self.declared.values() for axis in each.axes)
         tags_named = [quantity.tags for quantity in self.said.mapping.values()]
         asked = Asked(
             axes=axes,
