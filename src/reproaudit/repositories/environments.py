@@ -44,8 +44,9 @@ NETWORK = (
 """Environment variables that installing is given, too."""
 
 
-def _place_of(kind: str, text: str) -> Path:
-    """The place in the cache of what such a text identifies, in a folder that is there."""
+@contextmanager
+def _locked_place(kind: str, text: str) -> Iterator[Path]:
+    """Keep other cells, of this run or another, from making a place of the cache meanwhile."""
     place = cache_of(kind, text)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -53,12 +54,6 @@ def _place_of(kind: str, text: str) -> Path:
         raise CommandError(
             f"{place.parent}: cannot be made ({error.strerror}). Name another in {CACHE_VARIABLE}."
         ) from error
-    return place
-
-
-@contextmanager
-def _alone_at(place: Path) -> Iterator[None]:
-    """Keeps other cells, of this run or another, from making a place of the cache meanwhile."""
     with ExitStack() as held:
         try:
             held.enter_context(locked(Path(f"{place}.lock")))
@@ -66,7 +61,7 @@ def _alone_at(place: Path) -> Iterator[None]:
             raise CommandError(
                 f"{place}: cannot be locked ({error.__cause__}). Name another in {CACHE_VARIABLE}."
             ) from error
-        yield
+        yield place
 
 
 def copy_source(
@@ -82,7 +77,6 @@ def copy_source(
     """
     address = source.address(beside)
     revision = source.revision
-    store = _place_of("git", address)
     variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_TEMPLATE_DIR": ""}
 
     def git(*words: str) -> Ended:
@@ -96,7 +90,7 @@ def copy_source(
             raise CommandError(f"{address}: found {fault} (git {why}). Is the revision right?")
         return ended.stdout
 
-    with _alone_at(store):
+    with _locked_place("git", address) as store:
         store.mkdir(exist_ok=True)
         if git("cat-file", "-e", f"{revision}^{{commit}}").fault:
             must("init", "--quiet", "--bare", fault="no place for a repository")
@@ -182,8 +176,7 @@ def _environment(
         raise CommandError(faults[0] + more)
     pins = source / str(name) if has_pins(text) else None
     parts = [platform.python_version(), sys.platform, wanted.python, wanted.builds, text]
-    made = _place_of("environments", json.dumps(parts))
-    with _alone_at(made):
+    with _locked_place("environments", json.dumps(parts)) as made:
         if not (made / "ready").is_file():
             shutil.rmtree(made, ignore_errors=True)
             for argv, variables in _making(wanted, pins, made, home):

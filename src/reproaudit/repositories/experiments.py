@@ -44,7 +44,7 @@ class _Command:
         self.audit = audit
         self.name = name
         self.folder = folder
-        self.said = run_file.experiments[name]
+        self.stated = run_file.experiments[name]
         self.declared = audit.measurements_of(name)
 
     def experiment(self) -> Experiment:
@@ -61,7 +61,7 @@ class _Command:
         return Experiment(settings, self.measure, phases=self.phases, data=lambda _: checksums)
 
     def hold_fixed(self, settings: Any) -> None:
-        for name, value in self.said.fixed.items():
+        for name, value in self.stated.fixed.items():
             own = getattr(settings, name)
             if canonical_settings({"": own}) != canonical_settings({"": value}):
                 text = f"setting '{name}' = {own!r}: the run file says that {value!r}"
@@ -98,7 +98,7 @@ class _Command:
             if ended.fault:
                 last = ended.last_line()
                 raise CommandError(f"the command {ended.fault}" + (f": '{last}'" if last else ""))
-            files = self._filled(self.said.files, values)
+            files = self._filled(self.stated.files, values)
             for name in files:
                 _refuse_foreign(call.folder, name, began.stat().st_ctime_ns)
             return self._read([call.folder / name for name in files], values, place)
@@ -116,19 +116,19 @@ class _Command:
         copy.mkdir()
         home.mkdir()
         copy_source(self.run_file.source, self.folder, copy, still_running)
-        folder = copy / self.said.folder
+        folder = copy / self.stated.folder
         if not folder.is_dir() or folder.resolve() != folder:
-            raise CommandError(f"the source has no folder '{self.said.folder}'")
-        argv = self._filled(self.said.command, values)
+            raise CommandError(f"the source has no folder '{self.stated.folder}'")
+        argv = self._filled(self.stated.command, values)
         if not argv:
             raise SpecError("a command without any argument is left; expected a program")
-        call = Call(argv, folder, self.said.variables, self.said.timeout)
+        call = Call(argv, folder, self.stated.variables, self.stated.timeout)
         if environment.image is not None:
             return in_container(call, environment.image, copy)
         return in_python(call, environment, copy, home, still_running)
 
     def _filled(self, texts: Sequence[str], values: Mapping[str, SettingValue]) -> tuple[str, ...]:
-        words = [filled(text, values, self.said.spelled) for text in texts]
+        words = [filled(text, values, self.stated.spelled) for text in texts]
         return tuple(text for text in words if text is not None)
 
     def _read(
@@ -139,11 +139,11 @@ class _Command:
         Numbers that are not finite are left as they are. Curves without steps have the last step 0.
         """
         axes = frozenset(axis.name for each in self.declared.values() for axis in each.axes)
-        tags_named = [quantity.tags for quantity in self.said.mapping.values()]
+        tags_named = [quantity.tags for quantity in self.stated.mapping.values()]
         asked = Asked(
             axes=axes,
             wanted=frozenset(self.declared).union(*tags_named),
-            columns=Columns(step=self.said.step),
+            columns=Columns(step=self.stated.step),
             plain=True,
         )
         runs, _ = find_runs(logs, asked, place)
@@ -151,7 +151,7 @@ class _Command:
         by_name: dict[str, Curve] = {}
         tags: set[str] = set()
         for name, declaration in self.declared.items():
-            quantity = self.said.mapping.get(name) or LoggedQuantity(tag=name)
+            quantity = self.stated.mapping.get(name) or LoggedQuantity(tag=name)
             measured = measure(run, values, name, declaration, quantity)
             if measured is None:
                 hint = did_you_mean(quantity.formula, sorted(run.curves))
@@ -161,7 +161,7 @@ class _Command:
                 text = "found empty cells at some coordinates; expected numbers."
                 raise LogError(f"measurement '{name}'", text)
             stopped = (run.stopped,) if run.stopped else ()
-            gaps = () if self.said.complete else stopped or measured.gaps
+            gaps = () if self.stated.complete else stopped or measured.gaps
             if reasons := run.not_whole or gaps:
                 raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
             by_name[name] = measured.curve
