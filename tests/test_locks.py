@@ -57,7 +57,7 @@ def test_a_cache_without_locks_fails_the_cell_that_needs_it(
     monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path))
     refused(monkeypatch, errno.ENOSYS)
     place = environments._locked_place("git", "address")
-    with pytest.raises(CommandError, match="cannot be locked .* Name another in"), place:
+    with pytest.raises(CommandError, match=r"cannot be locked .* Name another in"), place:
         pass
 
 
