@@ -273,8 +273,8 @@ def _doubts(
     emptied = sorted(step for step in measured.emptied if step in every or step > end)
     if run.not_whole:
         yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
-    elif (place := _not_finite(measured.curve)) is not None:
-        yield place, "; else leave the cell empty"
+    elif (fault := _not_finite(measured.curve)) is not None:
+        yield fault, "; else leave the cell empty"
     elif own and emptied:
         where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
         yield where, "; else leave these rows out"

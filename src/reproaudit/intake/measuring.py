@@ -132,8 +132,8 @@ class _CurveReader:
         if filled == template or filled in self._run.curves:
             return filled, rest
         if template not in self._tags:
-            form = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
-            matches = {tag: form.fullmatch(tag) for tag in self._run.curves}
+            pattern = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
+            matches = {tag: pattern.fullmatch(tag) for tag in self._run.curves}
             self._tags[template] = {
                 coordinates_of(dict(zip(axes, matched.groups(), strict=True))): tag
                 for tag, matched in matches.items()
@@ -147,7 +147,9 @@ class _CurveReader:
         curves = self._run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
         if axes - set(rest):
-            first = ", ".join(f"{axis} {place}" for axis, place in sorted(next(iter(curves))))
+            first = ", ".join(
+                f"{axis} {coordinate}" for axis, coordinate in sorted(next(iter(curves)))
+            )
             text = f"found numbers at {first}; expected a measurement with this axis."
             raise LogError(f"{self._run.name}, tag '{tag}'", text)
         own = coordinates_of({axis: rest[axis] for axis in axes})
@@ -186,8 +188,8 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     if regular and wide.size:
         missing = int(sum(round(int(distances[gap]) / usual) - 1 for gap in wide))
         first, after = steps[wide[0] : wide[0] + 2]
-        place = f"after step {first} (every {usual} steps before, then step {after})"
-        reasons.append(f"{missing} of its steps are missing, the first {place}")
+        gap = f"after step {first} (every {usual} steps before, then step {after})"
+        reasons.append(f"{missing} of its steps are missing, the first {gap}")
     for name, value in config.items():
         number = number_of(value) or 0.0
         if number > 0 and is_length(name):
@@ -256,9 +258,9 @@ def _stacked(
         fault = f"found numbers at {len(observed)} of {len(curves):,} coordinates"
         raise LogError(place, f"{fault}; expected at least a tenth.")
     values = np.full((*first.values.shape, len(curves)), np.nan)
-    for number, curve in enumerate(curves):
+    for position, curve in enumerate(curves):
         if curve is not None:
-            values[..., number] = curve.values.reshape(first.values.shape)
+            values[..., position] = curve.values.reshape(first.values.shape)
     if len(observed) < len(curves):
         absent = np.array([curve is None for curve in curves])
         values = np.ma.MaskedArray(values, np.broadcast_to(absent, values.shape))

@@ -180,20 +180,20 @@ class GivenNumbers:
     def curves(self) -> Mapping[LoggedCoordinates, Curve]:
         """Return the numbers at each place along the axes; a LogError if a step is none."""
         steps = None if self.steps is None else self._whole_steps(self.steps)
-        places = itertools.product(*self.axes.values())
-        at = [coordinates_of(dict(zip(self.axes, place, strict=True))) for place in places]
+        grid = itertools.product(*self.axes.values())
+        at = [coordinates_of(dict(zip(self.axes, places, strict=True))) for places in grid]
         columns = self.values.reshape((1 if steps is None else len(steps), len(at)))
         observed = ~np.ma.getmaskarray(columns)
         numbers = np.ma.getdata(columns)
         if len(set(at)) < len(at) or (steps is not None and (np.diff(steps) <= 0).any()):
             return self._out_of_order(steps, at, numbers, observed)
         return {
-            place: Curve(
+            coordinates: Curve(
                 self.run,
                 steps[there] if steps is not None and there.any() else None,
                 numbers[there, column],
             )
-            for column, (place, there) in enumerate(zip(at, observed.T, strict=True))
+            for column, (coordinates, there) in enumerate(zip(at, observed.T, strict=True))
         }
 
     def _out_of_order(

@@ -170,10 +170,10 @@ def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionRea
             reader.refuse_role(run, index, [batch for _, batch in planned.values()])
             continue
         reader.roles.append(planned[key])
-        for number, seed in enumerate(run.seeds):
+        for position, seed in enumerate(run.seeds):
             if (key, seed) in seen:
                 text = f"found seed {seed} of '{run.experiment}' a second time; expected it once."
-                reader.fault(text, "runs", index, "seeds", number)
+                reader.fault(text, "runs", index, "seeds", position)
             seen.add((key, seed))
     raise_all(reader.faults)
     return reader
@@ -375,10 +375,10 @@ class SubmissionReader:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
         curves: dict[str, Curve] = {}
-        for number, written in enumerate(run.files):
+        for position, written in enumerate(run.files):
             with gathered(self.faults):
                 alone = len(run.seeds) == 1 or "{seed}" in written
-                place = self.placed("runs", index, "files", number)
+                place = self.placed("runs", index, "files", position)
                 logged = read(written, seed, place, alone)
                 for name in (tag for tag in logged.curves if tag in declared):
                     with gathered(self.faults):
@@ -435,15 +435,15 @@ def _observed(
     absent = np.ma.getmaskarray(curve.values)
     absent = absent if curve.steps is None else absent[0]
     every = range(absent.ndim)
-    places = [
+    positions = [
         np.flatnonzero(~absent.all(axis=tuple(other for other in every if other != dimension)))
         for dimension in every
     ]
-    if absent[np.ix_(*places)].any():
+    if absent[np.ix_(*positions)].any():
         text = "found empty cells here and there; expected that whole coordinates of an axis are."
         raise LogError(curve.place, text)
-    at: tuple[Any, ...] = (..., *np.ix_(*places))
+    at: tuple[Any, ...] = (..., *np.ix_(*positions))
     return replace(curve, values=np.ma.getdata(curve.values)[at]), {
-        axis.name: tuple(axis.coordinates(settings)[place] for place in observed)
-        for axis, observed in zip(declaration.axes, places, strict=True)
+        axis.name: tuple(axis.coordinates(settings)[position] for position in observed)
+        for axis, observed in zip(declaration.axes, positions, strict=True)
     }

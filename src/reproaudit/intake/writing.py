@@ -54,10 +54,10 @@ def _table(by_seed: Mapping[int, GivenNumbers]) -> str:
     rows: list[Sequence[Any]] = []
     for seed, numbers in by_seed.items():
         steps = [] if numbers.steps is None else [numbers.steps]
-        places = itertools.product(*steps, *numbers.axes.values())
+        coordinates = itertools.product(*steps, *numbers.axes.values())
         cells = np.ma.filled(numbers.values.astype(object), "").flat
         rows = rows or [_header(numbers.axes, is_series=bool(steps))]
-        rows += ([seed, *at, cell] for at, cell in zip(places, cells, strict=True))
+        rows += ([seed, *at, cell] for at, cell in zip(coordinates, cells, strict=True))
     return _csv(rows)
 
 

@@ -150,8 +150,8 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     each: dict[tuple[str, ...], set[str]] = {}
     for row in filled:
         each.setdefault(_at(row, of_run), set()).add(str(row[column]).strip())
-    place = [*of_run, step, *form.named("axis").values()]
-    rows = {_at(row, place) for _, row in table.rows}
+    telling = [*of_run, step, *form.named("axis").values()]
+    rows = {_at(row, telling) for _, row in table.rows}
     tells_apart = len(rows) < len(table.rows) and len(values) * 3 <= len(table.rows)
     return tells_apart or all(len(texts) == 1 for texts in each.values())
 

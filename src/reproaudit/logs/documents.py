@@ -74,8 +74,8 @@ def _rows(trees: Sequence[Any], place: str) -> Table:
 def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
     columns: dict[str, None] = {}
     rows = []
-    for number, tree in trees:
-        place = f"{name}:{number}"
+    for line, tree in trees:
+        place = f"{name}:{line}"
         if not isinstance(tree, dict):
             raise LogError(place, "found no JSON object; expected one on each line.")
         row: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
             row[key] = value
             refuse_beyond(MOST_LOGGED_NAMES, len(row), "names", name)
         columns.update(dict.fromkeys(row))
-        rows.append((number, row))
+        rows.append((line, row))
         refuse_beyond(MOST_LOGGED_NAMES, len(columns), "names", name)
         refuse_beyond(MOST_ROWS, len(rows), "rows", name)
     return Table(tuple(columns), rows)

@@ -253,7 +253,7 @@ def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
 def _last_checkpoint(folder: Path) -> Path | None:
     numbered = {}
     for path in folder.glob(f"checkpoint-*/{TRAINER_STATE}"):
-        number = path.parent.name.removeprefix("checkpoint-")
-        if number.isdecimal() and not path.is_symlink() and not path.parent.is_symlink():
-            numbered[int(number)] = path
+        step = path.parent.name.removeprefix("checkpoint-")
+        if step.isdecimal() and not path.is_symlink() and not path.parent.is_symlink():
+            numbered[int(step)] = path
     return numbered[max(numbered)] if numbered else None

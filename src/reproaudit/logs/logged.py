@@ -68,12 +68,12 @@ def gathered(faults: list[LogError]) -> Iterator[None]:
 
 def raise_all(faults: Sequence[LogError]) -> None:
     """Raise all faults at once, the same cause once; return if there is none."""
-    places: dict[str, list[LogError]] = {}
+    by_cause: dict[str, list[LogError]] = {}
     for fault in faults:
         cause = re.sub(r"[\d.]+|'[^']*'|\"[^\"]*\"", "", fault.text)
-        places.setdefault(cause, []).append(fault)
+        by_cause.setdefault(cause, []).append(fault)
     lines = []
-    for same in places.values():
+    for same in by_cause.values():
         others = sorted({fault.place for fault in same} - {same[0].place})
         more = f" The same in {len(others)} more, such as {others[0]}." if others else ""
         lines.append(on_one_line(str(same[0]) + more, 1_200))
@@ -330,7 +330,7 @@ class CurveBuilder:
         if unstepped and "steps" in self._asked.numbered:
             self.remarks["points without steps are counted from 0 in the order of time"] = None
             by_time = sorted(points, key=lambda point: point.when)
-            return [point._replace(step=place) for place, point in enumerate(by_time)], None
+            return [point._replace(step=step) for step, point in enumerate(by_time)], None
         if lacking and unstepped:
             lines = [int(point.when) for point in points if point.when]
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
@@ -382,7 +382,7 @@ def number_of(value: Any) -> float | None:
 
 def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
     """Return coordinates as they are compared: "1" and 1.0 are the same one."""
-    numbers = {axis: number_of(place) for axis, place in at.items()}
+    numbers = {axis: number_of(coordinate) for axis, coordinate in at.items()}
     return frozenset(
         (axis, str(at[axis]).strip() if number is None or number != number else number)
         for axis, number in numbers.items()

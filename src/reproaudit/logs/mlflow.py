@@ -114,11 +114,13 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
     text = read_log_text(file, place)
     if text and not text.endswith("\n"):
         raise LogError(place, "found the last line cut off; expected whole lines. Copy it again.")
-    for number, line in enumerate(text.splitlines(), start=1):
+    for line_number, line in enumerate(text.splitlines(), start=1):
         matched = _LINE.fullmatch(line)
         value = number_of(matched.group(2)) if matched else None
         if matched is None or value is None:
-            raise LogError(f"{place}:{number}", "found no line 'time value step'; expected one.")
+            raise LogError(
+                f"{place}:{line_number}", "found no line 'time value step'; expected one."
+            )
         when, _, step = matched.groups(default="0")
         builder.add(tag, int(step), value, when=float(when))
 

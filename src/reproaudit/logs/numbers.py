@@ -57,8 +57,8 @@ def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | N
     runs: list[LoggedRun] = []
     seed_column = form.column("seed")
     by_seed = _grouped(rows, [] if seed_column is None else [columns.index(seed_column)])
-    for number, (seeds, own) in enumerate(by_seed, 1):
-        refuse_beyond(MOST_LOGGED_RUNS, number, "runs", source.name)
+    for count, (seeds, own) in enumerate(by_seed, 1):
+        refuse_beyond(MOST_LOGGED_RUNS, count, "runs", source.name)
         curves = _curves(source.name, own, columns, form)
         if curves is None:
             return None
@@ -108,16 +108,18 @@ def _is_counted(rows: _Rows, columns: tuple[str, ...], form: TableForm) -> bool:
         whole = (numbers == np.floor(numbers)) & (numbers >= least) & (numbers <= most)
         if not whole.all():
             return False
-    places = rows[:, [columns.index(column) for column in form.named("axis").values()]]
-    return not np.isnan(places).any()
+    coordinates = rows[:, [columns.index(column) for column in form.named("axis").values()]]
+    return not np.isnan(coordinates).any()
 
 
-def _grouped(rows: _Rows, places: Sequence[int]) -> Iterator[tuple[list[float], _Rows]]:
+def _grouped(rows: _Rows, positions: Sequence[int]) -> Iterator[tuple[list[float], _Rows]]:
     """Yield what some columns hold, and the rows that hold it, in the order in which it comes."""
-    if not places:
+    if not positions:
         yield [], rows
         return
-    cells, first, which = np.unique(rows[:, places], axis=0, return_index=True, return_inverse=True)
+    cells, first, which = np.unique(
+        rows[:, positions], axis=0, return_index=True, return_inverse=True
+    )
     which = which.ravel()
     sizes = np.bincount(which, minlength=len(cells))
     parts = np.split(np.argsort(which, kind="stable"), np.cumsum(sizes)[:-1])
@@ -133,8 +135,8 @@ def _curves(
     axes = form.named("axis")
     step = form.column("step")
     curves: dict[str, dict[LoggedCoordinates, Curve]] = {name: {} for name in measured}
-    for places, own in _grouped(rows, [columns.index(column) for column in axes.values()]):
-        at = coordinates_of(dict(zip(axes, places, strict=True)))
+    for coordinates, own in _grouped(rows, [columns.index(column) for column in axes.values()]):
+        at = coordinates_of(dict(zip(axes, coordinates, strict=True)))
         steps = None if step is None else own[:, columns.index(step)].astype(np.int64)
         if len(own) > 1 and (steps is None or not (np.diff(steps) > 0).all()):
             return None

@@ -189,13 +189,13 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
     """Write decimal commas as points, in place; return the first number that had a comma."""
     example = next((c for _, cells in rows for c in cells if _COMMA_NUMBER.fullmatch(c)), None)
     for line, cells in rows if example else ():
-        for place, cell in enumerate(cells):
+        for position, cell in enumerate(cells):
             if _POINT_NUMBER.fullmatch(cell):
                 fault = f"found '{cell}' in a table whose other numbers have decimal commas"
                 way = "Write all numbers with a point."
                 raise LogError(f"{name}:{line}", f"{fault}; expected one decimal mark. {way}")
             if _COMMA_NUMBER.fullmatch(cell):
-                cells[place] = cell.replace(",", ".")
+                cells[position] = cell.replace(",", ".")
     return example and example.strip()
 
 

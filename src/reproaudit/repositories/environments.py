@@ -45,9 +45,9 @@ NETWORK = (
 
 
 @contextmanager
-def _locked_place(kind: str, text: str) -> Iterator[Path]:
+def _locked_place(section: str, text: str) -> Iterator[Path]:
     """Keep other cells, of this run or another, from making a place of the cache meanwhile."""
-    place = cache_of(kind, text)
+    place = cache_of(section, text)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

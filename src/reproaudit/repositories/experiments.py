@@ -48,10 +48,10 @@ class _Command:
         self.declared = audit.measurements_of(name)
 
     def experiment(self) -> Experiment:
-        kind: Any = bool | int | float | str | tuple[Scalar, ...]
+        value_type: Any = bool | int | float | str | tuple[Scalar, ...]
         settings = dataclasses.make_dataclass(
             "Settings",
-            [(name, kind) for name in self.audit.settings_of(self.name)],
+            [(name, value_type) for name in self.audit.settings_of(self.name)],
             frozen=True,
             namespace={"__post_init__": lambda settings: self.hold_fixed(settings)},
         )
@@ -74,22 +74,22 @@ class _Command:
 
     def measure(self, settings: Any, session: Session) -> Measurements:
         """Runs the command with the session's seed; a CommandError says where its output is."""
-        with scratch_folder() as place:
+        with scratch_folder() as scratch:
             values = {**dataclasses.asdict(settings), SEED: session.seed}
-            measured, last_step = self._measured(values, session, place.resolve())
+            measured, last_step = self._measured(values, session, scratch.resolve())
         session.progress(PHASE, last_step, last_step)
         return measured
 
     def _measured(
-        self, values: Mapping[str, SettingValue], session: Session, place: Path
+        self, values: Mapping[str, SettingValue], session: Session, scratch: Path
     ) -> tuple[Measurements, int]:
         """What one call measures in an empty place, and the last step of its logs."""
 
         def tell() -> None:
             session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
 
-        call = self._call(values, place, tell)
-        began = place / "began"
+        call = self._call(values, scratch, tell)
+        began = scratch / "began"
         began.touch()
         ended = run_guarded(call, tell)
         printed = {"stdout": ended.stdout, "stderr": ended.stderr}
@@ -101,17 +101,17 @@ class _Command:
             files = self._filled(self.stated.files, values)
             for name in files:
                 _refuse_foreign(call.folder, name, began.stat().st_ctime_ns)
-            return self._read([call.folder / name for name in files], values, place)
+            return self._read([call.folder / name for name in files], values, scratch)
         except (CommandError, LogError) as error:
             name = "stderr" if ended.stderr.strip() else "stdout"
             why = str(error).replace(f"{call.folder}/", "").rstrip(".")
             raise CommandError(f"{why}. Its {name} is in {kept[name]}") from None
 
     def _call(
-        self, values: Mapping[str, SettingValue], place: Path, still_running: StillRunning
+        self, values: Mapping[str, SettingValue], scratch: Path, still_running: StillRunning
     ) -> Call:
-        copy = place / "source"
-        home = place / "home"
+        copy = scratch / "source"
+        home = scratch / "home"
         environment = self.run_file.environment
         copy.mkdir()
         home.mkdir()
@@ -132,7 +132,7 @@ class _Command:
         return tuple(text for text in words if text is not None)
 
     def _read(
-        self, logs: Sequence[Path], values: Mapping[str, SettingValue], place: Path
+        self, logs: Sequence[Path], values: Mapping[str, SettingValue], scratch: Path
     ) -> tuple[Measurements, int]:
         """The declared measurements, and the last step of the curves that they are from.
 
@@ -146,7 +146,7 @@ class _Command:
             columns=Columns(step=self.stated.step),
             plain=True,
         )
-        runs, _ = find_runs(logs, asked, place)
+        runs, _ = find_runs(logs, asked, scratch)
         run = _joined(runs, values[SEED])
         by_name: dict[str, Curve] = {}
         tags: set[str] = set()
@@ -171,13 +171,14 @@ class _Command:
 
 def _refuse_foreign(folder: Path, name: str, began: int) -> None:
     """Refuses a link or an absent file, and removes what was there before the command began."""
-    place = folder / name
-    if any(path.is_symlink() for path in (place, *place.parents) if path.is_relative_to(folder)):
+    written = folder / name
+    above = (path for path in (written, *written.parents) if path.is_relative_to(folder))
+    if any(path.is_symlink() for path in above):
         raise CommandError(f"the command made '{name}' a link; expected a file of the working copy")
-    for path in (place, *place.rglob("*")):
+    for path in (written, *written.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.stat().st_ctime_ns <= began:
             path.unlink()
-    if not place.exists():
+    if not written.exists():
         raise CommandError(f"the command wrote no '{name}'; expected it. See 'files'.")
 
 

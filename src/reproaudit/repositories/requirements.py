@@ -39,8 +39,8 @@ def has_pins(text: str) -> bool:
 
 def unpinned(name: str, text: str, builds: bool) -> Iterator[str]:
     """Yield a line of words for each line that leaves open what it installs: place, what to do."""
-    for number, line in _lines(text):
-        place = f"{name}:{number}: found '{line[:60]}'"
+    for line_number, line in _lines(text):
+        place = f"{name}:{line_number}: found '{line[:60]}'"
         conda = _OF_CONDA.fullmatch(line)
         path = _OF_A_PATH.match(line)
         if line.startswith("--no-binary") and not builds:  # uv heeds it before --only-binary
@@ -63,14 +63,17 @@ def unpinned(name: str, text: str, builds: bool) -> Iterator[str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines without comments, with single blanks, by number."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        yield number, " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
+    for line_number, line in enumerate(text.splitlines(), start=1):
+        yield (
+            line_number,
+            " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split()),
+        )
 
 
-def cache_of(kind: str, text: str) -> Path:
+def cache_of(section: str, text: str) -> Path:
     """Return the place in the cache of what such a text identifies."""
     usual = user_cache_path("reproaudit", appauthor=False)
-    folder = Path(os.environ.get(CACHE_VARIABLE) or usual).absolute() / kind
+    folder = Path(os.environ.get(CACHE_VARIABLE) or usual).absolute() / section
     return folder / hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -241,8 +241,8 @@ def described(path: Path) -> str:
     """Return the commands that a run file will execute, on one line."""
     run_file, _ = load_run_file(path)
     commands = {" ".join(experiment.command) for experiment in run_file.experiments.values()}
-    place = run_file.environment.image or run_file.environment.requirements
-    where = f" in {place}" if place else ""
+    packages = run_file.environment.image or run_file.environment.requirements
+    where = f" in {packages}" if packages else ""
     if run_file.environment.builds:
         where += ", whose packages may build themselves"
     source = f"{run_file.source.git} ({run_file.source.pin[:19]}…)"
