@@ -223,11 +223,11 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             values = np.asarray(part.values if part.steps is None else FUNCTIONS[name](part.values))
             return Curve("", part.steps if values.ndim else None, values)
         case _:
-            odd = type(getattr(node, "op", node)).__name__
+            refused = type(getattr(node, "op", node)).__name__
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                odd = f"the function '{node.func.id}'"
+                refused = f"the function '{node.func.id}'"
             allowed = f"names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
-            text = f"{odd} in a formula; allowed are numbers below 1e308, {allowed}"
+            text = f"{refused} in a formula; allowed are numbers below 1e308, {allowed}"
             raise ExpressionError(text)
     stepped = [part.steps for part in parts if part.steps is not None]
     if not all(np.array_equal(stepped[0], steps) for steps in stepped):
