@@ -162,9 +162,9 @@ def import_runs(
         who=who,
         source=source,
     )
-    present(imported.data, imported.lines, as_json)
+    present(imported.data, imported.logs.lines, as_json)
     if not as_json:
-        terminal().print(settings_table(imported.settings))
+        terminal().print(settings_table(imported.logs.settings))
         say(f"wrote {out}")
         found_in = "" if audits is None else f" --audits {audits}"
         only = "".join(f" --claim {claim}" for claim in claims or ())

@@ -1,8 +1,8 @@
 """Others' logs become measurements.
 
 `finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `tables`) takes a
-`LogSource` and returns `LoggedRun`s, which `joining` puts together. Of tables, `rows` and
-`documents` read the text (CSV and JSON), and `columns` gives each column its role. `configurations`
+`LogSource` and returns `LoggedRun`s, which `joining` puts together. `rows` and `documents` read
+the text of tables (CSV and JSON), and `columns` gives each column its role. `configurations`
 finds what a run was started with, and its seed; `mapping` is the file that says which tag is which
 measurement. What becomes of the runs, `intake` says.
 

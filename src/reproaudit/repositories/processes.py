@@ -123,8 +123,8 @@ def _kept(printed: IO[bytes]) -> bytes:
 
 def _guard() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # ends nothing here; a new program loses it
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signal_number, lambda *_: None)  # ends nothing here; a new program loses it
     line = sys.stdin.readline()
     if not line.endswith("\n"):
         sys.exit(1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.files import new_folder
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.intake.importing import import_logs
+from reproaudit.intake.importing import ImportedLogs, import_logs
 from reproaudit.intake.reading import Submission, read_submission
-from reproaudit.intake.writing import template_files
+from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.service.pages import refresh_register, write_report
@@ -46,26 +46,17 @@ class Template(StrictModel):
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of logs.
+    """Logs that became a folder of measurements, which `judge` reads."""
 
-    Attributes:
-        folder: the new folder, which `judge` reads.
-        ignored_runs: names of runs that nothing was made of.
-        skipped: files that were not read, each with the reason.
-        settings: each setting that the audit has, beside what the logs state.
-        lines: all of it in words.
-    """
-
-    folder: str
-    ignored_runs: Sequence[str]
-    skipped: Sequence[str]
-    settings: Sequence[Mapping[str, Any]]
-    lines: Sequence[str]
+    folder: Path
+    logs: ImportedLogs
 
     @property
     def data(self) -> dict[str, Any]:
         """What ``--json`` prints."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        names = ("ignored_runs", "skipped", "settings", "lines")
+        parts = {name: getattr(self.logs, name) for name in names}
+        return {"folder": str(self.folder), **parts}
 
 
 def judge_elsewhere(
@@ -121,5 +112,12 @@ def import_folder(
     claims: Sequence[str] = (),
     **said: str | None,
 ) -> Imported:
-    """Turn logs into a folder of measurements; arguments and errors are those of `import_logs`."""
-    return Imported(**import_logs(audit, logs, out, mapping, claims=claims, **said))
+    """Turn logs into a folder of measurements; other arguments are those of `import_logs`.
+
+    Raises:
+        AuditError: as `import_logs` does, or if the folder exists, or `judge` would refuse it.
+    """
+    with new_folder(out, "Name another with --out, or remove it.") as folder:
+        imported = import_logs(audit, logs, mapping, claims=claims, **said)
+        write_submission(folder, audit, imported.measured, imported.head)
+    return Imported(out, imported)
