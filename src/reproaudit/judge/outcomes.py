@@ -86,27 +86,20 @@ def judge_claim(
     else:
         reasons = (next(_why_none(panel, judged, outcome)),)
     return ClaimAnswer(
+        **vars(replace(judged, outcome=outcome)),
         id=claim.id,
-        outcome=outcome,
         level=level,
         reasons=reasons,
-        base=judged.base,
         cannot_fail=_cannot_fail(claim, judged.base, judged.controls),
         proxy=next(
             (run.proxy for run in shown.bundles.recorded(panel.base).values() if run.proxy), None
         ),
-        not_alike=judged.not_alike,
-        grades=judged.grades,
         support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
         notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
-        readings=judged.readings,
-        left_out=judged.left_out,
-        controls=judged.controls,
         ablations=tuple(
             _ablation(judged.base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
         ),
         positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
-        alternatives=judged.alternatives,
     )
 
 
