@@ -345,7 +345,7 @@ def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterat
         like = likes.get(cell.pair)
         if like is None or line.versions != like.versions:
             continue
-        codes = [code for one in (line.old, line.new) for code in adoptions.digests_of(one)]
+        codes = [code for name in (line.old, line.new) for code in adoptions.digests_of(name)]
         for tier, code in product((cell.tier, adoption_tier(cell.tier)), codes):
             drawn = replace(like.cell, tier=tier, seed=cell.seed)
             with suppress(DamagedError):
@@ -369,20 +369,20 @@ def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> 
         SpecError: if a record has other coordinates than are declared. Measured again by the same
             code, its numbers would be the same, under other names.
     """
-    found: _Kept = {}
+    kept: _Kept = {}
     changed: Counter[ChangedAxes] = Counter()
     papers = {job.cell.paper for job in jobs}
-    kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
+    axes = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
     for job in jobs:
         record = _present(store, job)
         if record is None or (anew and not anew.has(store, record)):
             continue
-        found[job.number] = (record.fingerprint, record.seconds)
+        kept[job.number] = (record.fingerprint, record.seconds)
         if job.declared is not None:
-            changed.update(changed_axes(record, job.declared, kept[job.cell.paper]))
+            changed.update(changed_axes(record, job.declared, axes[job.cell.paper]))
     if changed:
-        raise SpecError("\n".join(one.line(count) for one, count in changed.items()))
-    return found
+        raise SpecError("\n".join(change.line(count) for change, count in changed.items()))
+    return kept
 
 
 def _present(
@@ -538,7 +538,7 @@ class _Run:
 
     def _demand(self, job: Job) -> str:
         declared = job.declared or {}
-        held_to = {name: one.model_dump(mode="json") for name, one in sorted(declared.items())}
+        held_to = {name: declared[name].model_dump(mode="json") for name in sorted(declared)}
         return sha256(json.dumps([held_to, astuple(self.limits)]).encode())
 
     def _made(self, job: Job) -> Record | None:

@@ -164,8 +164,8 @@ def _record(
     kept = measured or Measurements()
     coordinates = None
     if job.declared is not None:
-        found = {name: one for name, one in job.declared.items() if name in kept.names}
-        coordinates = coordinates_along(declared_axes(found), cell.settings)
+        declared = {name: job.declared[name] for name in job.declared if name in kept.names}
+        coordinates = coordinates_along(declared_axes(declared), cell.settings)
     return Record(
         paper=cell.paper,
         tier=cell.tier,
@@ -196,7 +196,8 @@ def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
     divergence = _divergence(measured)
     declared = job.declared
     if declared is not None and divergence is not None:
-        declared = {name: one.model_copy(update={"range": None}) for name, one in declared.items()}
+        no_range = {"range": None}
+        declared = {name: declared[name].model_copy(update=no_range) for name in declared}
     if declared is not None:
         missing = sorted(declared.keys() - measured.names) if divergence is None else []
         unknown = sorted(measured.names - declared.keys())
@@ -207,8 +208,8 @@ def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
             faults.append(f"{', '.join(unknown)} was measured, which the audit does not declare")
         if not faults:
             names = sorted(measured.names)
-            wrong = [misfit(one, declared[one], measured, job.cell.settings) for one in names]
-            faults = [f"it {one}" for one in wrong if one]
+            wrong = [misfit(name, declared[name], measured, job.cell.settings) for name in names]
+            faults = [f"it {what}" for what in wrong if what]
         if faults:
             return CellStatus.FAILED, "; ".join(faults)
     return (CellStatus.DIVERGED if divergence else CellStatus.COMPLETED), divergence
@@ -235,7 +236,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     seed_generators(job.cell.paper)  # for what a module draws when it is imported
     experiment = _loaded(job.module, job.code)[job.cell.experiment]
     here = versions(job.device, job.versions.keys() - NOT_PACKAGES, job.form)
-    other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
+    other = [f"{name} {here[name]}" for name in here if job.versions.get(name) != here[name]]
     if other:
         raise SpecError(f"the worker has {', '.join(other)}, and the run was planned with others")
     use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone

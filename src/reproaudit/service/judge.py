@@ -119,7 +119,7 @@ def import_folder(
     mapping: Path | None = None,
     *,
     claims: Sequence[str] = (),
-    **said: str | None,
+    **stated: str | None,
 ) -> Imported:
     """Turn logs into a folder of measurements; arguments and errors are those of `import_logs`."""
-    return Imported(**import_logs(audit, logs, out, mapping, claims=claims, **said))
+    return Imported(**import_logs(audit, logs, out, mapping, claims=claims, **stated))

@@ -115,7 +115,7 @@ _Dumper.add_multi_representer(StrEnum, lambda dumper, data: dumper.represent_str
 
 def difference(before: Version, after: Version) -> str:
     """Return the unified diff from one version to another; empty if they are the same."""
-    old, new = (one.text.splitlines(keepends=True) for one in (before, after))
+    old, new = (version.text.splitlines(keepends=True) for version in (before, after))
     name = before.path.name
     return "".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=0))
 

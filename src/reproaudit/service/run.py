@@ -494,9 +494,9 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
         return name, tuple(value)
     if _is_plain(value):
         return name, value
-    found = written[:200] or "nothing"
+    shown = written[:200] or "nothing"
     raise UsageError(
-        f"--set {name}: found {found}; expected a value or a list, numbers below 2^63."
+        f"--set {name}: found {shown}; expected a value or a list, numbers below 2^63."
     )
 
 

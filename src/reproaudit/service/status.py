@@ -79,8 +79,8 @@ def _state(paper: tuple[Entry, Audit], tier: TierName, how: How) -> PaperState:
         elif record := _failure(how.store, job):
             failed.append(f"{_name(job)}: {record.error}")
     waiting = len(jobs) - done - len(running) - len(failed)
-    found = (len(jobs), done, tuple(running), tuple(failed), waiting)
-    return PaperState(entry.slug, tier, *found)
+    counts = (len(jobs), done, tuple(running), tuple(failed), waiting)
+    return PaperState(entry.slug, tier, *counts)
 
 
 def _finished(store: Store, job: Job) -> bool:

@@ -529,8 +529,8 @@ class Workspace:
         from reproaudit.service.judge import import_folder
 
         audit = self.audit(paper)
-        said = {"tier": tier, "who": who, "source": source}
-        return import_folder(audit, logs, out, mapping, claims=claims, **said)
+        stated = {"tier": tier, "who": who, "source": source}
+        return import_folder(audit, logs, out, mapping, claims=claims, **stated)
 
     def export(
         self,

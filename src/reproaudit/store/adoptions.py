@@ -189,24 +189,26 @@ class Adoptions:
         processors = [record.environment.processor for record in of_line]
         agree = [measured_by(record) == cell.measured for record in of_line]
         of_processor = [
-            same for same, it in zip(agree, processors, strict=True) if it == line.processor
+            same
+            for same, processor in zip(agree, processors, strict=True)
+            if processor == line.processor
         ]
         return all(of_processor) and (any(agree) or set(processors) == {None})
 
     @cached_property
     def _alike(self) -> dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]]:
         """By pair and versions, the sets of codes that gave the same bits, the newest last."""
-        found: dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]] = {}
+        alike: dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]] = {}
         for line in self.lines:
             versions = tuple(sorted(line.versions.items()))
             for cell in line.cells:
-                sets = found.setdefault((cell.pair, versions), [])
+                sets = alike.setdefault((cell.pair, versions), [])
                 old, new = self.name(line.old), self.name(line.new)
                 joined = [codes for codes in sets if old in codes or new in codes]
-                codes = [code for one in joined for code in one if code != new]
+                earlier = [code for codes in joined for code in codes if code != new]
                 sets[:] = [codes for codes in sets if codes not in joined]
-                sets.append(list(dict.fromkeys([*codes, old, new])))
-        return found
+                sets.append(list(dict.fromkeys([*earlier, old, new])))
+        return alike
 
     def alike(self, pair: Pair, versions: Iterable[tuple[str, str]], code: str) -> list[str]:
         """The names of all codes that count like this one for a pair, the newest last."""
@@ -248,11 +250,11 @@ def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
         SpecError: naming a bad line.
     """
     module = entry.code
-    every = [*_read(Journal(entry, "adoptions", store).lines())]
+    lines = [*_read(Journal(entry, "adoptions", store).lines())]
     return Adoptions(
-        lines=tuple(one for one in every if isinstance(one, Adoption)),
+        lines=tuple(line for line in lines if isinstance(line, Adoption)),
         today="" if module is None else closure_of(module).digest,
-        forms={one.second: one.first for one in every if isinstance(one, SameCode)},
+        forms={line.second: line.first for line in lines if isinstance(line, SameCode)},
         first_form=None if module is None else partial(first_form, module),
     )
 

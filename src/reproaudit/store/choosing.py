@@ -69,21 +69,21 @@ def todays_groups(module: Module | None, adoptions: Adoptions = NO_ADOPTIONS) ->
     if module is None:
         return ()
     code = closure_of(module)
-    found = [versions(device, code.packages) for device in ("cpu", "cuda")]
     name = adoptions.name(code.digest)
-    return tuple(Group(name, tuple(sorted(one.items()))) for one in found)
+    made_with = (versions(device, code.packages) for device in ("cpu", "cuda"))
+    return tuple(Group(name, tuple(sorted(packages.items()))) for packages in made_with)
 
 
 def grouped(
     records: Iterable[Record], adoptions: Adoptions = NO_ADOPTIONS
 ) -> dict[Group, list[Record]]:
     """Records by group, in their order; the group of the last one last."""
-    found: dict[Group, list[Record]] = {}
+    groups: dict[Group, list[Record]] = {}
     for record in records:
         group = group_of(record, adoptions)
-        found[group] = found.pop(group, [])
-        found[group].append(record)
-    return found
+        groups[group] = groups.pop(group, [])
+        groups[group].append(record)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ class Chosen:
         """What was left out of a tier's records, and why."""
         for name, count in self.other_data.items():
             yield LeftOut(tier=tier, count=count, data=name)
-        for one, count in self.changed.items():
+        for axes, count in self.changed.items():
             yield LeftOut(
-                tier=one.tier,
+                tier=axes.tier,
                 count=count,
-                experiment=one.experiment,
-                measurements=one.measurements,
-                before=one.before,
-                now=one.now,
+                experiment=axes.experiment,
+                measurements=axes.measurements,
+                before=axes.before,
+                now=axes.now,
             )
 
 
@@ -160,13 +160,12 @@ def choose(
     """
     of_today: dict[Group, list[Record]] = {}
     of_other_data: dict[Group, list[tuple[Record, Data]]] = {}
-    for group, several in grouped(records, adoptions).items():
-        data = _todays_data(several, planned_data)
-        of_today[group] = [one for one in several if one.data == data[_alike(one)]]
-        of_other_data[group] = [
-            (one, data[_alike(one)]) for one in several if one.data != data[_alike(one)]
-        ]
-    groups = {group: _by_cell(several, adoptions) for group, several in of_today.items()}
+    for group, members in grouped(records, adoptions).items():
+        data = _todays_data(members, planned_data)
+        pairs = [(record, data[_alike(record)]) for record in members]
+        of_today[group] = [record for record, todays in pairs if record.data == todays]
+        of_other_data[group] = [pair for pair in pairs if pair[0].data != pair[1]]
+    groups = {group: _by_cell(members, adoptions) for group, members in of_today.items()}
     ranks = {}
     for group, by_cell in groups.items():
         cells = by_cell.keys() & set(planned)
@@ -174,15 +173,15 @@ def choose(
         is_of_today = Group(group.code, fast) in today
         done = sum(by_cell[key].status is not CellStatus.FAILED for key in cells)
         ranks[group] = (fast == group.versions, is_of_today, done, len(cells))
-    with_cells = sorted((one for one in groups if ranks[one][-1]), key=ranks.__getitem__)
+    with_cells = sorted((group for group in groups if ranks[group][-1]), key=ranks.__getitem__)
     fitting = with_cells[-1:]
     if wanted is not None:
         fitting = [group for group in groups if group.id.startswith(wanted)]
         if len(fitting) != 1:
             remedy = did_you_mean(wanted, [group.id for group in groups])
-            found = f"{len(fitting) or 'no'} groups of records have this id"
-            raise UsageError(f"--group {wanted}: {found}. {remedy}".rstrip())
-    left_out = [one for group in fitting or groups for one in of_other_data[group]]
+            count = f"{len(fitting) or 'no'} groups of records have this id"
+            raise UsageError(f"--group {wanted}: {count}. {remedy}".rstrip())
+    left_out = [pair for group in fitting or groups for pair in of_other_data[group]]
     other_data = _other_data(left_out, planned)
     if not fitting:
         return Chosen(other_data=other_data)
@@ -197,7 +196,7 @@ def _todays_data(
 ) -> dict[tuple[str, str, str], Data]:
     """The data of today by tier, experiment and settings, from the records of one group."""
     last = {_alike(record): record for record in records}
-    noted = {key: planned_data(one) for key, one in last.items()}
+    noted = {key: planned_data(record) for key, record in last.items()}
     return {key: last[key].data if data is None else data for key, data in noted.items()}
 
 
@@ -228,7 +227,7 @@ def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, R
     def worth(record: Record) -> tuple[bool, bool]:
         return record.status is not CellStatus.FAILED, adoptions.name(record.code) == today
 
-    return {(one.tier, one.key): one for one in sorted(records, key=worth)}
+    return {(record.tier, record.key): record for record in sorted(records, key=worth)}
 
 
 # --- of a store ---------------------------------------------------------------------------------
@@ -288,15 +287,15 @@ def chosen_of_store(
         SpecError: if the audit declares other coordinates than the records have.
     """
     kept = stored_tier(audit, tier)
-    places = (kept, varied_tier(kept))
-    records = store.in_order(record for it in places for record in store.records(entry.slug, it))
+    tiers = (kept, varied_tier(kept))
+    records = store.in_order(record for name in tiers for record in store.records(entry.slug, name))
     planned = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
-    keys = {(one.tier, one.key) for one in (records if shipped else planned)}
+    keys = {(cell.tier, cell.key) for cell in (records if shipped else planned)}
     adoptions = _adoptions_of(entry, store, None if shipped else store.root, kept, records)
     today = todays_groups(entry.code, adoptions)
     chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
-    found = {key: one for key, one in chosen.records.items() if key in keys}
-    return _of_todays_axes(audit, judged or tier, replace(chosen, records=found), store)
+    of_plan = {key: record for key, record in chosen.records.items() if key in keys}
+    return _of_todays_axes(audit, judged or tier, replace(chosen, records=of_plan), store)
 
 
 def _adoptions_of(
@@ -310,9 +309,10 @@ def _adoptions_of(
     adoptions = read_adoptions(entry, written)
     if not adoptions.lines:
         return adoptions
-    places = map(adoption_tier, (tier, varied_tier(tier)))
     compared = [
-        record for it in places for record in store.records(entry.slug, it, lambda _damaged: None)
+        record
+        for name in map(adoption_tier, (tier, varied_tier(tier)))
+        for record in store.records(entry.slug, name, lambda _damaged: None)
     ]
     return adoptions.held_against([*records, *compared])
 
@@ -323,12 +323,12 @@ def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) 
     declared = {name: audit.measurements_of(name) for name in audit.experiments}
     changed: Counter[ChangedAxes] = Counter()
     records = {}
-    for key, one in chosen.records.items():
-        found = list(changed_axes(one, declared.get(one.experiment, {}), kept))
-        changed.update(found)
-        if not found:
-            records[key] = one
+    for key, record in chosen.records.items():
+        differing = list(changed_axes(record, declared.get(record.experiment, {}), kept))
+        changed.update(differing)
+        if not differing:
+            records[key] = record
     own = stored_tier(audit, tier)
-    if refused := [one.line(count) for one, count in changed.items() if one.tier == own]:
+    if refused := [axes.line(count) for axes, count in changed.items() if axes.tier == own]:
         raise SpecError("\n".join(refused))
     return replace(chosen, records=records, changed=changed)

@@ -206,8 +206,8 @@ def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") 
         imported: packages that the paper's code uses, from `closure_of`.
         form: how the experiments compute; it is named only where it is the plain one.
     """
-    others = {DISTRIBUTIONS.get(one, one) for one in imported if one not in COMPUTING_NOTHING}
-    packages = {one: _version(one) for one in (*COMPUTING_PACKAGES, *sorted(others))}
+    others = {DISTRIBUTIONS.get(name, name) for name in imported if name not in COMPUTING_NOTHING}
+    packages = {name: _version(name) for name in (*COMPUTING_PACKAGES, *sorted(others))}
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"python": python, "device": device, **packages, **_named(form)}
 

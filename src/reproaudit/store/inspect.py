@@ -56,9 +56,9 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
             if path.name.endswith(".json"):
                 yield from _inspect_record(store, path, repair, can_move)
             elif path.name.endswith(".partial"):
-                for one in Partial(path).damaged():
-                    what = f"a damaged checkpoint: {one.reason}"
-                    yield _moved(one.path, what, "its phase starts anew", can_move)
+                for damage in Partial(path).damaged():
+                    what = f"a damaged checkpoint: {damage.reason}"
+                    yield _moved(damage.path, what, "its phase starts anew", can_move)
     for path in gone:
         what = "the manifest lists this record, and it is gone; run the paper again"
         yield StoreFault(path, what)
@@ -100,14 +100,14 @@ def leftovers(
             if _is_held(path):
                 continue
             if path.suffix != ".partial":
-                found = {path: _left(path)}
+                left = {path: _left(path)}
             elif path.with_suffix(".json").exists():
-                found = {path: "checkpoints of a cell that has its record"}
+                left = {path: "checkpoints of a cell that has its record"}
             elif unfinished:
-                found = {path: "checkpoints of an unfinished cell"}
+                left = {path: "checkpoints of an unfinished cell"}
             else:
-                found = {one: _left(one) for one in listing(path)}
-            yield from ((one, what) for one, what in found.items() if what)
+                left = {file: _left(file) for file in listing(path)}
+            yield from ((file, what) for file, what in left.items() if what)
 
 
 def _left(path: Path) -> str:

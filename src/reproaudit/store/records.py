@@ -284,7 +284,11 @@ class Store:
         The manifest lists no failed ones; they come first.
         """
         places = {name: place for place, name in enumerate(self.manifest.digests())}
-        return sorted(records, key=lambda one: places.get(self.listed_as(self.file_of(one)), -1))
+
+        def place(record: Record) -> int:
+            return places.get(self.listed_as(self.file_of(record)), -1)
+
+        return sorted(records, key=place)
 
     # --- the data of a plan
 
@@ -493,7 +497,7 @@ def open_record(path: Path, data: bytes) -> tuple[Record, str]:
         reason = f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
         raise DamagedError(path, reason)
     measured = record.measurements.series.values()
-    steps = [step for one in measured for step in (*one.steps[:1], *one.steps[-1:])]
+    steps = [step for series in measured for step in (*series.steps[:1], *series.steps[-1:])]
     if any(abs(count) > MOST_STEPS for count in (record.seed, record.steps or 0, *steps)):
         reason = f"a record with a step or seed beyond {MOST_STEPS}; expected none"
         raise DamagedError(path, reason)

@@ -90,7 +90,7 @@ class _Computing(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         if _last_name(node.test) != "TYPE_CHECKING":
             return self.generic_visit(node)
-        return [self.visit(one) for one in node.orelse]
+        return [self.visit(statement) for statement in node.orelse]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.fields.update(node.body)
@@ -104,10 +104,10 @@ class _Computing(ast.NodeTransformer):
         return self.visit_Assign(ast.Assign([node.target], node.value))
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        if all(_last_name(one) in IGNORING for one in node.decorator_list):
+        if all(_last_name(decorator) in IGNORING for decorator in node.decorator_list):
             node.returns = None
-            for one in _arguments(node.args):
-                one.annotation = None
+            for argument in _arguments(node.args):
+                argument.annotation = None
         return self.generic_visit(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -140,4 +140,4 @@ def _is_there(node: ast.expr) -> bool:
 
 def _arguments(node: ast.arguments) -> list[ast.arg]:
     named = [*node.posonlyargs, *node.args, *node.kwonlyargs]
-    return [*named, *(one for one in (node.vararg, node.kwarg) if one is not None)]
+    return [*named, *filter(None, (node.vararg, node.kwarg))]

@@ -86,7 +86,7 @@ class DaskWorkers:
         while self._running:
             while not self._heard.empty():
                 on_event(pickle.loads(self._heard.get()))
-            for future in [one for one in self._running if one.done()]:
+            for future in [future for future in self._running if future.done()]:
                 yield self._outcome(future)
             time.sleep(HEAR_SECONDS)
             self._feed(waiting)

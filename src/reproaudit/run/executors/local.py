@@ -183,7 +183,7 @@ class LocalProcesses:
             busy = {worker: worker.job for worker in self._workers if worker.job is not None}
             if not busy:
                 return
-            sources = [source for one in busy for source in (one.pipe, one.process.sentinel)]
+            sources = [source for worker in busy for source in worker.sources]
             connection.wait(sources, WATCH_SECONDS)
             for worker, job in busy.items():
                 message = worker.receive()
@@ -200,7 +200,7 @@ class LocalProcesses:
 
     def _feed(self, waiting: Iterator[Job]) -> None:
         """Gives every idle worker a job, as long as there are any."""
-        idle = [one for one in self._workers if one.job is None]
+        idle = [worker for worker in self._workers if worker.job is None]
         while idle or len(self._workers) < self._processes:
             job = next(waiting, None)
             if job is None:
@@ -241,6 +241,11 @@ class _Worker:
         self._began = 0.0
         with suppress(OSError):
             self.pipe.send(dict(os.environ))
+
+    @property
+    def sources(self) -> tuple[Connection[Any, Any], int]:
+        """What to wait for: a message, or its end."""
+        return self.pipe, self.process.sentinel
 
     def start(self, job: Job) -> None:
         """Gives it a job, which is lost if it has died while idle."""
