@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cells import InProcess, cell, locate, records, same_numbers
+from cells import InProcess, cell, locate, namesake, records, same_numbers
 from reproaudit.run.cells import Anew, plan_jobs, run_cells
 from reproaudit.run.events import CellFinished, CellNote, Event, Summary
 from reproaudit.run.executors import blocks, slurm
@@ -108,6 +108,16 @@ def test_cells_are_left_to_the_queue(tmp_path: Path) -> None:
     for job in executor._submitted:
         job.result()
     assert {seed for _, seed in records(store)} == {0, 1}
+
+
+@pytest.mark.process
+def test_a_job_imports_nothing_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = namesake(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(Store(tmp_path / "runs"), cell()).completed == 1
+    assert not imported.exists()
 
 
 # --- blocks -------------------------------------------------------------------------------------

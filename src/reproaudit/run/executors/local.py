@@ -45,7 +45,7 @@ WATCH_SECONDS = 0.1
 """The seconds between looks at a worker's time and memory."""
 
 MOST_PRINTED = 2**16
-"""Bytes of what a job prints that are shown once it has ended: its beginning."""
+"""The first bytes of what a job prints that are shown once it has ended."""
 
 PRELOADED = ["reproaudit.lab.training", "numba"]
 """Modules that every worker needs and that are slow to import: workers are copies of a process that
@@ -57,7 +57,7 @@ class Limits:
     """The time and memory that a cell may take before its worker is ended; None for no limit."""
 
     seconds: float | None = None
-    """Of wall-clock time, of one start of a cell."""
+    """Wall-clock seconds of one start of a cell."""
     memory: int | None = None
     """Bytes that the worker and all that it has started hold."""
 
@@ -199,7 +199,6 @@ class LocalProcesses:
                     on_event(message)
 
     def _feed(self, waiting: Iterator[Job]) -> None:
-        """Gives every idle worker a job, as long as there are any."""
         idle = [worker for worker in self._workers if worker.job is None]
         while idle or len(self._workers) < self._processes:
             job = next(waiting, None)
@@ -319,26 +318,34 @@ def _for_children() -> Iterator[None]:
 
     The server that forks the workers handles no signals, since it ends with this process. It finds
     the libraries that this process finds, and nothing in other folders, where a file of a name that
-    Python imports by itself may lie. A worker finds what this process finds. The tracker, which
-    removes what killed workers leave, prints no warnings. A worker does not import the program's
-    own script, which Python would import by default: a script that runs papers would run them again
-    there. The order of sets of text is the same in all of them, and in every run.
+    Python imports by itself may lie. A worker finds what this process finds. It does not import the
+    program's own script, which Python would import by default: a script that runs papers would run
+    them again there. The order of sets of text is the same in all of them, and in every run.
     """
-    apart = {"PYTHONSAFEPATH": "1"}  # or each would look in the working folder first
-    with _environment({"PYTHONWARNINGS": "ignore", **apart}):
-        resource_tracker.ensure_running()  # which unblocks signals
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    script = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
     variables = dict.fromkeys(THREAD_VARIABLES, str(CELL_THREADS))
-    variables |= {**apart, "PYTHONPATH": os.pathsep.join(places_of_libraries())}
+    variables["PYTHONPATH"] = os.pathsep.join(places_of_libraries())
     variables["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0")
-    try:
-        with _environment(variables):
+    with safe_path(), _environment(variables):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
             yield
-    finally:
-        sys.modules["__main__"] = script
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        finally:
+            sys.modules["__main__"] = script
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Lets processes that are started meanwhile import nothing from the working folder.
+
+    The tracker, which removes what killed workers leave, starts first and prints no warnings.
+    """
+    with _environment({"PYTHONSAFEPATH": "1"}):
+        with _environment({"PYTHONWARNINGS": "ignore"}):
+            resource_tracker.ensure_running()  # which unblocks signals
+        yield
 
 
 @contextmanager
