@@ -255,12 +255,14 @@ def test_status_shows_what_is_done_runs_where_and_failed(
     assert counts in capsys.readouterr().out
 
 
-def test_all_may_mean_one_folder(
+def test_all_may_mean_one_folder_whatever_path_leads_there(
     tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = ("--store", str(tmp_path / "runs"))
-    assert command(audits, "run", "--all", "--no-shipped", "--status", "--json", *store) == 0
-    assert [state["paper"] for state in json_of(capsys)] == ["mini"]
+    (tmp_path / "link").symlink_to(audits)
+    for folder in (audits, audits / ".." / audits.name, tmp_path / "link"):
+        assert command(folder, "run", "--all", "--no-shipped", "--status", "--json", *store) == 0
+        assert [state["paper"] for state in json_of(capsys)] == ["mini"]
 
 
 @pytest.mark.process

@@ -216,6 +216,11 @@ def awaited(file: Path) -> str:
     )
 
 
+def same_place(a: Path, b: Path) -> bool:
+    """Tell whether two paths lead to one place, through whatever links."""
+    return a.resolve() == b.resolve()
+
+
 def free_name(path: Path, word: str) -> Path:
     """The first of the names ``<path>.<word>``, ``<path>.<word>1`` and so on that is unused."""
     number = 0
@@ -244,11 +249,6 @@ def sha256(data: bytes) -> str:
 _SCRATCH = "reproaudit-held-"
 """Begins the names of folders whose lock is a file within: an earlier version locked folders, and
 removes those of its own name that it can lock."""
-
-
-def report_folder(given: Path | None, store: Path) -> Path:
-    """The folder of reports: the given one, else ``reports`` beside the folder of records."""
-    return store.parent / "reports" if given is None else given
 
 
 @contextmanager

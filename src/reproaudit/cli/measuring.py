@@ -87,7 +87,7 @@ def _present_whole(answer: TierState | Prepared | CodeComparison, as_json: bool)
 
 
 def _shown_run(run_tier: Callable[..., Ran], verbose: bool, as_json: bool) -> Ran:
-    """Run a tier under the progress, and print each paper when it is judged."""
+
     from reproaudit.cli.progress import WorkProgress
     from reproaudit.cli.scorecards import RunPrinter
 
@@ -101,7 +101,7 @@ def _shown_run(run_tier: Callable[..., Ran], verbose: bool, as_json: bool) -> Ra
 def _shown_custom_run(
     run_custom: Callable[..., CustomRun], verbose: bool, as_json: bool
 ) -> CustomRun:
-    """Run cells under the progress, and print what they measured."""
+
     from reproaudit.cli.progress import WorkProgress
     from reproaudit.report.terminal import measurement_lines
 
@@ -149,15 +149,11 @@ def multiverse(
         data=data_dir,
         fresh=fresh,
         engine=options.engine_of(executor, slurm, block),
+        budget=budget,
     )
     with WorkProgress(verbose) as progress:
         ran = place.multiverse(
-            paper,
-            tier,
-            how=how,
-            budget=budget,
-            permission=permission(trust),
-            on_event=progress,
+            paper, tier, how=how, permission=permission(trust), on_event=progress
         )
     printer = RunPrinter(as_json, verbose)
     printer.add(*ran.scorecards)
@@ -195,18 +191,10 @@ def adopt(
 
     place = workspace(audits, store, out)
     (paper,) = place.select([slug])
-    how = place.how(device=device, jobs=jobs, data=data_dir)
-    consent = permission(trust)
+    how = place.how(device=device, jobs=jobs, data=data_dir, budget=budget)
+    compare = place.prepare if prepare else partial(place.adopt, old=old)
     with WorkProgress(verbose) as progress:
-        done: Prepared | CodeComparison
-        if prepare:
-            done = place.prepare(
-                paper, how=how, budget=budget, permission=consent, on_event=progress
-            )
-        else:
-            done = place.adopt(
-                paper, old=old, how=how, budget=budget, permission=consent, on_event=progress
-            )
+        done = compare(paper, how=how, permission=permission(trust), on_event=progress)
     return _present_whole(done, as_json)
 
 

@@ -113,10 +113,10 @@ def judge_measurements(
     if template is not None and measurements is None:
         files = place.template(paper, template, tier or "paper", claims or ())
         lines = (
-            f"wrote {files.data[0]} and {len(files.data) - 1} tables, to be filled in",
+            f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
             f"then: reproaudit judge {slug} --measurements {template}",
         )
-        present(files.data, lines, as_json)
+        present([str(file) for file in files], lines, as_json)
         return 0
     if measurements is None or template is not None:
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
@@ -204,19 +204,20 @@ def export(
 
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
-    from reproaudit.service.export import Signature
-
     place = workspace(audits, store, reports)
     (paper,) = place.select([slug])
-    signature = Signature(
-        tuple(codecheckers or ()),
-        tuple(orcids or ()),
-        certificate,
-        report_url,
-        license_url,
-        tuple(author_orcids or ()),
+    exports = place.export(
+        paper,
+        form,
+        tier=tier,
+        out=out,
+        codecheckers=tuple(codecheckers or ()),
+        orcids=tuple(orcids or ()),
+        author_orcids=tuple(author_orcids or ()),
+        certificate=certificate,
+        report=report_url,
+        license_url=license_url,
     )
-    exports = place.export(paper, form, tier=tier, out=out, signature=signature)
     for remark in exports.remarks:
         say(remark, stderr=True, style="yellow")
     present(exports.data, (), as_json, written=() if as_json else exports.written)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,7 +32,7 @@ from reproaudit.store.adoptions import (
     pair_of,
     read_adoptions,
 )
-from reproaudit.store.code import closure_of, first_form, versions, versions_of
+from reproaudit.store.code import cell_of, closure_of, first_form, versions, versions_of
 from reproaudit.store.journal import Journal, add_line
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -51,7 +49,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class CodeComparison:
-    """What an adoption found.
+    """What a comparison of two codes gave.
 
     Attributes:
         old: the digest of the code that made the records; None if all count as today's.
@@ -108,7 +106,7 @@ class Prepared(StrictModel):
     code: str
     """The digest of today's code."""
     measured: int
-    """The pairs of which a cell is measured with it on this processor."""
+    """How many pairs have a cell that is measured with it on this processor."""
     pairs: int
 
     @property
@@ -130,7 +128,6 @@ def prepare(
     audit: Audit,
     how: How,
     reports: Path,
-    budget: float | None = None,
     on_event: OnWork = ignored,
 ) -> Prepared:
     """Measure a drawn cell of every pair with today's code, for an adoption of later code.
@@ -144,7 +141,7 @@ def prepare(
     today = adoptions.name(code.digest)
     records = [record for record in _finished(every) if adoptions.counting_as(record) == today]
     drawn = list(_drawn(records, [], code.digest, code.digest))
-    measured = _measured(entry, audit, how, drawn, budget, on_event)
+    measured = _measured(entry, audit, how, drawn, on_event)
     return Prepared(paper=entry.slug, code=code.digest, measured=len(measured), pairs=len(drawn))
 
 
@@ -153,7 +150,6 @@ def adopt_code(
     audit: Audit,
     how: How,
     reports: Path,
-    budget: float | None = None,
     wanted: str | None = None,
     on_event: OnWork = ignored,
 ) -> CodeComparison:
@@ -161,7 +157,6 @@ def adopt_code(
 
     Args:
         reports: the folder of reports; shipped records there are looked at, too.
-        budget: the seconds after which no cell is started.
         wanted: the beginning of the digest of the old code; that of most records if left out.
 
     Raises:
@@ -198,7 +193,7 @@ def adopt_code(
         and versions_of(record.environment) == here
     ]
     drawn = list(_drawn(fitting, references, old, code.digest))
-    measured = _measured(entry, audit, how, drawn, budget, on_event)
+    measured = _measured(entry, audit, how, drawn, on_event)
     same, differs = _compared(drawn, measured)
     left = len(drawn) - len(same) - len(differs)
     comparison = CodeComparison(
@@ -280,24 +275,16 @@ def _drawn(
         here = [seed for seed in by_seed if (pair, seed) in known]
         seed = min(here or by_seed, key=lambda at: sha256(f"{old} {new} {pair} {at}".encode()))
         record = by_seed[seed]
-        tier = adoption_tier(record.tier)
-        cell = Cell(record.paper, tier, record.experiment, record.settings, seed)
+        cell = replace(cell_of(record), tier=adoption_tier(record.tier))
         yield Drawn(pair, cell, known.get((pair, seed), record))
 
 
 def _measured(
-    entry: Entry,
-    audit: Audit,
-    how: How,
-    drawn: Sequence[Drawn],
-    budget: float | None,
-    on_event: OnWork,
+    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], on_event: OnWork
 ) -> dict[Pair, Record]:
-    until = math.inf if budget is None else time.monotonic() + budget
     cells = [pair.cell for pair in drawn]
-    papers = [(entry, audit)]
-    on_event(WorkStarted((audit,), until))
-    summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
+    on_event(WorkStarted((audit,), how.until))
+    summary = how.run(cells, [(entry, audit)], on_event)
     planned = frozenset(summary.planned.get(entry.slug, {}).values())
     return {
         compared_pair_of(record): record

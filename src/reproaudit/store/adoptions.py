@@ -157,7 +157,7 @@ class Adoptions:
         return ((line, cell) for line in self.lines for cell in line.cells)
 
     def held_against(self, records: Iterable[Record]) -> Adoptions:
-        """The adoptions without the cells that some records of theirs do not bear out."""
+        """The adoptions without the cells that contradict, or lack, records among those given."""
         wanted = {(cell.pair, cell.seed) for _, cell in self.compared}
         known: dict[tuple[Pair, int], list[Record]] = {}
         for record in records if wanted else ():
@@ -197,7 +197,7 @@ class Adoptions:
 
     @cached_property
     def _alike(self) -> dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]]:
-        """By pair and versions, the sets of codes that gave the same bits, the newest last."""
+        """Sets of codes that gave the same bits, the newest last, by pair and versions."""
         alike: dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]] = {}
         for line in self.lines:
             versions = tuple(sorted(line.versions.items()))
@@ -227,16 +227,13 @@ class Adoptions:
 
     def cells_of(self, records: Iterable[Record]) -> set[ComparedCell]:
         """The cells that were measured again for the pairs of some records, under their codes."""
-        of = (
-            {(pair_of(record), self.name(record.code)) for record in records}
-            if self.lines
-            else set()
-        )
+        if not self.lines:
+            return set()
+        pairs = {(pair_of(record), self.name(record.code)) for record in records}
         return {
             cell
-            for line in self.lines
-            for cell in line.cells
-            if {(cell.pair, self.name(code)) for code in (line.old, line.new)} & of
+            for line, cell in self.compared
+            if {(cell.pair, self.name(line.old)), (cell.pair, self.name(line.new))} & pairs
         }
 
 

@@ -33,7 +33,14 @@ from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.files import sha256
 from reproaudit.formats.scorecard import LeftOut
 from reproaudit.records import CellStatus, Record
-from reproaudit.store.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, read_adoptions
+from reproaudit.store.adoptions import (
+    NO_ADOPTIONS,
+    Adoptions,
+    Pair,
+    adoption_tier,
+    pair_of,
+    read_adoptions,
+)
 from reproaudit.store.code import closure_of, versions, versions_of
 from reproaudit.store.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.store.records import DamagedError, Store
@@ -148,12 +155,12 @@ def choose(
 ) -> Chosen:
     """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
 
-    The best has planned cells, and first of all is of the fast form; then of ``today``'s code; then
-    it has the most finished cells. Of equals the last written is the best.
+    The best has planned cells. The fast form comes before the plain one, then ``today``'s code
+    before others, then more finished cells before fewer, and last the group written later.
 
     Args:
         records: in the order in which they were written.
-        planned_data: of a record, the data with which a run planned its cell last.
+        planned_data: gives the data with which a run planned a record's cell last.
 
     Raises:
         UsageError: if no group has the wanted id.
@@ -162,7 +169,7 @@ def choose(
     of_other_data: dict[Group, list[tuple[Record, Data]]] = {}
     for group, members in grouped(records, adoptions).items():
         data = _todays_data(members, planned_data)
-        pairs = [(record, data[_alike(record)]) for record in members]
+        pairs = [(record, data[pair_of(record)]) for record in members]
         of_today[group] = [record for record, todays in pairs if record.data == todays]
         of_other_data[group] = [pair for pair in pairs if pair[0].data != pair[1]]
     groups = {group: _by_cell(members, adoptions) for group, members in of_today.items()}
@@ -191,18 +198,11 @@ def choose(
     return Chosen(groups[group], group, is_of_today, others, other_data, adoptions=adoptions)
 
 
-def _todays_data(
-    records: Iterable[Record], planned_data: PlannedData
-) -> dict[tuple[str, str, str], Data]:
-    """The data of today by tier, experiment and settings, from the records of one group."""
-    last = {_alike(record): record for record in records}
-    noted = {key: planned_data(record) for key, record in last.items()}
-    return {key: last[key].data if data is None else data for key, data in noted.items()}
-
-
-def _alike(record: Record) -> tuple[str, str, str]:
-    experiment, settings, _ = record.key
-    return record.tier, experiment, settings
+def _todays_data(records: Iterable[Record], planned_data: PlannedData) -> dict[Pair, Data]:
+    """Today's data by pair, from the records of one group."""
+    last = {pair_of(record): record for record in records}
+    noted = {pair: planned_data(record) for pair, record in last.items()}
+    return {pair: last[pair].data if data is None else data for pair, data in noted.items()}
 
 
 def _other_data(
@@ -235,7 +235,7 @@ def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, R
 
 def has_records(store: Store, slug: str, tier: str) -> bool:
     """Tell whether a store holds a record of a paper at a tier."""
-    return next(iter(store.records(slug, tier)), None) is not None
+    return any(True for _ in store.records(slug, tier))
 
 
 def chosen_by_run(
@@ -278,8 +278,10 @@ def chosen_of_store(
 ) -> Chosen:
     """The records of a tier and of its alternatives: of the wanted group, else of the best one.
 
-    Of those that came with a report every cell counts, whatever its seed. Of another tier than the
-    one that is judged, records along other coordinates are left out.
+    Args:
+        shipped: whether the store came with a report: every cell counts, whatever its seed.
+        judged: the tier that is judged, if it is another: records along other coordinates are then
+            left out.
 
     Raises:
         UsageError: if no group has the wanted id.

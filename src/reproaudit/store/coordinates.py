@@ -21,10 +21,10 @@ from reproaudit.files import explained, read_regular
 from reproaudit.records import Record
 
 MOST_BYTES = 2**24
-"""Of a file of axes; the largest so far has some kilobytes."""
+"""The most bytes of a file of axes; the largest so far has some kilobytes."""
 
 MOST_NAMED = 6
-"""Coordinates of an axis that a line names."""
+"""The most coordinates of an axis that a line names."""
 
 Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]
 """By measurement and axis, both in order."""

@@ -183,7 +183,7 @@ class Places:
         return None if self.folder is None else (self.folder, parts)
 
     def lazy(self, file: Path) -> dict[str, tuple[Path, str]]:
-        """Of a package with a stub, from the names there to the files and names behind them."""
+        """The names in a package's stub, each with the file and the name behind it."""
         stub = self.files.get(file.with_suffix(".pyi"))
         named = {}
         for made in outline_of(stub).imports if stub is not None else ():
@@ -235,7 +235,7 @@ class _Graph:
         return f"#{self.numbers.setdefault(file, len(self.numbers))}"
 
     def _add(self, file: Path, number: int, made: Import) -> None:
-        """Write down what an import leads to."""
+
         lines = self.lines[file]
         way = self._places.base(file, made.level, made.module)
         target = None if way is None else self._places.target(*way)

@@ -111,7 +111,7 @@ def leftovers(
 
 
 def _left(path: Path) -> str:
-    """What a run left behind under such a name; nothing if it is none, or may be being written.
+    """What a run left behind in a file; empty if nothing, or if the file may be being written.
 
     Who writes a file cannot be asked: it may be a process of another machine or container.
     """
@@ -140,5 +140,4 @@ def experiment_folders(store: Store, papers: Collection[str]) -> Iterator[Path]:
 
 
 def _is_held(path: Path) -> bool:
-    """True if a run computes the cell of a file."""
     return is_held(path.with_name(f"{path.name.partition('.')[0]}.lock"))

@@ -79,7 +79,7 @@ class _Computing(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _is_message(self, call: ast.expr) -> bool:
-        """True of a logger's call that computes nothing: constant text, values that are there."""
+        """Whether a call logs and computes nothing: constant text, values that are there."""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return False
         logger = call.func.value
@@ -132,7 +132,7 @@ def _makes_logger(node: ast.expr) -> bool:
 
 
 def _is_there(node: ast.expr) -> bool:
-    """True of a constant, and of a name or an attribute, whose reading computes nothing."""
+    """Whether an expression is a constant, a name or an attribute: reading it computes nothing."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Constant | ast.Name)
