@@ -121,7 +121,6 @@ class ClaimTests:
 
     @cached_property
     def _measured(self) -> dict[str, Path]:
-        """The folder with the measurements of each paper that has one."""
         from reproaudit.intake.manifest import submission_folders
 
         folders = [sorted(path.iterdir()) if path.is_dir() else [path] for path in self.paths]
@@ -258,7 +257,7 @@ def _folders_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def _folder_around(place: Path, folders: Sequence[Path]) -> Path | None:
-    """The folder, of some, that a place lies in by its name or by where its links lead."""
+    """The folder that a place lies in, by its name or by where its links lead; None if in none."""
     names = (Path(os.path.abspath(place)), place.resolve())
     return next(
         (

@@ -164,7 +164,7 @@ KeptStore = Annotated[
     Path | None,
     Option("--store", exists=True, help="The folder of records.", show_default="runs"),
 ]
-"""Of a command that only looks after records: a folder that is named has to be there."""
+"""The store of a command that only looks after records: it has to be there if it is named."""
 Out = Annotated[
     Path | None, Option(help="The folder of reports; 'reports' beside the store if none.")
 ]

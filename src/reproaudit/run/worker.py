@@ -41,13 +41,13 @@ from reproaudit.store.coordinates import coordinates_along, declared_axes
 from reproaudit.store.records import Clock, Partial
 
 CELL_THREADS = 1
-"""Of each cell, however many run at once: so their number changes no bit of a result."""
+"""The threads of each cell, however many run at once, so that their number changes no bit."""
 
 PROGRESS_SECONDS = 0.1
 """The seconds between two reports of a phase's progress, but for its end."""
 
 LONGEST_TRACE = 20_000
-"""Characters of a traceback that are kept: its end."""
+"""The last characters of a traceback that are kept."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class JobOutcome:
         record: what it measured, or why it failed; the git revision is the caller's to add.
         fault: the store could not be written to; nothing else can go on.
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
-        has_begun: whether it was measured at all; what kept a job from that may be gone next time.
-        is_kept: whether who computed it has written its record to the store already.
+        has_begun: whether measuring began; what kept a job from that may be gone next time.
+        is_kept: whether its record is in the store already.
     """
 
     number: int
@@ -110,8 +110,8 @@ def compute(
 ) -> JobOutcome:
     """Runs a job in this process; whatever its experiment raises becomes its record's error.
 
-    Where this process was asked to end, what is raised is not the experiment's, and leaves this
-    function. The last checkpoint stays.
+    What is raised after this process was asked to end is raised here, too. The last checkpoint
+    stays.
     """
     folder = os.getcwd()
     session = JobSession(job, on_event)
