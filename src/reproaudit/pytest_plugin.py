@@ -139,19 +139,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options, and the settings in pytest's configuration that stand for them."""
     group = parser.getgroup("reproaudit", "claims of papers as tests")
 
-    def several(*names: str, metavar: str, about: str) -> None:
+    measurements = ("--reproaudit-measurements", "--measurements")
+    for names, metavar, about in (
+        (("--reproaudit",), "PATH", "an audit, or a folder of audits, to test; with ="),
+        (measurements, "DIR", "judge the measurements in this folder (docs/measurements.md)"),
+    ):
         text = f"{about}; may be repeated"
         group.addoption(*names, action="append", default=[], metavar=metavar, help=text)
-
-    several(
-        "--reproaudit", metavar="PATH", about="an audit, or a folder of audits, to test; with ="
-    )
-    several(
-        "--reproaudit-measurements",
-        "--measurements",
-        metavar="DIR",
-        about="judge the measurements in this folder (docs/measurements.md)",
-    )
     for name, metavar, about in (
         ("store", "DIR", "judge the records of this store (runs)"),
         ("tier", "TIER", "the tier of the records: smoke, quick or paper"),

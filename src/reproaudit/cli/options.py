@@ -259,7 +259,7 @@ DataDir = Annotated[
 ]
 
 
-def workspace(
+def open_workspace(
     audits: Path | None = None, store: Path | None = None, reports: Path | None = None
 ) -> Workspace:
     """Return the folders that a command line names, to work in."""

@@ -87,8 +87,8 @@ def _lines_of(
     verbose: bool,
     scales: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    for place, card in enumerate(scorecards):
-        if place:
+    for number, card in enumerate(scorecards):
+        if number:
             yield ""
         if by_scale := scales.get(card.paper.slug):
             yield f"{card.paper.slug}, {by_scale}"

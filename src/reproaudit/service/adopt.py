@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
@@ -134,15 +135,13 @@ def prepare(
 
     Its arguments are those of `adopt_code`.
     """
-    store = how.store
-    code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports, on_event)
-    adoptions = read_adoptions(entry, store.root).held_against(every)
-    today = adoptions.name(code.digest)
-    records = [record for record in _finished(every) if adoptions.counting_as(record) == today]
-    drawn = list(_drawn(records, [], code.digest, code.digest))
+    every, adoptions = _known(entry, audit, how, reports, on_event)
+    code = adoptions.today
+    counting = adoptions.name(code)
+    records = [record for record in _finished(every) if adoptions.counting_as(record) == counting]
+    drawn = list(_drawn(records, [], code, code))
     measured = _measured(entry, audit, how, drawn, on_event)
-    return Prepared(paper=entry.slug, code=code.digest, measured=len(measured), pairs=len(drawn))
+    return Prepared(paper=entry.slug, code=code, measured=len(measured), pairs=len(drawn))
 
 
 def adopt_code(
@@ -157,7 +156,7 @@ def adopt_code(
 
     Args:
         reports: the folder of reports; shipped records there are looked at, too.
-        wanted: the beginning of the digest of the old code; that of most records if left out.
+        wanted: the ``old`` of `Workspace.adopt`.
 
     Raises:
         UsageError: if there are no records, if the digest is unknown, or if other versions made
@@ -165,8 +164,7 @@ def adopt_code(
     """
     store = how.store
     code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports, on_event)
-    adoptions = read_adoptions(entry, store.root).held_against(every)
+    every, adoptions = _known(entry, audit, how, reports, on_event)
     records = list(_finished(every))
     if not records:
         raise UsageError(
@@ -196,28 +194,32 @@ def adopt_code(
     measured = _measured(entry, audit, how, drawn, on_event)
     same, differs = _compared(drawn, measured)
     left = len(drawn) - len(same) - len(differs)
-    comparison = CodeComparison(
-        entry.slug, old, code.digest, len(fitting), len(drawn), same, differs, left
-    )
-    if comparison.same and not comparison.left:
-        _note(entry, store, comparison, here)
-    return comparison
+    if same and not left:
+        line = Adoption(
+            **_now(entry),
+            old=old,
+            new=code.digest,
+            versions=here,
+            processor=processor(),
+            cells=same,
+        )
+        _note(entry, store, line)
+    counts = (len(fitting), len(drawn), same, differs, left)
+    return CodeComparison(entry.slug, old, code.digest, *counts)
 
 
-def _every_record(
+def _known(
     entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnWork
-) -> list[Record]:
+) -> tuple[list[Record], Adoptions]:
+    """Every record of a paper, shipped ones too, and the adoptions that they bear out."""
     on_event(WorkStarted((audit,)))
     on_event(PhaseStarted("reading records", entry.slug))
-    return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
-
-
-def _shipped_records(entry: Entry, reports: Path) -> Iterator[Record]:
-    for folder in listing(reports):
-        file = folder / entry.slug / FILE_NAME
-        if file.is_file():
-            with scratch_folder() as scratch:
-                yield from unpack_records(file, scratch).records_of(entry.slug)
+    records = list(how.store.records_of(entry.slug))
+    files = [folder / entry.slug / FILE_NAME for folder in listing(reports)]
+    for file in filter(Path.is_file, files):
+        with scratch_folder() as scratch:
+            records += unpack_records(file, scratch).records_of(entry.slug)
+    return records, read_adoptions(entry, how.store.root).held_against(records)
 
 
 def _finished(records: Iterable[Record]) -> Iterator[Record]:
@@ -333,26 +335,15 @@ def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str
     known = codes | {code for line in adoptions.lines for code in (line.old, line.new)}
     if first == adoptions.today or first not in known or adoptions.today in adoptions.forms:
         return
-    line = SameCode(
-        date=datetime.now(UTC).replace(microsecond=0),
-        revision=git(entry.audit_file, "rev-parse", "HEAD"),
-        first=first,
-        second=adoptions.today,
-    )
-    with Journal(entry, "adoptions", store.root).writing() as file:
-        add_line(file, line.model_dump_json(exclude_none=True).encode())
+    _note(entry, store, SameCode(**_now(entry), first=first, second=adoptions.today))
 
 
-def _note(entry: Entry, store: Store, comparison: CodeComparison, here: dict[str, str]) -> None:
-    assert comparison.old is not None, "compared"
-    line = Adoption(
-        date=datetime.now(UTC).replace(microsecond=0),
-        revision=git(entry.audit_file, "rev-parse", "HEAD"),
-        old=comparison.old,
-        new=comparison.new,
-        versions=here,
-        processor=processor(),
-        cells=comparison.same,
-    )
+def _now(entry: Entry) -> dict[str, Any]:
+    """The date and the revision of a line."""
+    today = datetime.now(UTC).replace(microsecond=0)
+    return {"date": today, "revision": git(entry.audit_file, "rev-parse", "HEAD")}
+
+
+def _note(entry: Entry, store: Store, line: Adoption | SameCode) -> None:
     with Journal(entry, "adoptions", store.root).writing() as file:
         add_line(file, line.model_dump_json(exclude_none=True).encode())

@@ -32,7 +32,7 @@ class Exports:
 
 def export_paper(
     entry: Entry,
-    form: str,
+    export_format: str,
     scorecard: Callable[[], Scorecard],
     store: Store,
     out: Path | None = None,
@@ -60,7 +60,7 @@ def export_paper(
 
     pack = partial(packed_for_report, store, slug)
     request = ExportRequest(card, entry.audit_file, pack, **signature)
-    written, data = export_files(form, request, slug, out)
+    written, data = export_files(export_format, request, slug, out)
     if missing := data.get("missing"):
         needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."
         remarks.append(needs)

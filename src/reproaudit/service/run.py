@@ -208,19 +208,10 @@ def run_papers(
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
     A paper is judged as soon as its cells have records, while others still run; it is not judged
-    if cells are left for other runs.
+    if cells are left for other runs. Other arguments and errors are those of `Workspace.run`.
 
     Args:
-        papers: what is run, in this order, with its consent given.
-        claims: the ids of the claims to run for, with a single paper; every claim if none.
-        cheapest: whether the cheapest paper is run first; the answers stay in the papers' order.
         pages: the folder for the pages of each paper when it is judged; None for no pages.
-        on_card: takes each scorecard when it is there.
-        on_event: takes what happens meanwhile.
-
-    Raises:
-        UsageError: if there is no such claim.
-        AuditError: if a paper cannot be judged; only when all that can be run and judged has been.
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
@@ -376,17 +367,7 @@ def run_custom(
     settings: Iterable[str],
     on_event: OnWork = ignored,
 ) -> CustomRun:
-    """Run cells that depart from a tier's rule; nothing is judged.
-
-    Args:
-        papers: what is run, with its consent given.
-        tier: what is not stated otherwise.
-        seeds: instead of the tier's; None for those.
-        settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
-
-    Raises:
-        UsageError: on an experiment or a setting that an audit does not have.
-    """
+    """Run cells that depart from a tier's rule; arguments and errors as `Workspace.run_custom`."""
     given = dict(map(parse_setting, settings))
     cells = [
         cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)

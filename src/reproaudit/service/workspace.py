@@ -263,7 +263,7 @@ class Workspace:
         Args:
             claims: the ids of the claims to run for, with a single paper; every claim if none.
             how: where and how cells are run; see `how`.
-            cheapest: whether the cheapest paper is run first.
+            cheapest: whether the cheapest paper is run first; the answers stay in order.
             writes: whether pages are written.
             permission: the consent to the papers' code.
             on_event: takes what happens meanwhile.
@@ -363,13 +363,10 @@ class Workspace:
     ) -> CodeComparison:
         """Compare today's code with that of old records, and note where both give the same bits.
 
-        The other arguments are those of `run`.
+        Other arguments are those of `run`, errors those of `adopt_code`.
 
         Args:
             old: the beginning of the digest of the old code; that of most records if None.
-
-        Raises:
-            UsageError: if there is nothing to compare.
         """
         from reproaudit.service.adopt import adopt_code
 
@@ -526,7 +523,7 @@ class Workspace:
     def export(
         self,
         paper: PaperLike,
-        form: str,
+        export_format: str,
         *,
         tier: TierName | None = None,
         out: Path | None = None,
@@ -541,7 +538,7 @@ class Workspace:
 
         entry = self.entry(paper)
         card = partial(self.scorecard, entry, tier)
-        return export_paper(entry, form, card, self.records, out, **signature)
+        return export_paper(entry, export_format, card, self.records, out, **signature)
 
     def diff(self, before: Path, after: Path) -> Comparison:
         """Return what changed between two ``scorecard.json``; a StoreError if one is none."""
