@@ -120,7 +120,7 @@ def review(
     working directory; for want of one, the installed audit is copied to ./audits. A note is kept
     with the answers that report shows with the same --tier, --store and --out.
     """
-    from reproaudit.service.review import named_reviewer
+    from reproaudit.service.review_files import named_reviewer
 
     workspace = open_workspace(audits, store, out)
     (paper,) = workspace.select([slug])

@@ -91,10 +91,10 @@ def parse_size(text: str) -> float:
 
 
 def parse_executor(text: str) -> tuple[str, str]:
-    """Return the name and the place in ``slurm``, ``slurm=local`` or ``dask=tcp://host:8786``."""
-    name, _, place = text.partition("=")
-    if (name, place) in (("slurm", ""), ("slurm", "local")) or (name == "dask" and place):
-        return name, place
+    """Return the name and the address in ``slurm``, ``slurm=local`` or ``dask=tcp://host:8786``."""
+    name, _, address = text.partition("=")
+    if (name, address) in (("slurm", ""), ("slurm", "local")) or (name == "dask" and address):
+        return name, address
     raise UsageError(
         f"found '{text}'. Write slurm, dask=ADDRESS of a scheduler, or dask=local for workers of "
         "this machine."
@@ -131,13 +131,13 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 def engine_of(executor: tuple[str, str] | None, slurm: Mapping[str, str] | None, block: Any) -> Any:
     """Return the engine that the options name; a UsageError if they do not fit together."""
-    name, place = executor or ("", "")
+    name, address = executor or ("", "")
     if name != "slurm" and (slurm or block):
         raise UsageError("--slurm and --block are for --executor slurm: give that, too.")
     if not name:
         return None
     known = {"options": slurm, "block": block}
-    return _engines.Engine(name, place, **{key: value for key, value in known.items() if value})
+    return _engines.Engine(name, address, **{key: value for key, value in known.items() if value})
 
 
 def _amount(text: str, units: Mapping[str, int], examples: str) -> float:

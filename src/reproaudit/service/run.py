@@ -146,7 +146,7 @@ class How:
         if self.engine.name == "dask":
             from reproaudit.run.executors.dask import DaskWorkers
 
-            return DaskWorkers(self.engine.place, jobs, limits)
+            return DaskWorkers(self.engine.address, jobs, limits)
         from reproaudit.run.executors.slurm import SlurmBlocks
 
         return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)

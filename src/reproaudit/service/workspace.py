@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from reproaudit.service.merge import Merged
     from reproaudit.service.new import Draft
     from reproaudit.service.report import ReportedPapers
-    from reproaudit.service.review import Reviewed
+    from reproaudit.service.review_files import Reviewed
     from reproaudit.service.run import CustomRun, How, Ran
     from reproaudit.service.status import TierState
     from reproaudit.service.verify import Pruned, Verified
@@ -192,8 +192,12 @@ class Workspace:
             UsageError: if nobody reviews, an order cannot be carried out, or a note not written.
             SpecError: if the audit or the review file has faults.
         """
-        from reproaudit.service.review import Reviewed, named_reviewer, note_for
-        from reproaudit.service.review_files import review_audit
+        from reproaudit.service.review_files import (
+            Reviewed,
+            named_reviewer,
+            note_for,
+            review_audit,
+        )
 
         entry = self.entry(paper)
         who = named_reviewer(reviewer)

@@ -26,13 +26,13 @@ class Engine:
     """An engine, and how it is used.
 
     Attributes:
-        place: Dask's address; ``local`` for an engine that is started on this machine.
+        address: of Dask's scheduler; ``local`` for an engine that is started on this machine.
         options: those of Slurm's ``sbatch``, with ``time`` in minutes.
         block: the cells of one job of Slurm.
     """
 
     name: Literal["slurm", "dask"]
-    place: str = ""
+    address: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     block: BlockSize = field(default_factory=BlockSize)
 

@@ -39,7 +39,7 @@ def submitter(engine: Engine, folder: Path, cores: int) -> Any:
     library = imported("submitit", "slurm")
     options = dict(engine.options)
     minutes = int(options.pop("time", "60"))
-    cluster = engine.place or "slurm"
+    cluster = engine.address or "slurm"
     try:
         made = library.AutoExecutor(folder, cluster, slurm_max_num_timeout=MOST_REQUEUED)
     except RuntimeError as error:
@@ -122,7 +122,7 @@ class SlurmBlocks:
 
     def _ended(self) -> set[Any]:
         """The jobs that left a result or, now and then, those that Slurm's queue does not have."""
-        if self._engine.place == "local":
+        if self._engine.address == "local":
             return {job for job in self._submitted if job.done()}
         ended = {job for job in self._submitted if job.paths.result_pickle.exists()}
         if time.monotonic() - self._asked > ASK_SECONDS:
