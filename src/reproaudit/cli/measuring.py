@@ -15,10 +15,10 @@ from reproaudit.cli.output import present
 
 if TYPE_CHECKING:
     from reproaudit.service.adopt import CodeComparison, Prepared
-    from reproaudit.service.run import Ran
+    from reproaudit.service.run import CustomRun, Ran
     from reproaudit.service.status import TierState
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 """What work returns."""
 
 
@@ -80,12 +80,14 @@ def run(
         )
         ran = _shown_run(run_tier, verbose, as_json)
         return exit_code(ran.scorecards, fail_on, ran.went_wrong)
+    run_custom = partial(workspace.run_custom, papers, tier, seeds, experiments or ())
+    run_cells = partial(run_custom, settings or (), how=how, permission=ask)
+    return _present_custom(_followed(run_cells, verbose), as_json)
+
+
+def _present_custom(custom: CustomRun, as_json: bool) -> int:
     from reproaudit.report.terminal import measurement_lines
 
-    run_cells = partial(
-        workspace.run_custom, papers, tier, seeds, experiments or (), settings or ()
-    )
-    custom = _followed(partial(run_cells, how=how, permission=ask), verbose)
     present(custom.data, measurement_lines(custom.records), as_json)
     return exit_code((), None, custom.failed > 0)
 
@@ -96,7 +98,7 @@ def _present_whole(answer: TierState | Prepared | CodeComparison, as_json: bool)
     return 0
 
 
-def _followed(work: Callable[..., Answer], verbose: bool = False) -> Answer:
+def _followed(work: Callable[..., _Answer], verbose: bool = False) -> _Answer:
     """Return what work returns, and show its progress meanwhile."""
     from reproaudit.cli.progress import WorkProgress
 
@@ -222,11 +224,9 @@ def verify(
         permission=permission(trust),
     )
     verified = _followed(verify_store)
-    faults = verified.faults
-    lines = [f"{each.path}: {each.what}{each.mended and f' ({each.mended})'}" for each in faults]
     measured = f", {len(verified.recomputed)} measured again" if recompute else ""
-    lines.append(f"{verified.records} records read{measured}: {len(faults) or 'no'} faults")
-    present(verified.data, lines, as_json)
+    count = f"{verified.records} records read{measured}: {len(verified.faults) or 'no'} faults"
+    present(verified.data, [*map(str, verified.faults), count], as_json)
     return exit_code((), None, not verified.is_sound)
 
 

@@ -174,7 +174,7 @@ def _page(
             last=session.last,
             undecided=edits.undecided(reviews, who),
             decisions={
-                variable.name: edits.stated(reviews, variable.name, who, session.blind)
+                variable.name: edits.entries_on(reviews, variable.name, who, session.blind)
                 for variable in audit.variables
             },
             own_disputes=own,
@@ -197,7 +197,7 @@ def _page(
 
 def _note_shown(session: DeskSession, reviews: Reviews) -> dict[str, Any]:
     """The note as far as the reviewer may see it, whether it is stale, and why there is no form."""
-    shown = edits.stated(reviews, edits.NOTE, session.reviewer, session.blind)
+    shown = edits.entries_on(reviews, edits.NOTE, session.reviewer, session.blind)
     is_stale = False
     no_form = ""
     try:

@@ -18,7 +18,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.service.edits import NOTE, audited, stated
+from reproaudit.service.edits import NOTE, audited, entries_on
 from reproaudit.service.review_files import Version, save
 
 STALE = "Not saved: what this form is about has changed since you opened the page."
@@ -99,7 +99,7 @@ class DeskSession:
         """Return the stamp of what a form shows and changes; see `audited`."""
         shown = {
             "audit": _as_data(audited(audit, item)),
-            "reviews": _as_data(stated(reviews, item, self.reviewer, self.blind)),
+            "reviews": _as_data(entries_on(reviews, item, self.reviewer, self.blind)),
         }
         if item == NOTE and self._card is not None:
             shown["answers"] = [

@@ -18,8 +18,7 @@ from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.devices import processor
 from reproaudit.run.events import PhaseStarted
-from reproaudit.service.callbacks import ignored
-from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.run import How
 from reproaudit.store.adoptions import (
     Adoption,
@@ -135,10 +134,10 @@ def prepare(
 
     Its arguments are those of `adopt_code`.
     """
-    every, adoptions = _known(entry, audit, how, reports, on_event)
+    read, adoptions = _known(entry, audit, how, reports, on_event)
     code = adoptions.today
     counting = adoptions.name(code)
-    records = [record for record in _finished(every) if adoptions.counting_as(record) == counting]
+    records = [record for record in _finished(read) if adoptions.counting_as(record) == counting]
     drawn = list(_drawn(records, [], code, code))
     measured = _measured(entry, audit, how, drawn, on_event)
     return Prepared(paper=entry.slug, code=code, measured=len(measured), pairs=len(drawn))
@@ -164,8 +163,8 @@ def adopt_code(
     """
     store = how.store
     code = closure_of(entry.module)
-    every, adoptions = _known(entry, audit, how, reports, on_event)
-    records = list(_finished(every))
+    read, adoptions = _known(entry, audit, how, reports, on_event)
+    records = list(_finished(read))
     if not records:
         raise UsageError(
             f"{store.root}: no records of {entry.slug}, here or in {reports}. Name their folder "
@@ -185,7 +184,7 @@ def adopt_code(
         raise UsageError(_other_versions(entry, mine, here))
     references = [
         record
-        for record in every
+        for record in read
         if old in _alike(adoptions, record)
         and record.environment.processor == processor()
         and versions_of(record.environment) == here
@@ -195,15 +194,7 @@ def adopt_code(
     same, differs = _compared(drawn, measured)
     left = len(drawn) - len(same) - len(differs)
     if same and not left:
-        line = Adoption(
-            **_now(entry),
-            old=old,
-            new=code.digest,
-            versions=here,
-            processor=processor(),
-            cells=same,
-        )
-        _note(entry, store, line)
+        _note_same(entry, store, old, code.digest, here, same)
     counts = (len(fitting), len(drawn), same, differs, left)
     return CodeComparison(entry.slug, old, code.digest, *counts)
 
@@ -284,7 +275,7 @@ def _drawn(
 def _measured(
     entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], on_event: OnWork
 ) -> dict[Pair, Record]:
-    cells = [pair.cell for pair in drawn]
+    cells = [draw.cell for draw in drawn]
     on_event(WorkStarted((audit,), how.until))
     summary = how.run(cells, [(entry, audit)], on_event)
     planned = frozenset(summary.planned.get(entry.slug, {}).values())
@@ -317,15 +308,15 @@ def _compared(
     """The cells that both codes measured alike, and those that differ with what differs."""
     same: list[ComparedCell] = []
     differs: list[tuple[Cell, str]] = []
-    for each in drawn:
-        if each.pair not in measured:
+    for draw in drawn:
+        if draw.pair not in measured:
             continue
-        record = measured[each.pair]
-        if what := _difference(each, record):
-            differs.append((each.cell, what))
+        record = measured[draw.pair]
+        if what := _difference(draw, record):
+            differs.append((draw.cell, what))
         else:
             numbers = measured_by(record)
-            same.append(ComparedCell(**each.pair._asdict(), seed=record.seed, measured=numbers))
+            same.append(ComparedCell(**draw.pair._asdict(), seed=record.seed, measured=numbers))
     return tuple(same), tuple(differs)
 
 
@@ -336,6 +327,18 @@ def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str
     if first == adoptions.today or first not in known or adoptions.today in adoptions.forms:
         return
     _note(entry, store, SameCode(**_now(entry), first=first, second=adoptions.today))
+
+
+def _note_same(
+    entry: Entry,
+    store: Store,
+    old: str,
+    new: str,
+    versions: dict[str, str],
+    cells: tuple[ComparedCell, ...],
+) -> None:
+    made = {"versions": versions, "processor": processor(), "cells": cells}
+    _note(entry, store, Adoption.model_validate({**_now(entry), "old": old, "new": new, **made}))
 
 
 def _now(entry: Entry) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
     )
 
 
-def stated(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[StrictModel]:
+def entries_on(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[StrictModel]:
     """Return what a review file says of an item, as far as the reviewer may see it.
 
     Args:

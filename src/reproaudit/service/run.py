@@ -37,8 +37,7 @@ from reproaudit.run.executors.engines import Engine
 from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
-from reproaudit.service.callbacks import ignored
-from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.report import RunPages, scorecards_data
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.code import imports_torch
@@ -400,7 +399,7 @@ def _custom(
         of, _, setting = name.rpartition(".")
         meant = [own for experiment, own in known.items() if of in ("", experiment)]
         if not any(setting in own for own in meant):
-            remedy = did_you_mean(setting, {each for own in known.values() for each in own})
+            remedy = did_you_mean(setting, {name for own in known.values() for name in own})
             raise UsageError(f"--set {name}: {slug} has no such setting. {remedy}")
     for experiment in chosen:
         values = audit.values_of(experiment, tier)

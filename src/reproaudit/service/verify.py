@@ -14,8 +14,7 @@ from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import scratch_folder
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.events import PhaseStarted
-from reproaudit.service.callbacks import ignored
-from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.permission import NOT_GIVEN, Permission
 from reproaudit.store.adoptions import compared_pair_of, measured_by, read_adoptions
 from reproaudit.store.code import cell_of

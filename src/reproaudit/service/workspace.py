@@ -23,7 +23,7 @@ from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.cell import RunForm
 from reproaudit.errors import UsageError
 from reproaudit.files import same_place
-from reproaudit.service.callbacks import ignored
+from reproaudit.service.events import ignored
 from reproaudit.service.permission import NOT_GIVEN, Permission
 
 if TYPE_CHECKING:

@@ -34,6 +34,9 @@ class StoreFault:
     what: str
     mended: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}{self.mended and f' ({self.mended})'}"
+
 
 def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Iterator[StoreFault]:
     """Reads every byte of some papers' records and checkpoints, and of the manifest.
