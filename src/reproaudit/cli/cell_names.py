@@ -1,4 +1,4 @@
-"""What cells are called while they run: by what they are to the judgement, else by what differs."""
+"""Names cells while they run: by their arm, else by the settings that differ."""
 
 from __future__ import annotations
 

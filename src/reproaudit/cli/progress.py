@@ -78,7 +78,7 @@ def live_progress(
     """Show what a run does, which cells run, and the time left; give what takes its events.
 
     Args:
-        audits: from which it is known what cells are to the judgement.
+        audits: those of the papers, which say to which arm a cell belongs.
         until: by `time.monotonic`, when the last cell may start.
     """
     console = terminal(stderr=True, narrowest=LEAST_WIDTH)

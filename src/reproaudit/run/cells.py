@@ -402,7 +402,7 @@ class _Run:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
 
         Between the rounds no lock is held, and within one none is waited for, so that two runs
-        never wait for each other. What is waited for longer is said, once for each lock.
+        never wait for each other. A lock that is waited for longer is named, once.
         """
         naps = 0
         keeps_records = getattr(executor, "keeps_records", False)

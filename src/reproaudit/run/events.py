@@ -72,8 +72,8 @@ class Progress:
 class CellNote:
     """Lines on a cell: what was printed by what computes it, or what happened to it.
 
-    It is run again once since it crashed; its unreadable record was moved aside; measured anew it
-    gave other numbers than its earlier record. The lines may hold any character.
+    For instance, the cell is run again since it crashed, its unreadable record was moved aside, or
+    it gave other numbers than its earlier record. The lines may hold any character.
     """
 
     cell: Cell

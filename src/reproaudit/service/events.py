@@ -17,7 +17,7 @@ class WorkStarted:
     """Work on some papers begins, or goes on with others.
 
     Attributes:
-        audits: from which it is known what cells are to the judgement.
+        audits: those of the papers, which say to which arm a cell belongs.
         until: by `time.monotonic`, when the last cell may start.
     """
 

@@ -3,9 +3,9 @@
 A record belongs to the digest of the code that made it. After a change of code that computes the
 same, ``reproaudit adopt`` measures a drawn cell of every pair of experiment and settings again, and
 adds a line to ``audits/<slug>.adoptions.jsonl`` on those that gave the same bits. Records of the
-old and the new code then count alike, pair by pair. A line says what was compared; it proves
-nothing of the cells that were not drawn. Another kind of line has the two forms of one digest. A
-cell is held against its records: without one, or with other numbers there, it does not count.
+old and the new code then count alike, pair by pair. A line says what was compared, and proves
+nothing about cells that were not drawn. Another kind of line names the two forms of one digest. A
+cell counts only if a record bears out its numbers and no record contradicts them.
 """
 
 from __future__ import annotations

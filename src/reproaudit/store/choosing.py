@@ -219,9 +219,7 @@ def _other_data(
 
 
 def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, Record]:
-    """Records by cell: of several that count alike a finished one, and of these that of today's
-    code, else the last.
-    """
+    """The record that counts of each cell: finished, then of today's code, then written last."""
     today = adoptions.name(adoptions.today)
 
     def worth(record: Record) -> tuple[bool, bool]:

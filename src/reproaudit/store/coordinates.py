@@ -1,9 +1,8 @@
 """Coordinates along which records were measured, held against those that an audit declares now.
 
-The numbers of a record stand in an order, and only the audit says which coordinate each place has.
-So a record keeps the coordinates that the audit declared when it was measured, and is not judged
-under others. Records that were made before they were kept have none; `axes_file` of a store may
-hold the axes for all of them.
+A record holds numbers in an order, and only the audit says which coordinate each of them has. So a
+record keeps the coordinates that the audit declared when it was measured, and is not judged under
+others. Older records keep none; a store's `axes_file` may hold the axes for all of them.
 """
 
 from __future__ import annotations

@@ -19,10 +19,9 @@ A record's file is ``{"sha256": …, "record": …}``. It is read only if the di
 fingerprint follows from what the record says of itself, if it stands in its place, and if the
 manifest lists no other record as written there after it: an earlier one that was put back.
 
-A record and its line in the manifest are two writings, the record's first. Between them, and where
-a kill came between them, the record is one that was never listed. It counts: it was written after
-all that is listed, and the next run lists it. A reader reads the manifest before the record, so
-that what it finds is the last one listed, or a later one.
+A record is written first, and its line in the manifest after it. A record that has no line yet, or
+lacks it since a run was killed, counts: it is later than all that is listed, and the next run lists
+it. A reader reads the manifest before the record, which is then the last listed one or a later one.
 
 Several runs may work on one store at once: a cell's lock lets one of them compute it. Nothing in
 here imports torch.

@@ -68,8 +68,8 @@ NO_LIMITS = Limits()
 class Executor(AbstractContextManager["Executor"], Protocol):
     """Computes jobs. Leaving its context ends what still runs, at a checkpoint.
 
-    One that keeps records takes cells and writes their records where it computes them: it is given
-    jobs that nobody has taken, and yields what is in the store.
+    An executor that ``keeps_records`` takes cells and writes their records itself: it is given jobs
+    that nobody has taken, and yields what is in the store.
     """
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
