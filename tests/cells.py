@@ -78,6 +78,11 @@ def same_numbers(record: Record) -> dict[str, Any]:
     return plain
 
 
+def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
+    """By experiment and seed, what each record of the toy paper has in every run."""
+    return {name: same_numbers(record) for name, record in records(store).items()}
+
+
 class InProcess:
     """Computes jobs in this process: no worker is started, and a test can reach into them."""
 

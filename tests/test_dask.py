@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cells import cell, locate, namesake, records, same_numbers
+from cells import cell, locate, namesake, numbers, records
 from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellNote, Event, Progress, Summary
@@ -26,10 +26,6 @@ HERE = "127.0.0.1"
 
 def run(store: Store, executor: DaskWorkers | None, *wanted: Any, **how: Any) -> Summary:
     return run_cells(wanted, locate, store, executor=executor, **how)
-
-
-def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
-    return {name: same_numbers(record) for name, record in records(store).items()}
 
 
 @pytest.fixture(scope="module")

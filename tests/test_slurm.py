@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cells import InProcess, cell, locate, namesake, records, same_numbers
+from cells import InProcess, cell, locate, namesake, numbers, records
 from reproaudit.run.cells import Anew, plan_jobs, run_cells
 from reproaudit.run.events import CellFinished, CellNote, Event, Summary
 from reproaudit.run.executors import blocks, slurm
@@ -33,10 +33,6 @@ def run(store: Store, *wanted: Any, cells: int = 2, **how: Any) -> Summary:
     anew = Anew.now(store) if how.pop("fresh", False) else None
     executor = SlurmBlocks(engine, store, 1, NO_LIMITS, anew, leave=False)
     return run_cells(wanted, locate, store, executor=executor, fresh=anew or False, **how)
-
-
-def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
-    return {name: same_numbers(record) for name, record in records(store).items()}
 
 
 def test_the_same_bits_as_here_and_what_failed_is_counted(tmp_path: Path) -> None:
