@@ -50,16 +50,6 @@ def test_the_same_bits_as_here_without_a_shared_folder(tmp_path: Path, cluster: 
     assert run(there, executor, *wanted).present == 3
 
 
-@pytest.mark.process
-def test_a_worker_that_is_started_here_imports_nothing_from_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    imported = namesake(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert run(Store(tmp_path / "runs"), DaskWorkers("local"), cell()).completed == 1
-    assert not imported.exists()
-
-
 def killing(executor: DaskWorkers, times: int) -> Any:
     """Takes events, and kills the Dask worker of the first cells that report progress."""
     left = [times]
@@ -128,3 +118,13 @@ def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("reproaudit.run.executors.dask.CONNECT_SECONDS", 0.5)
     with pytest.raises(TechnicalError, match="no scheduler with a worker"):
         DaskWorkers("tcp://127.0.0.1:9").__enter__()
+
+
+@pytest.mark.process
+def test_a_worker_that_is_started_here_imports_nothing_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = namesake(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(Store(tmp_path / "runs"), DaskWorkers("local"), cell()).completed == 1
+    assert not imported.exists()
