@@ -86,6 +86,8 @@ def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
 class InProcess:
     """Computes jobs in this process: no worker is started, and a test can reach into them."""
 
+    keeps_records = False
+
     def __enter__(self) -> InProcess:
         """Forgets users' modules, as no new worker has them."""
         for name in list(sys.modules):

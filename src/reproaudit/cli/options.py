@@ -90,15 +90,9 @@ def parse_size(text: str) -> float:
     return _amount(text.lower().rstrip("b"), units, "a number of bytes, 500M or 4G")
 
 
-def parse_executor(text: str) -> tuple[str, str]:
-    """Return the name and the address in ``slurm``, ``slurm=local`` or ``dask=tcp://host:8786``."""
-    name, _, address = text.partition("=")
-    if (name, address) in (("slurm", ""), ("slurm", "local")) or (name == "dask" and address):
-        return name, address
-    raise UsageError(
-        f"found '{text}'. Write slurm, dask=ADDRESS of a scheduler, or dask=local for workers of "
-        "this machine."
-    )
+def parse_executor(text: str) -> Any:
+    """Return the name and the address of an engine."""
+    return _engines.parse_engine(text)
 
 
 def parse_slurm(text: str) -> dict[str, str]:

@@ -405,10 +405,9 @@ class _Run:
         never wait for each other. A lock that is waited for longer is named, once.
         """
         naps = 0
-        keeps_records = getattr(executor, "keeps_records", False)
         while jobs:
             busy: list[Job] = []
-            taken = self._offered(jobs) if keeps_records else self._taken(jobs, busy)
+            taken = self._offered(jobs) if executor.keeps_records else self._taken(jobs, busy)
             for outcome in executor.run(taken, self.on_event):
                 self._settle(outcome)
             naps = naps + 1 if len(busy) == len(jobs) else 0

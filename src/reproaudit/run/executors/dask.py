@@ -84,6 +84,8 @@ class DaskWorkers:
             for a scheduler and so many workers of this machine, which end with the run.
     """
 
+    keeps_records = False
+
     def __init__(self, address: str, workers: int = 1, limits: Limits = NO_LIMITS) -> None:
         self._address = address
         self._count = workers

@@ -72,6 +72,8 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     that nobody has taken, and yields what is in the store.
     """
 
+    keeps_records: bool
+
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
         """Yields an outcome per job, as they end.
 
@@ -143,6 +145,8 @@ class LocalProcesses:
 
     It takes and yields nothing more once it may not go on, and leaving its context ends what runs.
     """
+
+    keeps_records = False
 
     def __init__(
         self,
