@@ -9,8 +9,8 @@ from pathlib import Path
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Level, Outcome
 from reproaudit.report.screen import verdict
-from reproaudit.report.words import OUTCOMES
 from reproaudit.scorecard.files import read_scorecard
+from reproaudit.scorecard.words import OUTCOMES
 
 from .sections import with_section
 

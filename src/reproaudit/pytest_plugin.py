@@ -30,7 +30,7 @@ import pytest
 
 if TYPE_CHECKING:
     from reproaudit.audit.model import TierName
-    from reproaudit.report.claims import ClaimText
+    from reproaudit.scorecard.claims import ClaimText
     from reproaudit.service.notebook import PaperScorecard
 
 MARK = "reproaudit"
@@ -439,7 +439,7 @@ class ClaimItem(pytest.Item):
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
         from reproaudit.formats.verdict import Outcome
         from reproaudit.report.outline import claim_details
-        from reproaudit.report.words import look
+        from reproaudit.scorecard.words import look
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"

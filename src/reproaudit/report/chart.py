@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from reproaudit.audit.arms import Role
 from reproaudit.checks import Side
+from reproaudit.formats.numbers import counted, number, with_power
 from reproaudit.formats.scorecard import Figure, LineRole, Lines
 from reproaudit.formats.verdict import ArmAnswer, Estimate
-from reproaudit.report.claims import ClaimText
-from reproaudit.report.numbers import counted, number, with_power
+from reproaudit.scorecard.claims import ClaimText
 
 WIDTH = 424.0
 HEIGHT = 230.0

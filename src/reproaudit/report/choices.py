@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, Setting
+from reproaudit.formats.numbers import listed, of
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import AlternativeAnswer, Answer, Outcome, ReadingAnswer
-from reproaudit.report.claims import ClaimText, texts_of
-from reproaudit.report.numbers import listed, of
-from reproaudit.report.words import AT_REDUCED_SCALE, PLACES, SOURCES, Namer, value_words
+from reproaudit.scorecard.claims import ClaimText, texts_in
+from reproaudit.scorecard.words import AT_REDUCED_SCALE, PLACES, SOURCES, Namer, value_words
 
 
 def says_otherwise(claim: ClaimText, alternative: AlternativeAnswer) -> bool:
@@ -49,7 +49,7 @@ class Choice:
 
 def choices_of(card: Scorecard) -> tuple[Choice, ...]:
     """Return every guess and reading of the judged experiments, those that change answers first."""
-    claims = texts_of(card)
+    claims = texts_in(card)
     namer = Namer(card.audit)
     found = []
     for experiment, name, setting in _open_settings(card.audit, claims):
@@ -107,7 +107,7 @@ def grid_of(card: Scorecard) -> Grid:
     """Return the claims by the values that were tried, with the runs that say yes."""
     columns: dict[str, None] = {}
     found = []
-    for claim in texts_of(card):
+    for claim in texts_in(card):
         arms = [one for one in (*claim.answer.readings, *claim.answer.alternatives) if one.n]
         said = {claim.arm(arm): f"{MARKS[arm.answer]} {arm.yes}/{arm.n}" for arm in arms}
         columns |= dict.fromkeys(said)

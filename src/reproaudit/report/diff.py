@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.seeds import rule
 from reproaudit.declarations import StrictModel
+from reproaudit.formats.numbers import number, of, setting_value
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.documentation import documentation_of
-from reproaudit.report.numbers import number, of, setting_value
 from reproaudit.report.printable import clean
+from reproaudit.scorecard.claims import ClaimText, texts_in
 
 
 class Change(StrictModel):
@@ -69,7 +69,7 @@ def _name(card: Scorecard) -> str:
 
 
 def _claims(card: Scorecard) -> dict[str, str]:
-    return {text.answer.id: _claim(text) for text in texts_of(card)}
+    return {text.answer.id: _claim(text) for text in texts_in(card)}
 
 
 def _claim(claim: ClaimText) -> str:

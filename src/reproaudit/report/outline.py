@@ -9,11 +9,7 @@ from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Finding, Setting
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration
-from reproaudit.formats.scorecard import LeftOut, Scorecard
-from reproaudit.formats.verdict import AblationAnswer, ArmAnswer, Estimate, Reason, ReasonKind
-from reproaudit.report.claims import ClaimText
-from reproaudit.report.documentation import Documented
-from reproaudit.report.numbers import (
+from reproaudit.formats.numbers import (
     at_words,
     counted,
     listed,
@@ -23,8 +19,12 @@ from reproaudit.report.numbers import (
     several,
     share_range,
 )
+from reproaudit.formats.scorecard import LeftOut, Scorecard
+from reproaudit.formats.verdict import AblationAnswer, ArmAnswer, Estimate, Reason, ReasonKind
+from reproaudit.report.documentation import Documented
 from reproaudit.report.printable import clean
-from reproaudit.report.words import (
+from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.words import (
     AT_REDUCED_SCALE,
     COMMON,
     OUTCOMES,

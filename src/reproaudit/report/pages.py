@@ -10,14 +10,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from reproaudit.formats.numbers import listed
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report import choices, documentation, outline, reviews, screen
 from reproaudit.report.chart import chart, legend, strip
-from reproaudit.report.claims import questions_of
-from reproaudit.report.numbers import listed
 from reproaudit.report.outline import MOST_FACTS
 from reproaudit.report.printable import clean
-from reproaudit.report.words import DOTS, look
+from reproaudit.scorecard.claims import questions_of
+from reproaudit.scorecard.words import DOTS, look
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = TEMPLATES / "style.css"

@@ -15,16 +15,16 @@ from markupsafe import Markup
 
 from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
+from reproaudit.formats.numbers import listed
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.report.chart import picture
-from reproaudit.report.claims import claims_of
 from reproaudit.report.documentation import documentation_of
-from reproaudit.report.numbers import listed
 from reproaudit.report.pages import environment
 from reproaudit.report.printable import clean
 from reproaudit.report.screen import questions, verdict
-from reproaudit.report.words import look
+from reproaudit.scorecard.claims import claims_of
+from reproaudit.scorecard.words import look
 
 PAGE = "index.html"
 REGISTER_VERSION = 4

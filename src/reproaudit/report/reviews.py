@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from reproaudit.audit.review import Dispute, Note, version_of
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report.words import Namer
+from reproaudit.scorecard.words import Namer
 
 
 def decisions(card: Scorecard) -> list[str]:

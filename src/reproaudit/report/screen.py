@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reproaudit.checks import Provenance, Side
+from reproaudit.formats.numbers import at_words, counted, listed, of, several
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
@@ -25,9 +26,8 @@ from reproaudit.formats.verdict import (
     Specificity,
 )
 from reproaudit.report.choices import Choice, choices_of, says_otherwise
-from reproaudit.report.claims import ClaimText, claims_of, texts_of
-from reproaudit.report.numbers import at_words, counted, listed, of, several
-from reproaudit.report.words import RELAXED, bound_of, figure_of, look
+from reproaudit.scorecard.claims import ClaimText, claims_of, texts_in
+from reproaudit.scorecard.words import RELAXED, bound_of, figure_of, look
 from reproaudit.stats.binomial import Decision
 
 MOST_BULLETS = 8
@@ -530,7 +530,7 @@ _WORDED: Mapping[str, str] = {"recalled": "worded from memory", "derived": "deri
 
 
 def _ours(card: Scorecard) -> Iterator[str]:
-    claims = texts_of(card)
+    claims = texts_in(card)
     yield from _bounds(claims)
     graded = {
         f"{claim.symbol} = {listed(_primary(claim))}"

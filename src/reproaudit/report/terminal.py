@@ -6,11 +6,10 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from reproaudit.formats.numbers import counted, of
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ArmAnswer, Level
 from reproaudit.records import Record
-from reproaudit.report.claims import ClaimText, questions_of, texts_of
-from reproaudit.report.numbers import counted, of
 from reproaudit.report.outline import about_runs, as_written_words, byline, counts_of, scale_words
 from reproaudit.report.screen import (
     closing,
@@ -21,7 +20,8 @@ from reproaudit.report.screen import (
     sections,
     verdict,
 )
-from reproaudit.report.words import look
+from reproaudit.scorecard.claims import ClaimText, questions_of, texts_in
+from reproaudit.scorecard.words import look
 
 LINE_WIDTH = 80
 
@@ -148,7 +148,7 @@ def run_lines(card: Scorecard) -> Iterator[str]:
 
 def detail_lines(card: Scorecard) -> Iterator[str]:
     """Yield what `--verbose` adds: every arm of every claim."""
-    for claim in texts_of(card):
+    for claim in texts_in(card):
         yield ""
         yield from _wrapped(f"{claim.name}: {claim.claim.says}", LINE_WIDTH)
         yield f"  {claim.claim.locator}"

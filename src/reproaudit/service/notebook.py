@@ -8,13 +8,13 @@ from pathlib import Path
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
-from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES
 from reproaudit.report.outline import runs_words
 from reproaudit.report.pages import environment, html, markdown, plain, table
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
-from reproaudit.report.words import OUTCOMES, look
+from reproaudit.scorecard.claims import ClaimText, texts_in
+from reproaudit.scorecard.words import OUTCOMES, look
 from reproaudit.service.pages import write_report
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
@@ -71,7 +71,7 @@ class PaperScorecard(Scorecard):
     def told(self, name: str) -> ClaimText:
         """Return a claim with what the audit says of it; names and errors as of `claim`."""
         wanted = self.claim(name)
-        return next(text for text in texts_of(self) if text.answer is wanted)
+        return next(text for text in texts_in(self) if text.answer is wanted)
 
     def failures(self, fail_on: Collection[str] = DEFAULT_FAIL_ON) -> tuple[ClaimAnswer, ...]:
         """Return the claims whose outcome is in ``fail_on``; a UsageError at another name."""
@@ -103,7 +103,7 @@ class PaperScorecard(Scorecard):
         The frame keeps the page's style sheet from the notebook, and runs nothing.
         """
         page = environment().get_template("notebook.html")
-        rows = [claim_cells(claim) for claim in texts_of(self)]
+        rows = [claim_cells(claim) for claim in texts_in(self)]
         return page.render(card=self, columns=COLUMNS, rows=rows, page=self.page(), clean=clean)
 
 

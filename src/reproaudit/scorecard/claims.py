@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.arms import OWN, Role, arms_of
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Coordinate, Quantity, placement
+from reproaudit.formats.numbers import at_words, listed, number
 from reproaudit.formats.scorecard import Figure, Lines, Scorecard
 from reproaudit.formats.verdict import (
     AblationAnswer,
     AlternativeAnswer,
     Answer,
     ArmAnswer,
+    ClaimAnswer,
     Estimate,
     ReadingAnswer,
     Reason,
     Specificity,
     Varied,
 )
-from reproaudit.report.numbers import at_words, listed, number
-from reproaudit.report.words import (
-    PLACES,
+from reproaudit.scorecard.words import (
     WITHOUT,
     Context,
     against,
     figure_of,
+    places_of,
     run_number,
     typical_words,
     words,
@@ -161,16 +163,16 @@ class ClaimText(Context):
 
     def noun_of(self, estimate: Estimate) -> str:
         """Return what a condition of the headline is of."""
-        return self._noun(estimate, self.claim.headline[estimate.check], self.claim.headline)[0]
+        return self.named(estimate, self.claim.headline[estimate.check], self.claim.headline)[0]
 
     def said(self, estimate: Estimate) -> str:
         """Return a condition of the headline, its number against its bound."""
-        named = self._noun(estimate, self.claim.headline[estimate.check], self.claim.headline)
+        named = self.named(estimate, self.claim.headline[estimate.check], self.claim.headline)
         what = self.number_of(estimate)
         return against(typical_words(estimate, what, *named), estimate, what)
 
-    def _noun(self, estimate: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
-        """What a condition's number is of, and what it is held against.
+    def named(self, estimate: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
+        """Return what a condition's number is of, and what it is held against.
 
         With its coordinates where others are of the same; where it is read in another arm, the arm
         is named.
@@ -246,7 +248,7 @@ class ClaimText(Context):
     ) -> Iterator[tuple[str, ArmAnswer]]:
         for check, one in zip(checks, found, strict=True):
             each = [
-                typical_words(e, e.number_of(check), *self._noun(e, check, checks))
+                typical_words(e, e.number_of(check), *self.named(e, check, checks))
                 for e in one.estimates
             ]
             yield ", ".join(each) or check.name, one
@@ -285,7 +287,8 @@ class ClaimText(Context):
         else:
             stated = {other.value: other.source for other in setting.readings}
             source = stated.get(varied.value, setting.source)
-        return f"{self.namer.varied(self.claim.experiment, varied)} ({PLACES[source]})"
+        places = places_of(setting, varied.value, source)
+        return f"{self.namer.varied(self.claim.experiment, varied)} ({places})"
 
     # --- the figure -------------------------------------------------------------------------------
 
@@ -319,23 +322,33 @@ class ClaimText(Context):
         return self.namer.noun(self.claim.experiment, change.measurement)
 
 
-def texts_of(card: Scorecard) -> tuple[ClaimText, ...]:
-    """Return the claims of a scorecard, and our questions, with what the audit says of them."""
-    by_id = {claim.id: claim for claim in card.audit.claims}
+def texts_of(
+    audit: Audit,
+    claims: Sequence[ClaimAnswer],
+    tier: TierName,
+    figures: Mapping[str, Figure] | None = None,
+) -> tuple[ClaimText, ...]:
+    """Return claims with what the audit says of them, our questions included."""
+    by_id = {claim.id: claim for claim in audit.claims}
+    drawn = figures or {}
     return tuple(
-        ClaimText(card.audit, by_id[one.id], one, card.scale, card.figures.get(one.id))
-        for one in card.claims
+        ClaimText(audit, by_id[answer.id], answer, tier, drawn.get(answer.id)) for answer in claims
     )
+
+
+def texts_in(card: Scorecard) -> tuple[ClaimText, ...]:
+    """Return the claims of a scorecard with what the audit says of them."""
+    return texts_of(card.audit, card.claims, card.scale, card.figures)
 
 
 def claims_of(card: Scorecard) -> tuple[ClaimText, ...]:
     """Return the claims of a scorecard that the paper makes."""
-    return tuple(text for text in texts_of(card) if not text.claim.ours)
+    return tuple(text for text in texts_in(card) if not text.claim.ours)
 
 
 def questions_of(card: Scorecard) -> tuple[ClaimText, ...]:
     """Return the questions of ours, which the paper does not raise."""
-    return tuple(text for text in texts_of(card) if text.claim.ours)
+    return tuple(text for text in texts_in(card) if text.claim.ours)
 
 
 def _read_by(check: Kind, measured: str) -> Quantity | None:

@@ -10,6 +10,19 @@ from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
+from reproaudit.formats.numbers import (
+    apart,
+    at_words,
+    counted,
+    listed,
+    number,
+    of,
+    percent,
+    setting_value,
+    several,
+    stated,
+)
+from reproaudit.formats.scorecard import Whose
 from reproaudit.formats.verdict import (
     Answer,
     ArmAnswer,
@@ -23,18 +36,6 @@ from reproaudit.formats.verdict import (
     Specificity,
     Unlike,
     Varied,
-)
-from reproaudit.report.numbers import (
-    apart,
-    at_words,
-    counted,
-    listed,
-    number,
-    of,
-    percent,
-    setting_value,
-    several,
-    stated,
 )
 from reproaudit.stats.binomial import Decision
 
@@ -134,6 +135,14 @@ PLACES: Mapping[Source, str] = {
 }
 """Where a value is stated, in a bracket behind it."""
 
+
+def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
+    """Return every source that states a value of a setting: code, card."""
+    also = [other.source for other in setting.readings if other.value == value]
+    also += getattr(setting, "also_at", {}).keys() if value == setting.value else []
+    return ", ".join(dict.fromkeys(PLACES[Source(one)] for one in (source, *also)))
+
+
 DOTS: Mapping[Level, str] = {
     Level.HIGH: "●●●●",
     Level.MODERATE: "●●●○",
@@ -217,25 +226,51 @@ def typical_words(
 ) -> str:
     """Return a condition's typical run, and the worst if wanted, or its mean, in words.
 
-    A reference is what the number is held against, where that is another quantity.
+    Runs that miss a bound which the typical one meets are named in any case.
+
+    Args:
+        one: the condition.
+        what: which of its kind's numbers it is on.
+        noun: what the number is of.
+        reference: what it is held against, where that is another quantity.
+        with_worst: whether the worst run is named where it meets the bound, too.
     """
     called = what.noun or noun
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
-        interval = f" [{low}, {high}]" if with_worst else ""
-        some = of(len(one.values) - one.apart, len(one.values)) if one.apart else ""
-        return f"{called} {mean} on average{some and f' of {some}'}{interval}"
+        some = f" of {of(len(one.values) - one.apart, len(one.values))}" if one.apart else ""
+        return f"{called} {mean} on average{some} [{low}, {high}]"
     if one.median is None or one.worst is None:
         return what.never.format(noun=noun)
     template = what.says
-    numbers = (one.median, one.worst)
-    if what.inverse is not None and 0 < min(numbers) <= max(numbers) < 1:
+    typical = one.median
+    worst = one.worst
+    far = far_of(one)
+    if what.inverse is not None and 0 < min(typical, worst) <= max(typical, worst) < 1:
         template = what.inverse
-        numbers = (1 / one.median, 1 / one.worst)
-    typical, worst = (_written(one, what, value) for value in numbers)
-    aside = f", worst run {worst}" if with_worst and typical != worst else ""
-    aside = f"{_beyond(one, what)}{aside}{_without_number(one) if with_worst else ''}"
-    return template.format(noun=called, typical=typical, worst=aside, reference=reference)
+        typical, worst = 1 / typical, 1 / worst
+        far = tuple(1 / number for number in far)
+    usual, last = (written(one, what, value) for value in (typical, worst))
+    aside = f", worst run {last}" if with_worst and usual != last else ""
+    if far:
+        numbers = several([written(one, what, number) for number in far], MOST_FAR)
+        aside = f", but {numbers} in {of(len(far), len(one.values))}"
+    aside = f"{_beyond(one, what)}{aside}{_without_number(one)}"
+    return template.format(noun=called, typical=usual, worst=aside, reference=reference)
+
+
+MOST_FAR = 4
+"""The most runs far off whose numbers are written; more are counted."""
+
+
+def far_of(one: Estimate) -> tuple[float, ...]:
+    """Return the numbers that miss a bound which the typical run meets, the farthest first."""
+    if one.median is None or not one.limit.met_by(one.median):
+        return ()
+    pairs = zip(one.values, one.holds, strict=True)
+    far = [value for value, holds in pairs if value is not None and holds is False]
+    far = [value for value in far if not one.limit.met_by(value)]
+    return tuple(sorted(far, key=one.limit.distance, reverse=True))
 
 
 NOTED_BEYOND = 0.01
@@ -257,11 +292,19 @@ def _without_number(one: Estimate) -> str:
     return f", none in {of(without, len(one.values))}" if without else ""
 
 
+def asked(one: Estimate, what: Number) -> str:
+    """Return a condition's bound with whose it is: we allow 0.1; above 1 asked."""
+    verb = "allow" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
+    if one.limit.origin is Provenance.OURS:
+        return f"we {verb} {bound_of(one, what)}"
+    return f"{bound_of(one, what)} {'allowed' if verb == 'allow' else 'asked'}"
+
+
 def figure_of(one: Estimate, what: Number) -> str:
     """Return the typical run's number alone, in words; '' where there is none that says it."""
     if one.median is None or what.bound is not None:
         return ""
-    return _written(one, what, one.median)
+    return written(one, what, one.median)
 
 
 def run_number(one: Estimate, value: float | None) -> str:
@@ -279,8 +322,8 @@ def at_limit(one: Estimate, value: float) -> str:
     return "" if known is None else f"{known} "
 
 
-def _written(one: Estimate, what: Number, value: float) -> str:
-    """A run's number in its form, with digits enough to differ from its bound."""
+def written(one: Estimate, what: Number, value: float) -> str:
+    """Return a run's number in its form, with digits enough to differ from its bound."""
     return f"{at_limit(one, value)}{_in_form(one, what, value)}"
 
 
@@ -288,7 +331,7 @@ def _in_form(one: Estimate, what: Number, value: float) -> str:
     form = what.form
     level = one.limit.level
     if _in_percent(one, what):
-        return percent(value)
+        return f"{apart(100 * value, 100 * level)} %"
     if form is Form.ROUNDED:
         return number(value)
     if form in _AFTER:
@@ -416,14 +459,17 @@ def _sides_words(one: Estimate, joins: str) -> str:
 
 
 def _straddles(reason: Reason, context: Context) -> str:
-    """The range of the numbers that runs say yes and no by, and the runs that have none."""
-    one = context.estimate_of(reason)
+    return straddling(context.estimate_of(reason), context.answer.base)
+
+
+def straddling(one: Estimate, arm: ArmAnswer) -> str:
+    """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
     pairs = zip(one.values, one.holds, strict=True)
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
     none = len(decide) - len(numbers)
     aside = f", {none} without a number" if none else ""
-    aside = f"{aside}{_apart_words(context.answer.base)}"
+    aside = f"{aside}{_apart_words(arm)}"
     if not numbers:
         return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
     ends = (min(numbers), max(numbers))
@@ -439,8 +485,11 @@ def _range_words(one: Estimate, ends: tuple[float, float]) -> str:
 
 
 def _mean_open(reason: Reason, context: Context) -> str:
-    """The interval of the mean, and the bound that lies in it."""
-    one = context.estimate_of(reason)
+    return open_mean(context.estimate_of(reason))
+
+
+def open_mean(one: Estimate) -> str:
+    """Return the interval of a mean, and the bound that lies in it."""
     if one.mean is None:
         return "there is no geometric mean of numbers that are not all positive"
     said = _range_words(one, one.mean[1:])
@@ -508,18 +557,24 @@ _VOIDS: Mapping[Void, str] = {
 }
 
 
+def void_words(void: Void, about: str, runs: str, number: float | None, context: Context) -> str:
+    """Return why runs are void, as a page says it."""
+    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
+    name = context.namer.arm if void in arms else context.noun
+    return _VOIDS[void].format(
+        what=name(about),
+        runs=runs,
+        found="" if number is None else stated(number),
+        per_cent=", which looks like per cent" if 1 < (number or 0) <= 100 else "",
+        share=percent(number or 0.0),
+    )
+
+
 def _voids(reason: Reason, context: Context) -> str:
     if reason.void is None:
         return "runs say neither yes nor no"
-    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
-    name = context.namer.arm if reason.void in arms else context.noun
-    what = name(reason.what)
     runs = of(reason.runs, context.arm_of(reason).n)
-    found = "" if reason.found is None else stated(reason.found)
-    per_cent = ", which looks like per cent" if 1 < (reason.found or 0) <= 100 else ""
-    share = percent(reason.found or 0.0)
-    words = {"what": what, "runs": runs, "found": found, "per_cent": per_cent, "share": share}
-    said = _VOIDS[reason.void].format(**words)
+    said = void_words(reason.void, reason.what, runs, reason.found, context)
     if reason.arm in {one.name for one in context.answer.controls}:
         return f"the control ({context.namer.arm(reason.arm)}): {said}"
     if reason.arm in {one.name for one in context.answer.readings}:
@@ -675,3 +730,9 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
         "a bound was changed after results" if r.changed else "audit not committed before runs"
     ),
 }
+
+
+def whose_of(claim: Claim) -> Whose:
+    """Return whose a claim is; ours is a question that the paper does not raise."""
+    whose: Whose = getattr(claim, "whose", "paper")
+    return "ours" if claim.ours else whose
