@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from reproaudit.audit.model import Audit, TierName, known_tier
+from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
+from reproaudit.declarations import Coordinate
 from reproaudit.formats.numbers import (
     at_words,
     counted,
@@ -45,11 +46,12 @@ from reproaudit.formats.verdict import (
     ClaimAnswer,
     Estimate,
     Outcome,
+    ReadingAnswer,
     ReasonKind,
 )
 from reproaudit.judge.readings import Panel
 from reproaudit.records import Origin
-from reproaudit.scorecard.choices import choices_of, tried_of
+from reproaudit.scorecard.choices import choices_of, siblings_of, tried_of
 from reproaudit.scorecard.claims import ClaimText, texts_of
 from reproaudit.scorecard.rows import rows_of
 from reproaudit.scorecard.words import (
@@ -252,31 +254,40 @@ def _smoke(texts: Sequence[ClaimText]) -> str:
 
 def _main(main: Sequence[ClaimText]) -> str:
     """The main claim with its k of n; several, each with its own."""
-    said = [
-        f"{_HOLDS[claim.answer.outcome][0].format(choice=_hangs_on([claim]))}, {core_of(claim)}"
-        for claim in main
-    ]
+    said = [_ended(claim) for claim in main]
     if len(main) == 1:
         return f"The main claim {said[0]}: {main[0].claim.short}"
     each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
     return f"Of {len(main)} main claims {listed(each)}"
 
 
+def _ended(claim: ClaimText) -> str:
+    """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
+    core = core_of(claim)
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return core
+    other = next((form for form, _ in _other_readings(claim)), "")
+    more = f", {other}" if other else ""
+    return f"{_HOLDS[claim.answer.outcome][0]}, {core}{more}"
+
+
 def _others(others: Sequence[ClaimText], after_main: bool) -> str:
-    """What does not plainly hold, by outcome; claims are named where they are few."""
+    """What does not plainly hold: the only claim that depends in full, the rest counted."""
     groups: dict[Outcome, list[ClaimText]] = {}
     for outcome in _HOLDS:
         if same := [claim for claim in others if claim.answer.outcome is outcome]:
             groups[outcome] = same
+    named = ""
+    for outcome in (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
+        if len(groups.get(outcome, ())) == 1 and not named:
+            (claim,) = groups.pop(outcome)
+            named = f"“{claim.claim.short}” {_ended(claim)}"
+    more = " more" if after_main else ""
     parts = []
     for outcome, same in groups.items():
         verb = _HOLDS[outcome][len(same) > 1].format(choice=_hangs_on(same))
-        parts.append(f"{len(same)} {verb}")
-    more = " more" if after_main else ""
-    if len(groups) == 1:
-        count, _, verb = parts[0].partition(" ")
-        return f"{count}{more} {verb}"
-    return f"Of {len(others)}{more} {listed(parts)}"
+        parts.append(f"{len(same)}{'' if parts else more} {verb}")
+    return "; ".join(filter(None, (named, listed(parts))))
 
 
 def _hangs_on(claims: Sequence[ClaimText]) -> str:
@@ -287,7 +298,7 @@ def _hangs_on(claims: Sequence[ClaimText]) -> str:
         for side in claim.answer.sides or ():
             if side.varied is not None:
                 name = claim.setting(side.varied.setting)
-                names[f"{name}, which nobody states" if guessed else name] = None
+                names[f"{name} (a guess)" if guessed else name] = None
     return listed(list(names))
 
 
@@ -346,17 +357,33 @@ def line_of(claim: ClaimText, rows: Sequence[Row]) -> ClaimLine:
     )
 
 
-def _fitted(core: str, more: Sequence[tuple[str, str]], most: int) -> str:
-    """A text with as many exceptions as fit, each long, else short; the rest are counted."""
-    text = core
-    for place, forms in enumerate(more):
-        rest = len(more) - place - 1
-        room = most - (4 if rest else 0)
-        fits = [form for form in forms if len(f"{text}; {form}".split()) <= room]
-        if not fits:
-            return f"{text}; {counted(rest + 1, 'exception')} below"
-        text = f"{text}; {fits[0]}"
-    return text
+def _fitted(core: str, groups: Sequence[_Exceptions], most: int) -> str:
+    """A text with its exceptions: as many in full as fit, of the others how many there are."""
+    shown = [group for group in groups if group.full]
+    for full in range(len(shown), -1, -1):
+        parts = [group.words(place < full) for place, group in enumerate(shown)]
+        text = "; ".join([core, *parts])
+        if len(text.split()) <= most:
+            return text
+    count = sum(len(group.full) for group in shown)
+    return f"{core}; {counted(count, 'exception')}"
+
+
+@dataclass(frozen=True)
+class _Exceptions:
+    """What is not met beside what decides.
+
+    Attributes:
+        full: each in words.
+        noun: what they are called where they are counted.
+    """
+
+    full: Sequence[str]
+    noun: str
+
+    def words(self, in_full: bool) -> str:
+        """Return all of them in words, or how many there are."""
+        return "; ".join(self.full) if in_full else counted(len(self.full), self.noun)
 
 
 def count_words(arm: ArmAnswer) -> str:
@@ -413,18 +440,19 @@ _AT: Mapping[Answer, str] = {
 
 
 def _depending(claim: ClaimText) -> str:
+    """What holds first, then what not; of a guess, that nobody states the value."""
     yes, no = claim.answer.sides or (claim.base, claim.base)
     guess = next((side for side in (yes, no) if isinstance(side, AlternativeAnswer)), None)
     if guess is None:
         held, not_held = (f"{claim.stated_value(side)}, {count_words(side)}" for side in (yes, no))
         return f"holds with {held}; not with {not_held}"
     own = count_words(claim.answer.own)
-    tier = f" (small; as run there {of(guess.own_yes, guess.own_n)})"
-    small = tier if claim.is_smaller(guess) else ""
-    other = f"{claim.arm(guess)}, which nobody states, {count_words(guess)}{small}"
+    small = f" (small; as run there {of(guess.own_yes, guess.own_n)})"
+    scale = small if claim.is_smaller(guess) else ""
+    other = f"{claim.arm(guess)}, which nobody states, {count_words(guess)}{scale}"
     if guess is no:
         return f"holds as run, {own}; not with {other}"
-    return f"fails as run, {own}; holds with {other}"
+    return f"holds with {other}; not as run, {own}"
 
 
 def _failed(claim: ClaimText) -> str:
@@ -436,18 +464,14 @@ def _against(claim: ClaimText, estimate: Estimate) -> str:
     """The count with the number and its bound: 0 of 10: distance 0.38, we allow 0.1."""
     figure = _figure(claim, estimate)
     bound = asked(estimate, claim.number_of(estimate))
-    said = f"{figure}, {bound}" if figure else bound
-    return f"{count_words(claim.base)}: {said}"
+    return f"{count_words(claim.base)}: {figure}, {bound}"
 
 
 def _figure(claim: ClaimText, estimate: Estimate) -> str:
-    """A condition's number in words: of a mean with its interval, else its noun and the number."""
+    """A condition's number in words; of a mean with its interval."""
     what = claim.number_of(estimate)
-    noun, held = claim.named(estimate, claim.claim.headline[estimate.check], claim.claim.headline)
-    if estimate.mean is not None:
-        return typical_words(estimate, what, noun, held)
-    figure = figure_of(estimate, what)
-    return f"{what.noun or noun} {figure}" if figure else ""
+    named = claim.named(estimate, claim.claim.headline[estimate.check])
+    return typical_words(estimate, what, *named, with_worst=False)
 
 
 def _unclear(claim: ClaimText) -> str:
@@ -461,7 +485,11 @@ def _unclear(claim: ClaimText) -> str:
     if levels and first is not None and first.kind is ReasonKind.LEVELS:
         return levels
     why = claim.why(first) if first is not None else "open"
-    return f"{count_words(base)}; {why}" if base.n else why
+    if not base.n:
+        return why
+    if first is not None and first.kind is ReasonKind.VOID_RUNS and base.valid:
+        return f"{of(base.yes, base.valid)}; {why}"
+    return f"{count_words(base)}; {why}"
 
 
 def _blind(claim: ClaimText) -> str:
@@ -492,34 +520,39 @@ _CORES: Mapping[Outcome, Callable[[ClaimText], str]] = {
 # --- exceptions -----------------------------------------------------------------------------------
 
 
-def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """What is missed beside what decides, each in a long and a short form."""
-    return [*_missed_beside(rows), *_other_levels(claim, rows), *_other_readings(claim)]
+def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[_Exceptions]:
+    """What is missed beside what decides: other readings, also said, stricter, coordinates."""
+    readings = [said for said, _ in _other_readings(claim)]
+    return [
+        _Exceptions(readings, "reading not so"),
+        _Exceptions(_missed(claim, rows, RowRole.ALSO_SAID), "further check missed"),
+        _Exceptions(_missed(claim, rows, RowRole.STRICTER), "stricter check missed"),
+        _Exceptions([*_other_levels(claim, rows)], "coordinate not so"),
+        _Exceptions([*_same_guesses(claim)], "guess answering alike"),
+    ]
 
 
-def _missed_beside(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """Checks that are also said, or stricter, and were not met by the claim's own runs."""
-    for row in rows:
-        beside = row.role is not RowRole.DECIDES and row.decision is not RowDecision.MET
-        if beside and row.yes < row.n and row.arm_role.value in ("own", "reading"):
-            who = "" if row.role is RowRole.ALSO_SAID else "stricter, "
-            short = f"but {row.noun} {row.count}"
-            yield f"but {who}{row.noun} {row.bound_words}: {row.count}", short
+def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[str]:
+    """Checks of one role that the claim's own runs do not meet, the worst first."""
+    own = [row for row in rows if row.role is role and row.arm == claim.base.name]
+    missed = [row for row in own if row.decision is not RowDecision.MET and row.yes < row.n]
+    missed.sort(key=lambda row: row.yes / row.n)
+    return [f"but {row.says}, {row.bound_words}: {of(row.yes, row.n)}" for row in missed]
 
 
-def _other_levels(claim: ClaimText, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def _other_levels(claim: ClaimText, rows: Sequence[Row]) -> Iterator[str]:
     """Coordinates that do not decide and are not met."""
     for grade in claim.answer.grades:
         if claim.is_primary(grade) or grade.decision is Decision.MET or grade.at is None:
             continue
         where = f"{claim.symbol} = {at_words(grade.at)}"
         if grade.answer is Answer.BLIND:
-            row = next((row for row in rows if row.at == grade.at and row.why), None)
-            why = "" if row is None else f", {row.why}"
-            yield f"no evidence at {where}{why}", f"no evidence at {where}"
+            why = next((row.why for row in rows if row.at == grade.at and row.why), "")
+            yield f"no evidence at {where}: {why}" if why else f"no evidence at {where}"
+        elif grade.decision is Decision.MISSED:
+            yield f"not at {where}, {count_words(grade)}"
         else:
-            said = f"not at {where}, {count_words(grade)}"
-            yield said, said
+            yield f"open at {where}, {count_words(grade)}"
 
 
 _WITH: Mapping[Answer, str] = {
@@ -533,39 +566,69 @@ _WITH: Mapping[Answer, str] = {
 }
 
 
-def _other_readings(claim: ClaimText) -> Iterator[tuple[str, str]]:
-    """Stated readings that do not answer yes, of a claim that does."""
-    if claim.answer.outcome is Outcome.DEPENDS:
-        return
+def _other_readings(claim: ClaimText) -> Iterator[tuple[str, ReadingAnswer]]:
+    """Stated readings that do not answer as the claim's own, of a claim that does not depend."""
     for reading in claim.answer.readings:
-        if reading.answer in _WITH and reading.answer is not claim.base.answer:
-            value = claim.stated_value(reading)
-            said = f"{_WITH[reading.answer]} {value}, {count_words(reading)}"
-            yield said, said
+        same = reading.answer is claim.base.answer
+        if claim.answer.outcome is Outcome.DEPENDS or same or reading.answer not in _WITH:
+            continue
+        missed = next((one for one in reading.estimates if not one.met), None)
+        number = "" if missed is None else figure_of(missed, claim.number_of(missed))
+        figure = f" ({number})" if number else ""
+        value = claim.stated_value(reading)
+        yield f"{_WITH[reading.answer]} {value}, {count_words(reading)}{figure}", reading
+
+
+def _same_guesses(claim: ClaimText) -> Iterator[str]:
+    """Guesses under which as few runs say yes as under the one that the answer hangs on."""
+    for side in claim.answer.sides or ():
+        yield from siblings_of(claim, side)
 
 
 # --- questions, and what is ours ------------------------------------------------------------------
 
 
 def _questions(judged: Judged) -> Iterator[HeadQuestion]:
-    """What to ask the authors: of each choice that changes an answer once."""
+    """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
+
+    Values that the paper itself states are two experiments, and no question.
+    """
+    settings = dict(_settings(judged.audit))
     told: set[str] = set()
     for choice in judged.choices:
-        if choice.words in told:
+        setting = settings[choice.setting]
+        text = setting.ask or _question(choice)
+        if text in told or setting.ours or _states_both(setting):
             continue
-        told.add(choice.words)
+        told.add(text)
         evidence = [effect.text for effect in choice.effects]
         evidence += [
             f"{finding.statement} ({listed(finding.sources)})"
             for finding in judged.audit.findings
             if choice.setting in finding.settings
         ]
-        yield HeadQuestion(text=_question(choice), evidence=tuple(evidence))
+        yield HeadQuestion(text=text, evidence=tuple(evidence))
+    for setting in settings.values():
+        if setting.ask and setting.ask not in told:
+            told.add(setting.ask)
+            yield HeadQuestion(text=setting.ask)
+
+
+def _settings(audit: Audit) -> Iterator[tuple[str, Setting]]:
+    """Every setting by its name; `experiment.setting` for an experiment's own."""
+    yield from audit.settings.items()
+    for name, experiment in audit.experiments.items():
+        yield from ((f"{name}.{own}", setting) for own, setting in experiment.settings.items())
+
+
+def _states_both(setting: Setting) -> bool:
+    sources = {setting.source, *(reading.source for reading in setting.readings)}
+    return bool(setting.readings) and sources == {Source.PAPER}
 
 
 def _question(choice: ChoiceRow) -> str:
     if choice.guess:
-        return f"{_capital(choice.words)}? We took {choice.value}."
+        return f"{_capital(choice.words)}? We took {choice.value.removesuffix(' (our guess)')}."
     return f"{_capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
 
 
@@ -576,9 +639,13 @@ def _capital(text: str) -> str:
 
 def _fold(texts: Sequence[ClaimText]) -> str:
     """How many claims stand apart, by whose they are and how they ended."""
-    names = {"code": "of the code", "derived": "that we derived", "ours": "of our questions"}
+    names = {
+        "code": "claim of the code alone",
+        "derived": "claim that we derived",
+        "ours": "question of ours",
+    }
     parts = []
-    for whose, words in names.items():
+    for whose, noun in names.items():
         same = [text for text in texts if whose_of(text.claim) == whose]
         outcomes = Counter(text.answer.outcome for text in same)
         ended = [
@@ -586,16 +653,17 @@ def _fold(texts: Sequence[ClaimText]) -> str:
             for outcome, verbs in _HOLDS.items()
             if outcomes[outcome]
         ]
+        first, _, rest = noun.partition(" ")
+        plural = f"{first}s {rest}".strip() if len(same) > 1 else noun
         if same:
-            parts.append(f"{len(same)} {words}: {listed(ended)}")
+            parts.append(f"{len(same)} {plural}: {listed(ended)}")
     return f"Apart: {'; '.join(parts)}." if parts else ""
 
 
 def _ours(judged: Judged) -> Iterator[str]:
-    bounds = _bounds(judged.texts)
     known = ", set with earlier results known" if judged.earlier else ""
-    if bounds:
-        yield f"{bounds}{known}."
+    if bounds := _bounds(judged.texts):
+        yield f"Bounds{known}; {bounds}."
     if counts := [*_made_by_us(judged)]:
         yield f"{_capital(', '.join(counts))}."
 
@@ -616,14 +684,14 @@ def _bounds(claims: Sequence[ClaimText]) -> str:
     if not ours:
         return ""
     if not turned:
-        return "Bounds; half or twice as wide, they change no answer"
+        return "half or twice as wide, they change no answer"
     names = several([claim.name.replace("-", " ") for claim in turned], MOST_NAMES)
-    return f"Bounds; half or twice as wide, they would change {names}"
+    return f"half or twice as wide, they would change {names}"
 
 
 def _made_by_us(judged: Judged) -> Iterator[str]:
     levels = {
-        f"{text.symbol} = {listed([at_words(at) for at in text.claim.grade.primary])}"
+        f"{text.symbol} = {listed([at_words(at) for at in _in_order(text.claim.grade.primary)])}"
         for text in judged.texts
         if text.claim.grade is not None and text.claim.grade.origin == "ours"
     }
@@ -641,6 +709,10 @@ def _made_by_us(judged: Judged) -> Iterator[str]:
         yield f"{counted(left, 'claim')} left out"
 
 
+def _in_order(places: Sequence[Coordinate]) -> list[Coordinate]:
+    return sorted(places, key=lambda place: (isinstance(place, str), place))
+
+
 # --- what is said beside rows ---------------------------------------------------------------------
 
 
@@ -649,6 +721,7 @@ def answer_words(claim: ClaimText) -> AnswerWords:
     answer = claim.answer
     wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
     base = claim.base
+    depends = answer.outcome is Outcome.DEPENDS
     interval = "exact" if claim.claim.exact else share_range(*claim.share)
     return AnswerWords(
         claim=answer.id,
@@ -656,7 +729,7 @@ def answer_words(claim: ClaimText) -> AnswerWords:
         finding=f"{_capital(claim.claim.short)}: {core_of(claim)}",
         source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
         runs=f"{count_words(base)} ({interval})" if base.n else "none",
-        certainty=tuple(map(claim.why, answer.reasons)),
+        certainty=() if depends else tuple(map(claim.why, answer.reasons)),
         own=claim.own,
         facts=tuple(_facts(claim)),
     )

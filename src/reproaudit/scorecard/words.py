@@ -212,13 +212,13 @@ def bound_of(one: Estimate, what: Number) -> str:
     if asked is not None:
         return asked
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
-    at = percent(limit.at) if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
+    at = f"{stated(100 * limit.at)} %" if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
 
 def _either_way(margin: float) -> str:
     """A margin that is a factor either way; below a thousandth a share, which prints the same."""
-    return percent(margin) if margin < 0.001 else f"a factor of {stated(1 + margin)}"
+    return f"{stated(100 * margin)} %" if margin < 0.001 else f"a factor of {stated(1 + margin)}"
 
 
 def typical_words(
@@ -254,7 +254,7 @@ def typical_words(
     aside = f", worst run {last}" if with_worst and usual != last else ""
     if far:
         numbers = several([written(one, what, number) for number in far], MOST_FAR)
-        aside = f", but {numbers} in {of(len(far), len(one.values))}"
+        aside = f", but {numbers} in {of(len(far), _read(one))}"
     aside = f"{_beyond(one, what)}{aside}{_without_number(one)}"
     return template.format(noun=called, typical=usual, worst=aside, reference=reference)
 
@@ -289,7 +289,12 @@ def _without_number(one: Estimate) -> str:
     """How many runs that say yes or no have no number, and so no part in what is typical."""
     pairs = zip(one.values, one.holds, strict=True)
     without = sum(value is None and holds is not None for value, holds in pairs)
-    return f", none in {of(without, len(one.values))}" if without else ""
+    return f", none in {of(without, _read(one))}" if without else ""
+
+
+def _read(one: Estimate) -> int:
+    """How many runs can be held against a bound."""
+    return sum(holds is not None for holds in one.holds)
 
 
 def asked(one: Estimate, what: Number) -> str:
@@ -459,17 +464,18 @@ def _sides_words(one: Estimate, joins: str) -> str:
 
 
 def _straddles(reason: Reason, context: Context) -> str:
-    return straddling(context.estimate_of(reason), context.answer.base)
+    base = context.answer.base
+    return straddling(context.estimate_of(reason), _apart_words(base))
 
 
-def straddling(one: Estimate, arm: ArmAnswer) -> str:
+def straddling(one: Estimate, apart_runs: str = "") -> str:
     """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
     pairs = zip(one.values, one.holds, strict=True)
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
     none = len(decide) - len(numbers)
     aside = f", {none} without a number" if none else ""
-    aside = f"{aside}{_apart_words(arm)}"
+    aside = f"{aside}{apart_runs}"
     if not numbers:
         return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
     ends = (min(numbers), max(numbers))
