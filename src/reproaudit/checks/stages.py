@@ -135,7 +135,7 @@ class Stages(Kind):
         )
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
-        """Return the later quantity, and the earlier one, with places where they are of one noun."""
+        """Return the later quantity and the earlier one, with places if they have one noun."""
         earlier = self.earlier.series
         later = self.later.series
         if earlier.measurement != later.measurement:

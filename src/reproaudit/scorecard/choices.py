@@ -16,7 +16,7 @@ from reproaudit.formats.verdict import (
     ReadingAnswer,
 )
 from reproaudit.scorecard.claims import ClaimText
-from reproaudit.scorecard.words import Namer, figure_of, places_of, value_words, written
+from reproaudit.scorecard.words import Namer, figure_of, places_of, read_runs, value_words, written
 from reproaudit.stats.binomial import Decision
 
 CLEAR = (Answer.YES, Answer.NO)
@@ -126,19 +126,20 @@ def _beside(claim: ClaimText, arm: ReadingAnswer) -> ReadingAnswer:
 
 def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     own = _beside(claim, arm)
-    own_yes, own_n = own.yes, own.valid
+    own_yes, own_n = read_runs(own)
+    yes, n = read_runs(arm)
     settled = arm.answer is not Answer.UNFINISHED
     moved = True
     if isinstance(arm, AlternativeAnswer):
         own_yes, own_n = arm.own_yes, arm.own_n
         settled &= arm.counts
         moved = _numbers(arm) != arm.own_typical
-    same = arm.answer is own.answer or (arm.yes, arm.valid) == (own_yes, own_n)
+    same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
     return TriedCell(
         claim=claim.answer.id,
         answer=arm.answer,
-        yes=arm.yes,
-        n=arm.valid,
+        yes=yes,
+        n=n,
         own_answer=own.answer,
         own_yes=own_yes,
         own_n=own_n,
@@ -219,11 +220,8 @@ class _Turn:
     @property
     def counts(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """The runs that say yes under either value, and the runs that answer."""
-        arm = self.arm
-        if isinstance(arm, AlternativeAnswer):
-            return (arm.own_yes, arm.yes), (arm.own_n, arm.valid)
-        own = _beside(self.claim, arm)
-        return (own.yes, arm.yes), (own.valid, arm.valid)
+        cell = _cell(self.claim, self.arm)
+        return (cell.own_yes, cell.yes), (cell.own_n, cell.n)
 
     @property
     def answers(self) -> tuple[Answer, Answer]:
@@ -301,7 +299,7 @@ def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
         counts = f"{of(yes[first], n[first])} → {of(yes[last], n[last])}"
     both = turn.both(first, last)
     numbers = f", {both}" if both else ""
-    siblings = "".join(f"; {words}, too" for words in siblings_of(turn.claim, turn.arm))
+    siblings = "".join(f"; so {words}" for words in siblings_of(turn.claim, turn.arm))
     return ChoiceEffect(
         claim=turn.claim.answer.id,
         title=turn.claim.claim.short,
@@ -321,9 +319,11 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
     return [
-        f"{claim.arm(other)} gives {of(other.yes, other.valid)}"
+        claim.arm(other)
         for other in claim.answer.alternatives
-        if other.varied != arm.varied
+        if other.varied is not None
+        and arm.varied is not None
+        and other.varied.setting != arm.varied.setting
         and other.counts
         and other.credible
         and not turns_answer(claim, other)

@@ -294,20 +294,36 @@ class ClaimText(Context):
         return isinstance(arm, AlternativeAnswer) and arm.tier != self.tier
 
     def stated_value(self, reading: ArmAnswer) -> str:
-        """Return a stated value with the place that states it: 20 pairs (code)."""
-        others = [other.varied for other in self.answer.readings if other.varied is not None]
-        varied = reading.varied or next(iter(others), None)
+        """Return a stated value with the places that state it: 20 pairs (code, card)."""
+        varied = self._varied(reading)
         if varied is None:
             return "the settings as run"
         setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
-        if reading.varied is None:
-            varied = Varied(setting=varied.setting, value=setting.at(self.tier))
-            source = setting.source
-        else:
-            stated = {other.value: other.source for other in setting.readings}
-            source = stated.get(varied.value, setting.source)
-        places = places_of(setting, varied.value, source)
-        return f"{self.namer.varied(self.claim.experiment, varied)} ({places})"
+        stated = {other.value: other.source for other in setting.readings}
+        source = setting.source
+        if reading.varied is not None:
+            source = stated.get(varied.value, source)
+        return f"{self.varied_words(reading)} ({places_of(setting, varied.value, source)})"
+
+    def varied_words(self, reading: ArmAnswer) -> str:
+        """Return the value that a reading has of what readings vary, as a page calls it."""
+        varied = self._varied(reading)
+        if varied is None:
+            return "the settings as run"
+        setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
+        joint = (other.words for other in setting.readings if other.value == varied.value)
+        words = next(joint, None) if reading.varied is not None else None
+        return words or self.namer.varied(self.claim.experiment, varied)
+
+    def _varied(self, reading: ArmAnswer) -> Varied | None:
+        """The setting that a reading varies; of the own runs, the first that another one does."""
+        if reading.varied is not None:
+            return reading.varied
+        others = [other.varied for other in self.answer.readings if other.varied is not None]
+        if not others:
+            return None
+        setting = self.audit.settings_of(self.claim.experiment)[others[0].setting]
+        return Varied(setting=others[0].setting, value=setting.at(self.tier))
 
     # --- the figure -------------------------------------------------------------------------------
 

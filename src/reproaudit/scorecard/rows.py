@@ -30,6 +30,7 @@ from reproaudit.scorecard.words import (
     asked,
     far_of,
     open_mean,
+    read_runs,
     straddling,
     typical_words,
     void_words,
@@ -244,6 +245,7 @@ def _frame(
     arm = put.arm
     decides = put.role is RowRole.DECIDES
     whole = put.whole or arm
+    all_yes, all_n = read_runs(whole) if decides else (count.yes, count.n)
     grade = claim.claim.grade
     symbol = "" if at is None else f"{claim.symbol} = {at_words(at)}"
     return {
@@ -266,8 +268,8 @@ def _frame(
         "void": count.void,
         "crashed": count.crashed,
         "diverged": count.diverged,
-        "all_yes": whole.yes if decides else count.yes,
-        "all_n": whole.valid if decides else count.n,
+        "all_yes": all_yes,
+        "all_n": all_n,
         "all_void": whole.void + whole.crashed if decides else count.void + count.crashed,
     }
 

@@ -42,7 +42,6 @@ from reproaudit.formats.scorecard import (
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    ArmAnswer,
     ClaimAnswer,
     Estimate,
     Outcome,
@@ -57,9 +56,11 @@ from reproaudit.scorecard.rows import rows_of
 from reproaudit.scorecard.words import (
     WITHOUT,
     asked,
+    count_words,
     figure_of,
     look,
     not_alike,
+    read_runs,
     typical_words,
     whose_of,
 )
@@ -263,12 +264,11 @@ def _main(main: Sequence[ClaimText]) -> str:
 
 def _ended(claim: ClaimText) -> str:
     """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
-    core = core_of(claim)
+    cores = cores_of(claim)
     if claim.answer.outcome is Outcome.DEPENDS:
-        return core
-    other = next((form for form, _ in _other_readings(claim)), "")
-    more = f", {other}" if other else ""
-    return f"{_HOLDS[claim.answer.outcome][0]}, {core}{more}"
+        return cores[0]
+    more = [f"{answer} {listed(values)}" for answer, values in _other_readings(claim).items()]
+    return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
 
 
 def _others(others: Sequence[ClaimText], after_main: bool) -> str:
@@ -353,82 +353,65 @@ def line_of(claim: ClaimText, rows: Sequence[Row]) -> ClaimLine:
         whose=whose_of(claim.claim),
         level=None if depends else answer.level,
         title=claim.claim.short,
-        text=_fitted(core_of(claim), _exceptions(claim, rows), left),
+        text=_fitted([cores_of(claim), *_exceptions(claim, rows)], left),
     )
 
 
-def _fitted(core: str, groups: Sequence[_Exceptions], most: int) -> str:
-    """A text with its exceptions: as many in full as fit, of the others how many there are."""
-    shown = [group for group in groups if group.full]
-    for full in range(len(shown), -1, -1):
-        parts = [group.words(place < full) for place, group in enumerate(shown)]
-        text = "; ".join([core, *parts])
-        if len(text.split()) <= most:
+def _fitted(groups: Sequence[Sequence[str]], most: int) -> str:
+    """Parts of a text, each in forms from long to short, the last shortened first until it fits."""
+    chosen = [0] * len(groups)
+    while True:
+        text = "; ".join(forms[at] for forms, at in zip(groups, chosen, strict=True))
+        longer = [at for at, forms in enumerate(groups) if chosen[at] + 1 < len(forms)]
+        if len(text.split()) <= most or not longer:
             return text
-    count = sum(len(group.full) for group in shown)
-    return f"{core}; {counted(count, 'exception')}"
+        chosen[longer[-1]] += 1
 
 
-@dataclass(frozen=True)
-class _Exceptions:
-    """What is not met beside what decides.
-
-    Attributes:
-        full: each in words.
-        noun: what they are called where they are counted.
-    """
-
-    full: Sequence[str]
-    noun: str
-
-    def words(self, in_full: bool) -> str:
-        """Return all of them in words, or how many there are."""
-        return "; ".join(self.full) if in_full else counted(len(self.full), self.noun)
-
-
-def count_words(arm: ArmAnswer) -> str:
-    """Return how many runs say yes of those that can be read; the others apart."""
-    apart_runs = arm.void + arm.crashed
-    if not arm.n:
-        return "not run"
-    if not arm.valid:
-        return f"none of {arm.n} can be read"
-    more = f"; in {apart_runs} more it cannot be read" if apart_runs else ""
-    return f"{of(arm.yes, arm.valid)}{more}"
-
-
-def core_of(claim: ClaimText) -> str:
-    """Return what was found, with k of n."""
+def cores_of(claim: ClaimText) -> list[str]:
+    """Return what was found, with k of n, in forms from long to short."""
     return _CORES[claim.answer.outcome](claim)
 
 
-def _held(claim: ClaimText) -> str:
+def _held(claim: ClaimText) -> list[str]:
     mean = next((e for e in claim.base.estimates if e.mean is not None), None)
     count = count_words(claim.base)
-    others = [reading for reading in claim.answer.readings if reading.answer is not Answer.YES]
-    value = f" with {claim.stated_value(claim.base)}" if claim.own and others else ""
-    if mean is None:
-        return f"{count}{value}"
-    return f"{_figure(claim, mean)}, {count}{value}"
+    if mean is not None:
+        return [f"{_figure(claim, mean)}, {count} inside"]
+    if claim.own and _other_readings(claim):
+        return [f"{count} with {claim.stated_value(claim.base)}", count]
+    return [count]
 
 
-def _partly(claim: ClaimText) -> str:
-    levels = _levels(claim)
-    return levels or _held(claim)
+def _partly(claim: ClaimText) -> list[str]:
+    return _levels(claim) or _held(claim)
 
 
-def _levels(claim: ClaimText) -> str:
-    """At which primary coordinates it holds, and at which not."""
-    at: dict[str, list[str]] = {}
+def _levels(claim: ClaimText) -> list[str]:
+    """At which primary coordinates it holds, and at which not; nothing where all are alike."""
+    at: dict[str, list[ReadingAnswer]] = {}
     for grade in claim.answer.grades:
         if grade.at is not None and claim.is_primary(grade):
-            word = _AT.get(grade.answer, "open")
-            count = "" if grade.answer is Answer.YES else f" ({count_words(grade)})"
-            at.setdefault(word, []).append(f"{at_words(grade.at)}{count}")
+            at.setdefault(_AT.get(grade.answer, "open"), []).append(grade)
     if len(at) < 2:
-        return ""
-    parts = [f"{word} at {claim.symbol} = {listed(places)}" for word, places in at.items()]
-    return ", ".join(parts)
+        return []
+    return [_level_words(claim, at, counts=True), _level_words(claim, at)]
+
+
+def _level_words(
+    claim: ClaimText, at: Mapping[str, Sequence[ReadingAnswer]], *, counts: bool = False
+) -> str:
+    """Coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
+    parts = [
+        f"{word} at {listed([_place(one, counts=counts) for one in same])}"
+        for word, same in at.items()
+    ]
+    return ", ".join(parts).replace(" at ", f" at {claim.symbol} = ", 1)
+
+
+def _place(grade: ReadingAnswer, *, counts: bool = False) -> str:
+    place = "" if grade.at is None else at_words(grade.at)
+    return f"{place} ({count_words(grade)})" if counts else place
 
 
 _AT: Mapping[Answer, str] = {
@@ -439,32 +422,48 @@ _AT: Mapping[Answer, str] = {
 }
 
 
-def _depending(claim: ClaimText) -> str:
+def _depending(claim: ClaimText) -> list[str]:
     """What holds first, then what not; of a guess, that nobody states the value."""
     yes, no = claim.answer.sides or (claim.base, claim.base)
     guess = next((side for side in (yes, no) if isinstance(side, AlternativeAnswer)), None)
-    if guess is None:
-        held, not_held = (f"{claim.stated_value(side)}, {count_words(side)}" for side in (yes, no))
-        return f"holds with {held}; not with {not_held}"
+    if guess is not None:
+        return _guessed(claim, guess, holds=guess is yes)
+    values = [claim.stated_value(side) for side in (yes, no)]
+    counts = [count_words(side) for side in (yes, no)]
+    return [
+        f"holds with {values[0]}, {counts[0]}; not with {values[1]}, {counts[1]}",
+        f"{counts[0]} with {values[0]}, {counts[1]} with {values[1]}",
+        f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} with {claim.varied_words(no)}",
+    ]
+
+
+def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list[str]:
+    """Of a claim that a guess turns: as run, and with other values that nobody states."""
     own = count_words(claim.answer.own)
-    small = f" (small; as run there {of(guess.own_yes, guess.own_n)})"
-    scale = small if claim.is_smaller(guess) else ""
-    other = f"{claim.arm(guess)}, which nobody states, {count_words(guess)}{scale}"
-    if guess is no:
-        return f"holds as run, {own}; not with {other}"
-    return f"holds with {other}; not as run, {own}"
+    there = count_words(guess)
+    values = listed([claim.arm(guess), *siblings_of(claim, guess)], "or")
+    scale = f"small; as run there {of(guess.own_yes, guess.own_n)}"
+    small = f" ({scale})" if claim.is_smaller(guess) else ""
+    other = f"with {values}, which nobody states, {there}{small}"
+    brief = f"{there} with {values}, {'a guess, small' if small else 'a guess'}"
+    if holds:
+        return [f"holds {other}; not as run, {own}", f"{brief}; {own} as run"]
+    return [f"holds as run, {own}; not {other}", f"{own} as run; {brief}"]
 
 
-def _failed(claim: ClaimText) -> str:
+def _failed(claim: ClaimText) -> list[str]:
     missed = next((e for e in claim.base.estimates if not e.met), claim.shown)
-    return count_words(claim.base) if missed is None else _against(claim, missed)
+    return [count_words(claim.base)] if missed is None else _against(claim, missed)
 
 
-def _against(claim: ClaimText, estimate: Estimate) -> str:
+def _against(claim: ClaimText, estimate: Estimate) -> list[str]:
     """The count with the number and its bound: 0 of 10: distance 0.38, we allow 0.1."""
-    figure = _figure(claim, estimate)
-    bound = asked(estimate, claim.number_of(estimate))
-    return f"{count_words(claim.base)}: {figure}, {bound}"
+    what = claim.number_of(estimate)
+    bound = asked(estimate, what)
+    count = count_words(claim.base)
+    number_alone = figure_of(estimate, what)
+    brief = [f"{count}: {number_alone}, {bound}"] if number_alone else []
+    return [f"{count}: {_figure(claim, estimate)}, {bound}", *brief]
 
 
 def _figure(claim: ClaimText, estimate: Estimate) -> str:
@@ -474,38 +473,39 @@ def _figure(claim: ClaimText, estimate: Estimate) -> str:
     return typical_words(estimate, what, *named, with_worst=False)
 
 
-def _unclear(claim: ClaimText) -> str:
+def _unclear(claim: ClaimText) -> list[str]:
     """Why there is no answer."""
     reasons = claim.answer.reasons
     base = claim.base
     first = reasons[0] if reasons else None
-    if first is not None and first.kind is ReasonKind.NEAR and first.arm == base.name:
-        return f"near our bound, {_against(claim, base.estimates[first.place])}"
-    levels = _levels(claim)
-    if levels and first is not None and first.kind is ReasonKind.LEVELS:
-        return levels
-    why = claim.why(first) if first is not None else "open"
+    if first is None:
+        return [count_words(base)]
+    if first.kind is ReasonKind.NEAR and first.arm == base.name:
+        return [f"near our bound, {form}" for form in _against(claim, base.estimates[first.place])]
+    if first.kind is ReasonKind.LEVELS and _levels(claim):
+        return _levels(claim)
+    why = claim.why(first)
     if not base.n:
-        return why
-    if first is not None and first.kind is ReasonKind.VOID_RUNS and base.valid:
-        return f"{of(base.yes, base.valid)}; {why}"
-    return f"{count_words(base)}; {why}"
+        return [why]
+    if first.kind is ReasonKind.VOID_RUNS and base.valid:
+        return [f"{of(*read_runs(base))}; {why}"]
+    return [f"{count_words(base)}; {why}"]
 
 
-def _blind(claim: ClaimText) -> str:
+def _blind(claim: ClaimText) -> list[str]:
     """The count, and what makes it tell nothing."""
     blind = next((arm for arm in claim.answer.stated if arm.answer is Answer.BLIND), claim.base)
     own = count_words(blind)
     for control in claim.answer.controls:
         if control.name == blind.by:
-            return f"{own}, and {count_words(control)} with {claim.arm(control)}"
+            return [f"{own}, and {count_words(control)} with {claim.arm(control)}"]
     built = claim.answer.positive_control
     if built is not None and built.name == blind.by:
-        return f"{own}; {claim.arm(built)}, which should succeed, does in {count_words(built)}"
+        return [f"{own}; {claim.arm(built)}, which should succeed, does in {count_words(built)}"]
     return _unclear(claim)
 
 
-_CORES: Mapping[Outcome, Callable[[ClaimText], str]] = {
+_CORES: Mapping[Outcome, Callable[[ClaimText], list[str]]] = {
     Outcome.SUPPORTED: _held,
     Outcome.PARTLY_SUPPORTED: _partly,
     Outcome.DEPENDS: _depending,
@@ -520,45 +520,61 @@ _CORES: Mapping[Outcome, Callable[[ClaimText], str]] = {
 # --- exceptions -----------------------------------------------------------------------------------
 
 
-def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[_Exceptions]:
-    """What is missed beside what decides: other readings, also said, stricter, coordinates."""
-    readings = [said for said, _ in _other_readings(claim)]
-    return [
-        _Exceptions(readings, "reading not so"),
-        _Exceptions(_missed(claim, rows, RowRole.ALSO_SAID), "further check missed"),
-        _Exceptions(_missed(claim, rows, RowRole.STRICTER), "stricter check missed"),
-        _Exceptions([*_other_levels(claim, rows)], "coordinate not so"),
-        _Exceptions([*_same_guesses(claim)], "guess answering alike"),
+def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[list[str]]:
+    """What is missed beside what decides: other readings, also said, stricter, coordinates.
+
+    Each in forms from long to short.
+    """
+    groups = [
+        _reading_forms(claim),
+        _missed_forms(_missed(claim, rows, RowRole.ALSO_SAID), "further check"),
+        _missed_forms(_missed(claim, rows, RowRole.STRICTER), "stricter check"),
+        _level_forms(claim, rows),
     ]
+    return [forms for forms in groups if forms]
 
 
-def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[str]:
+def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[Row]:
     """Checks of one role that the claim's own runs do not meet, the worst first."""
     own = [row for row in rows if row.role is role and row.arm == claim.base.name]
     missed = [row for row in own if row.decision is not RowDecision.MET and row.yes < row.n]
-    missed.sort(key=lambda row: row.yes / row.n)
-    return [f"but {row.says}, {row.bound_words}: {of(row.yes, row.n)}" for row in missed]
+    return sorted(missed, key=lambda row: row.yes / row.n)
 
 
-def _other_levels(claim: ClaimText, rows: Sequence[Row]) -> Iterator[str]:
+def _missed_forms(missed: Sequence[Row], noun: str) -> list[str]:
+    if not missed:
+        return []
+    counts = [f"{row.noun} in {of(row.yes, row.n)}" for row in missed]
+    full = [f"{row.says}, {row.bound_words}: {of(row.yes, row.n)}" for row in missed]
+    short = [f"{row.noun} {row.typical_words} ({of(row.yes, row.n)})" for row in missed]
+    return [
+        f"but {'; '.join(full)}",
+        f"but {listed(short)}",
+        f"but {listed(counts)}",
+        f"{counted(len(missed), noun)} missed",
+    ]
+
+
+def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
     """Coordinates that do not decide and are not met."""
+    words: dict[str, list[ReadingAnswer]] = {}
     for grade in claim.answer.grades:
-        if claim.is_primary(grade) or grade.decision is Decision.MET or grade.at is None:
-            continue
-        where = f"{claim.symbol} = {at_words(grade.at)}"
-        if grade.answer is Answer.BLIND:
-            why = next((row.why for row in rows if row.at == grade.at and row.why), "")
-            yield f"no evidence at {where}: {why}" if why else f"no evidence at {where}"
-        elif grade.decision is Decision.MISSED:
-            yield f"not at {where}, {count_words(grade)}"
-        else:
-            yield f"open at {where}, {count_words(grade)}"
+        beside = not claim.is_primary(grade) and grade.at is not None
+        if beside and grade.decision is not Decision.MET:
+            words.setdefault(_AT.get(grade.answer, "open"), []).append(grade)
+    if not words or claim.answer.outcome is not Outcome.SUPPORTED:
+        return []
+    blind = [row.why for row in rows if row.decision is RowDecision.TELLS_NOTHING and row.at]
+    brief = _level_words(claim, words)
+    full = [f"{brief}: {blind[0]}"] if blind and len(words) == 1 else []
+    return [*full, _level_words(claim, words, counts=True), brief]
 
 
 _WITH: Mapping[Answer, str] = {
+    Answer.YES: "holds with",
     Answer.NO: "not with",
     Answer.OPEN: "open with",
-    Answer.NEAR: "near our bound with",
+    Answer.NEAR: "near with",
     Answer.BLIND: "tells nothing with",
     Answer.RULED_OUT: "diverges with",
     Answer.MIXED: "in part with",
@@ -566,23 +582,44 @@ _WITH: Mapping[Answer, str] = {
 }
 
 
-def _other_readings(claim: ClaimText) -> Iterator[tuple[str, ReadingAnswer]]:
-    """Stated readings that do not answer as the claim's own, of a claim that does not depend."""
+def _reading_forms(claim: ClaimText) -> list[str]:
+    """Stated readings that do not answer as the claim's own."""
+    forms = [
+        _other_readings(claim, figures=True),
+        _other_readings(claim),
+        _other_readings(claim, places=False),
+    ]
+    said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms if form]
+    if not said:
+        return []
+    counts = [f"{how} {counted(len(v), 'other reading')}" for how, v in forms[0].items()]
+    return [*said, ", ".join(counts), f"{counted(sum(map(len, forms[0].values())), 'reading')} not"]
+
+
+def _other_readings(
+    claim: ClaimText, *, figures: bool = False, places: bool = True
+) -> dict[str, list[str]]:
+    """Stated readings that do not answer as the claim's own, by how they answer.
+
+    Args:
+        claim: the claim; of one that depends, both sides are said already.
+        figures: whether what they miss is said with its number.
+        places: whether it is said who states the value.
+    """
+    sides = claim.answer.sides or (claim.base,)
+    told = {side.answer for side in sides}
+    named = {reason.arm for reason in claim.answer.reasons if claim.answer.level is None}
+    found: dict[str, list[str]] = {}
     for reading in claim.answer.readings:
-        same = reading.answer is claim.base.answer
-        if claim.answer.outcome is Outcome.DEPENDS or same or reading.answer not in _WITH:
+        if reading.answer in told or reading.name in named:
             continue
         missed = next((one for one in reading.estimates if not one.met), None)
         number = "" if missed is None else figure_of(missed, claim.number_of(missed))
-        figure = f" ({number})" if number else ""
-        value = claim.stated_value(reading)
-        yield f"{_WITH[reading.answer]} {value}, {count_words(reading)}{figure}", reading
-
-
-def _same_guesses(claim: ClaimText) -> Iterator[str]:
-    """Guesses under which as few runs say yes as under the one that the answer hangs on."""
-    for side in claim.answer.sides or ():
-        yield from siblings_of(claim, side)
+        figure = f" ({number})" if number and figures else ""
+        value = claim.stated_value(reading) if places else claim.arm(reading)
+        count = of(*read_runs(reading)) if reading.valid else count_words(reading)
+        found.setdefault(_WITH[reading.answer], []).append(f"{value}, {count}{figure}")
+    return found
 
 
 # --- questions, and what is ours ------------------------------------------------------------------
@@ -726,7 +763,7 @@ def answer_words(claim: ClaimText) -> AnswerWords:
     return AnswerWords(
         claim=answer.id,
         mark=look(answer.outcome).mark,
-        finding=f"{_capital(claim.claim.short)}: {core_of(claim)}",
+        finding=f"{_capital(claim.claim.short)}: {cores_of(claim)[0]}",
         source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
         runs=f"{count_words(base)} ({interval})" if base.n else "none",
         certainty=() if depends else tuple(map(claim.why, answer.reasons)),

@@ -349,6 +349,31 @@ def _in_percent(one: Estimate, what: Number) -> bool:
     return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
 
 
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def read_runs(arm: ArmAnswer) -> tuple[int, int]:
+    """Return how many runs of an arm meet every condition, and how many can be read at all.
+
+    Where a mean decides, a run that lies outside counts as one that does not meet it.
+    """
+    if all(one.mean is None for one in arm.estimates):
+        return arm.yes, arm.valid
+    inside = zip(*(one.holds for one in arm.estimates), strict=True)
+    return sum(all(run) for run in inside), arm.valid
+
+
+def count_words(arm: ArmAnswer) -> str:
+    """Return how many runs say yes of those that can be read; the others apart."""
+    unread = arm.void + arm.crashed
+    if not arm.n:
+        return "not run"
+    if not arm.valid:
+        return f"none of {arm.n} can be read"
+    more = f"; in {unread} more it cannot be read" if unread else ""
+    return f"{of(*read_runs(arm))}{more}"
+
+
 # --- reasons ------------------------------------------------------------------------------------
 
 
