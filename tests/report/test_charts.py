@@ -71,7 +71,7 @@ def test_page_and_figure_read_where_the_check_does() -> None:
     (found,) = texts_in(card_of(audit, records))
     assert found.figure is not None
     estimates = found.base.estimates
-    ends = {estimates[0].numbers[0]: "far [2]", estimates[1].numbers[0]: "far [1]"}
+    ends = {estimates[0].numbers[0]: "far (layer 2)", estimates[1].numbers[0]: "far (layer 1)"}
     assert {number: found.noun_of(one) for one, number in zip(estimates, ends, strict=True)} == ends
     assert {run[-1] for line in found.figure.lines for run in line.runs} <= set(ends)
 
