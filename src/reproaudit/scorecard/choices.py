@@ -142,7 +142,7 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     if isinstance(arm, AlternativeAnswer):
         own_yes, own_n = arm.own_yes, arm.own_n
         settled &= arm.counts
-        moved = _numbers(arm) != arm.own_typical
+        moved = arm.moves
     same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
     return TriedCell(
         claim=claim.answer.id,
@@ -156,10 +156,6 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
         settled=settled,
         moved=moved,
     )
-
-
-def _numbers(arm: ReadingAnswer) -> tuple[float | None, ...]:
-    return tuple(estimate.median for estimate in arm.estimates)
 
 
 def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> str:

@@ -324,7 +324,7 @@ def _ended(claim: ClaimText) -> str:
     """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
     cores = cores_of(claim)
     if claim.answer.outcome is Outcome.DEPENDS:
-        return cores[0]
+        return next(core for core in reversed(cores) if core.startswith("holds"))
     others = _other_readings(claim).items()
     more = [f"{how.replace('near', 'near our bound')} {listed(values)}" for how, values in others]
     return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
@@ -503,12 +503,18 @@ def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list
     there = count_words(guess)
     values = listed([claim.arm(guess), *siblings_of(claim, guess)], "or")
     scale = f"small; as run there {of(guess.own_yes, guess.own_n)}"
-    small = f" ({scale})" if claim.is_smaller(guess) else ""
-    other = f"with {values}, which nobody states, {there}{small}"
-    brief = f"{there} with {values}, {'a guess, small' if small else 'a guess'}"
+    is_small = claim.is_smaller(guess)
+    sides = [
+        f"with {values}, which nobody states, {there}{small}"
+        for small in ([f" ({scale})", " (small)"] if is_small else [""])
+    ]
+    brief = f"{there} with {values}, {'a guess, small' if is_small else 'a guess'}"
+    briefest = f"{own} as run, {there} with another guess{' (small)' if is_small else ''}"
     if holds:
-        return [f"holds {other}; not as run, {own}", f"{brief}; {own} as run"]
-    return [f"holds as run, {own}; not {other}", f"{own} as run; {brief}"]
+        whole = [f"holds {side}; not as run, {own}" for side in sides]
+        return [*whole, f"{brief}; {own} as run", briefest]
+    whole = [f"holds as run, {own}; not {side}" for side in sides]
+    return [*whole, f"{own} as run; {brief}", briefest]
 
 
 def _failed(claim: ClaimText) -> list[str]:
