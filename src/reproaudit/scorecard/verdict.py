@@ -661,7 +661,7 @@ def _reading_forms(claim: ClaimText) -> list[str]:
     said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms if form]
     if not said:
         return []
-    counts = [f"{how} {counted(len(v), 'other reading')}" for how, v in forms[0].items()]
+    counts = [f"{how} {counted(len(v), 'other value')}" for how, v in forms[0].items()]
     return [*said, ", ".join(counts)]
 
 
@@ -677,6 +677,8 @@ def _other_readings(
     """
     sides = claim.answer.sides or (claim.base,)
     told = {side.answer for side in sides}
+    if claim.answer.sides is not None:
+        told.add(Answer.UNFINISHED)  # which does not change that it depends
     named = {reason.arm for reason in claim.answer.reasons if claim.answer.level is None}
     found: dict[str, list[str]] = {}
     for reading in claim.answer.readings:
