@@ -13,6 +13,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
+from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
@@ -30,6 +31,7 @@ from reproaudit.formats.scorecard import (
     AnswerWords,
     ChoiceRow,
     ClaimLine,
+    DocumentedCounts,
     Head,
     HeadCounts,
     HeadNote,
@@ -221,8 +223,23 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
         questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
         questions_title=f"Questions to the authors{look_first}",
         ours=" ".join(_ours(judged)),
+        documented=documented_in(judged.audit, judged.reviews),
+        measured_by="" if judged.origin is None else judged.origin.who,
+        no_guess_varied=_has_guesses(judged) and not any(one.cells for one in judged.tried),
         fold=_fold(judged.texts),
     )
+
+
+def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
+    """Return how many variables the card and the reviewers find documented."""
+    documented = documentation_of(audit, reviews)
+    return DocumentedCounts(
+        card=documented.card, by_reviewers=documented.by_reviewers, of=documented.of
+    )
+
+
+def _has_guesses(judged: Judged) -> bool:
+    return any(value.guess for value in judged.tried)
 
 
 def scale_words(judged: Judged) -> str:
