@@ -359,7 +359,7 @@ def _others(others: Sequence[ClaimText], after_main: bool) -> str:
             (claim,) = groups.pop(outcome)
             named = f"“{claim.claim.short}” {_ended(claim)}"
     more = " more" if after_main else ""
-    parts = []
+    parts: list[str] = []
     for outcome, same in groups.items():
         verb = _HOLDS[outcome][len(same) > 1].format(choice=_hangs_on(same))
         parts.append(f"{len(same)}{'' if parts else more} {verb}")
