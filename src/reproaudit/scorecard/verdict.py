@@ -155,7 +155,7 @@ def words_of(
     return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
 
 
-MOST_HEAD_WORDS = 575
+MOST_HEAD_WORDS = 565
 """The most words of a head; marks and the heads of columns are printed beside it."""
 
 
@@ -176,9 +176,11 @@ class Brevity(IntEnum):
     """Nouns of the numbers in the table of choices."""
     QUESTIONS = 2
     """Questions on which no answer hangs."""
-    COUNTS = 3
+    OTHERS = 3
+    """In the table of choices, claims that are not the paper's own."""
+    COUNTS = 4
     """Numbers in the table of choices."""
-    LINES = 4
+    LINES = 5
     """Where a claim's line has more than twenty words, exceptions in full."""
 
 
@@ -219,7 +221,7 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
         note=note_of(judged.reviews, judged.answers_digest),
         counts=_counts(judged.texts),
         claims=tuple(lines),
-        choices=joined(judged.choices, short),
+        choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short),
         questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
         questions_title=f"Questions to the authors{look_first}",
         ours=" ".join(_ours(judged)),
@@ -228,6 +230,16 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
         no_guess_varied=_has_guesses(judged) and not any(one.cells for one in judged.tried),
         fold=_fold(judged.texts),
     )
+
+
+def _of_whom(judged: Judged, *, own_alone: bool) -> list[ChoiceRow]:
+    """The choices; with what becomes of the paper's own claims alone, if that is enough."""
+    own = {text.answer.id for text in judged.own}
+    rows = []
+    for row in judged.choices:
+        kept = tuple(one for one in row.effects if one.claim in own or not own_alone)
+        rows += [row.model_copy(update={"effects": kept})] if kept else []
+    return rows
 
 
 def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
@@ -343,7 +355,9 @@ def _ended(claim: ClaimText) -> str:
     if claim.answer.outcome is Outcome.DEPENDS:
         return next(core for core in reversed(cores) if core.startswith("holds"))
     others = _other_readings(claim).items()
-    more = [f"{how.replace('near', 'near our bound')} {listed(values)}" for how, values in others]
+    more = [
+        f"{how.replace('near', 'near our bound')} {', and '.join(values)}" for how, values in others
+    ]
     return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
 
 
@@ -357,7 +371,7 @@ def _others(others: Sequence[ClaimText], after_main: bool) -> str:
     for outcome in (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
         if len(groups.get(outcome, ())) == 1 and not named:
             (claim,) = groups.pop(outcome)
-            named = f"“{claim.claim.short}” {_ended(claim)}"
+            named = f"“{_capital(claim.claim.short)}” {_ended(claim)}"
     more = " more" if after_main else ""
     parts: list[str] = []
     for outcome, same in groups.items():
@@ -612,6 +626,7 @@ def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[list[str]]:
     groups = [
         [f"on a stand-in: {proxy}", "on a stand-in"] if proxy else [],
         _reading_forms(claim),
+        _unread_forms(claim, rows),
         _missed_forms(_missed(claim, rows, RowRole.ALSO_SAID), "further check"),
         _missed_forms(_missed(claim, rows, RowRole.STRICTER), "stricter check"),
         _level_forms(claim, rows),
@@ -619,9 +634,25 @@ def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[list[str]]:
     return [forms for forms in groups if forms]
 
 
+def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
+    """What else the paper says that is met wherever it can be read, in too few runs to decide."""
+    said = [row for row in _own(claim, rows) if row.role is RowRole.ALSO_SAID]
+    few = [row for row in said if row.decision is RowDecision.OPEN and row.yes == row.n]
+    if not few:
+        return []
+    full = [f"{row.says} in {row.count}" for row in few]
+    brief = [f"{row.noun} in {of(row.yes, row.n)}" for row in few]
+    counts = [of(row.yes, row.n) for row in few]
+    return ["; ".join(full), "; ".join(brief), f"what else is said in {listed(counts)}"]
+
+
+def _own(claim: ClaimText, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.arm == claim.base.name]
+
+
 def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[Row]:
     """Checks of one role that the claim's own runs do not meet, the worst first."""
-    own = [row for row in rows if row.role is role and row.arm == claim.base.name]
+    own = [row for row in _own(claim, rows) if row.role is role]
     missed = [row for row in own if row.decision is not RowDecision.MET and row.yes < row.n]
     return sorted(missed, key=lambda row: row.yes / row.n)
 
@@ -874,8 +905,21 @@ def _facts(claim: ClaimText) -> Iterator[tuple[str, str]]:
         yield "Without", f"{'; '.join(parts)}."
     if reported := claim.claim.reported:
         yield "Reported", "; ".join(f"{one.says} ({one.locator})" for one in reported)
-    if (trained := claim.base.trained) is not None:
-        yield "Training", f"loss {number(trained[0])} → {number(trained[1])}."
+    if trained := [*_trained(claim)]:
+        yield "Training", f"loss {'; '.join(trained)}."
+
+
+def _trained(claim: ClaimText) -> Iterator[str]:
+    """The median training loss of each stated reading, from start to end; that of what is built."""
+    answer = claim.answer
+    for reading in answer.stated:
+        if reading.trained is not None:
+            value = f" with {claim.stated_value(reading)}" if answer.readings else ""
+            first, last = map(number, reading.trained)
+            yield f"{first} → {last}{value}"
+    built = answer.positive_control
+    if built is not None and built.trained is not None:
+        yield f"{number(built.trained[1])} {claim.arm(built)}"
 
 
 def _alike(claim: ClaimText) -> Iterator[str]:
