@@ -101,7 +101,10 @@ def _judged(
     made = _made(chosen, lower, tier, said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
-    return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
+    earlier = history.earlier
+    return scorecard_of(
+        audit, reviews, tier, answers, records, made=made, earlier=earlier, quick=quick
+    )
 
 
 def scorecard_of_submission(
@@ -324,14 +327,19 @@ def scorecard_of(
     *,
     made: Made,
     earlier: int = 0,
+    quick: Records | None = None,
 ) -> Scorecard:
-    """Return a paper's scorecard."""
+    """Return a paper's scorecard.
+
+    Args:
+        quick: the records of the quick tier, at which alternatives may have run.
+    """
     judged = [one for seeds in records.values() for one in seeds.values()]
     return Scorecard(
         schema_version=SCHEMA_VERSION,
         tier=stored_tier(audit, tier),
         claims=tuple(claims),
-        figures=_figures(audit, tier, claims, records),
+        figures=_figures(audit, tier, claims, records, quick),
         records=_summary(judged),
         made=made,
         earlier_results=earlier,
@@ -342,17 +350,21 @@ def scorecard_of(
 
 
 def _figures(
-    audit: Audit, tier: TierName, claims: Sequence[ClaimAnswer], records: Records
+    audit: Audit,
+    tier: TierName,
+    claims: Sequence[ClaimAnswer],
+    records: Records,
+    quick: Records | None,
 ) -> dict[str, Figure]:
-    found = {}
-    for claim, one in zip(audit.claims, claims, strict=True):
-        shown = one.leading
+    figures = {}
+    for claim, answer in zip(audit.claims, claims, strict=True):
+        shown = answer.leading
         if shown is not None:
             panel = Panel.of(audit, claim, tier, records)
-            bundles = panel.under(panel.bundles.arms[one.base.name]).bundles
-            if (figure := chart_of(bundles, one, shown)) is not None:
-                found[one.id] = figure
-    return found
+            smaller = None if quick is None else Panel.of(audit, claim, "quick", quick)
+            if (figure := chart_of(panel, smaller, answer, shown)) is not None:
+                figures[answer.id] = figure
+    return figures
 
 
 def _summary(records: Sequence[Record]) -> JudgedRecords:
