@@ -10,8 +10,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from reproaudit.audit.arms import Role
+from reproaudit.checks import Side
 from reproaudit.formats.numbers import counted, number, with_power
-from reproaudit.formats.scorecard import Figure, LineRole, Lines
+from reproaudit.formats.scorecard import Figure, LineRole, Lines, Row, RowRole
+from reproaudit.formats.verdict import Estimate
+from reproaudit.report.parts import Check, Part
 
 WIDTH = 440.0
 LEAST_HEIGHT = 236.0
@@ -30,6 +34,14 @@ TITLE_LETTERS = 68
 SMALL = (140.0, 48.0)
 FEW = 5
 """The most runs of an arm in a figure in small."""
+
+STRIP_WIDTH = 170.0
+STRIP_ROW = 11.0
+MARKS_ROW = 18.0
+FEW_ARMS = 4
+"""The most arms whose runs a strip has."""
+MOST_ARMS = 6
+"""The most arms whose runs a condition has as marks."""
 
 LEAST_SPAN = 1e-300
 """Numbers this close together are drawn as equal: their distance has no logarithm in floats."""
@@ -231,6 +243,162 @@ def _labels(figure: Figure, y: _Axis, top: float, floor: float) -> Iterator[Mark
         for row, words in enumerate(label.words):
             at = start + LABEL_LINE * (row + 1) - 1
             yield _text(left + 11, at, words, kind=f"label of-{label.kind.split()[0]}")
+
+
+# --- runs as marks --------------------------------------------------------------------------------
+
+
+class _Marks(NamedTuple):
+    """The numbers of an arm's runs, with the class of their marks and what the arm is called."""
+
+    kind: str
+    words: str
+    values: Sequence[float]
+
+
+def ends(part: Part) -> Markup:
+    """Return the runs of a claim without a course as marks: a block for each condition.
+
+    Each block has the condition's own scale, its bound, and the runs of the claim, of its controls
+    and of what should succeed. Empty without numbers.
+    """
+    blocks = []
+    top = 0.0
+    for check in [check for check in part.checks if check.first.role is RowRole.DECIDES]:
+        drawn = _block(part, check, top)
+        if drawn is not None:
+            parts, top = drawn
+            blocks += parts
+    if not blocks:
+        return Markup()
+    return _svg("chart", WIDTH, top, f"{part.line.title}: every run as a mark", blocks)
+
+
+def _block(part: Part, check: Check, top: float) -> tuple[list[Markup], float] | None:
+    """A condition's marks from a height on, and the height at which they end."""
+    marks = _marks(part, check, MOST_ARMS)
+    estimate = _estimate(part, check.first)
+    if estimate is None or not marks:
+        return None
+    title = textwrap.wrap(check.first.noun, TITLE_LETTERS)
+    start = top + 14.0 * len(title) + 6
+    words = [textwrap.wrap(mark.words, LABEL_LETTERS) for mark in marks]
+    heights = [max(MARKS_ROW, LABEL_LINE * len(lines) + 3) for lines in words]
+    floor = start + sum(heights)
+    right = WIDTH - GUTTER
+    x = _scale(estimate, marks, EDGE + 2, right - EDGE)
+    parts = [_text(4, top + 12.0 + 14 * row, line) for row, line in enumerate(title)]
+    parts += _met(estimate, x, _Frame(0, right, start, floor))
+    at = start
+    for mark, lines, height in zip(marks, words, heights, strict=True):
+        parts += [_mark(mark.kind, x.place(value), at + height / 2) for value in mark.values]
+        parts += [
+            _text(right + 8, at + LABEL_LINE * (row + 1), line, kind=f"label of-{mark.kind}")
+            for row, line in enumerate(lines)
+        ]
+        at += height
+    parts += [_text(x.place(tick), floor + 14, _tick(tick), "middle") for tick in x.ticks()]
+    return parts, floor + 24
+
+
+def strip(part: Part) -> Markup:
+    """Return the condition that a claim's row shows: a mark for each run, and the bound."""
+    check = _leading(part)
+    estimate = None if check is None else _estimate(part, check.first)
+    if check is None or estimate is None:
+        return Markup()
+    marks = _marks(part, check, FEW_ARMS)
+    height = STRIP_ROW * len(marks) + 6
+    x = _scale(estimate, marks, EDGE, STRIP_WIDTH - EDGE)
+    parts = [*_met(estimate, x, _Frame(0, STRIP_WIDTH, 0, height))]
+    parts += [
+        _mark(mark.kind, x.place(value), STRIP_ROW * (row + 0.5) + 3)
+        for row, mark in enumerate(marks)
+        for value in mark.values
+    ]
+    said = [f"{mark.words} from {_span(mark.values)}" for mark in marks]
+    label = f"{check.first.noun}, {check.first.bound_words}: {'; '.join(said)}"
+    return _svg("strip", STRIP_WIDTH, height, label, parts)
+
+
+def _leading(part: Part) -> Check | None:
+    """The condition that a claim's row shows, or else the first that has numbers."""
+    deciding = [check for check in part.checks if check.first.role is RowRole.DECIDES]
+    leading = part.answer.leading
+    if leading is not None:
+        deciding.sort(key=lambda c: (c.first.place, c.first.condition) != (leading.check, leading.name))
+    return next((check for check in deciding if _marks(part, check, 1)), None)
+
+
+def _marks(part: Part, check: Check, most: int) -> list[_Marks]:
+    """The runs of the claim, then of other arms that ran beside it, as many as asked for."""
+    base = part.answer.base.name
+    kinds = {
+        Role.OWN: "run",
+        Role.READING: "run",
+        Role.CONTROL: "control",
+        Role.ABLATION: "ring",
+        Role.POSITIVE_CONTROL: "positive",
+    }
+    drawn = []
+    for row in check.rows:
+        estimate = _estimate(part, row)
+        if estimate is None or not estimate.numbers or row.arm_role not in kinds or not row.primary:
+            continue
+        kind = kinds[row.arm_role]
+        if row.arm_role in (Role.OWN, Role.READING) and row.arm != base:
+            kind = "side"
+        at = f", {row.at_words}" if row.at_words else ""
+        words = "runs" if row.arm == base and row.arm_role is Role.OWN else row.arm_words
+        drawn.append(_Marks(kind, f"{words}{at}", estimate.numbers))
+    order = ("run", "side", "control", "positive", "ring")
+    return sorted(drawn, key=lambda mark: order.index(mark.kind))[:most]
+
+
+def _estimate(part: Part, row: Row) -> Estimate | None:
+    """The numbers behind a row of what decides; None where no run has one."""
+    arms = [arm for arm in part.answer.arms() if arm.name == row.arm and arm.role is row.arm_role]
+    arm = next((arm for arm in arms if arm.at == row.at), None) or next(iter(arms), None)
+    if arm is None:
+        return None
+    same = [
+        estimate
+        for estimate in arm.estimates
+        if (estimate.check, estimate.name) == (row.place, row.condition)
+    ]
+    grade = part.claim.grade
+    place = 0
+    if arm.at is None and grade is not None and row.at in grade.primary:
+        place = grade.primary.index(row.at)
+    return next(iter(same[place:] or same), None)
+
+
+def _scale(estimate: Estimate, marks: Sequence[_Marks], left: float, right: float) -> _Axis:
+    """The scale of all numbers and bounds; what is better lies to the right, whatever the bound."""
+    numbers = [*(value for mark in marks for value in mark.values), *_bounds(estimate)]
+    log = min(numbers) > 0 and max(numbers) > 5 * min(numbers)
+    is_upper = estimate.limit.side in (Side.AT_MOST, Side.BELOW)
+    return _Axis(numbers, log, *((right, left) if is_upper else (left, right)))
+
+
+def _bounds(estimate: Estimate) -> list[float]:
+    return [end for end in estimate.limit.accepted if math.isfinite(end)]
+
+
+def _met(estimate: Estimate, x: _Axis, frame: _Frame) -> Iterator[Markup]:
+    """The accepted side as a shade, and each end of it as a line."""
+    at = sorted(x.place(end) for end in _bounds(estimate))
+    right = at[-1] if len(at) > 1 else frame.right
+    yield _rect("accept", at[0], frame.top, right - at[0], frame.floor - frame.top)
+    yield from (_segment("bound", end, frame.top, end, frame.floor) for end in at)
+
+
+def _mark(kind: str, x: float, y: float) -> Markup:
+    return _rect("control", x - 2, y - 2, 4, 4) if kind == "control" else _disc(kind, x, y)
+
+
+def _span(values: Sequence[float]) -> str:
+    return f"{number(min(values))} to {number(max(values))}"
 
 
 # --- what is drawn with ---------------------------------------------------------------------------

@@ -1,0 +1,72 @@
+"""A row in words, as every rendering prints it, and which rows a brief page keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reproaudit.audit.arms import Role
+from reproaudit.formats.numbers import listed, number
+from reproaudit.formats.scorecard import Row, RowDecision
+from reproaudit.report.parts import ARMS, Check, Part, is_expected, is_own
+
+
+def shown(check: Check, brief: int) -> list[Row]:
+    """Return the rows of a condition that a page prints.
+
+    Args:
+        check: the condition.
+        brief: 0 for all rows; 1 without other values of guesses, which have a table of their own;
+            2 without any arm that ended as it should.
+    """
+    if not brief:
+        return list(check.rows)
+    rows = [row for row in check.rows if row.arm_role is not Role.ALTERNATIVE]
+    return rows if brief == 1 else [row for row in rows if not is_expected(row)]
+
+
+def arm_words(row: Row) -> str:
+    """Return what a page calls the arm of a row, with its coordinate."""
+    role = ARMS.get(row.arm_role, "")
+    named = f"{role} {row.arm_words}" if role else row.arm_words
+    return f"{named} at {row.at_words}" if row.at_words else named
+
+
+def numbers_words(row: Row) -> str:
+    """Return the numbers of a row: the mean with its interval, or the typical and the farthest."""
+    if row.mean is not None:
+        mean, low, high = (number(value, 3) for value in row.mean)
+        return f"mean {mean} [{low}, {high}]"
+    if not row.typical_words:
+        return ""
+    if row.far:
+        return f"{row.typical_words}; beyond the bound {listed([number(far) for far in row.far])}"
+    if row.farthest_words != row.typical_words:
+        return f"{row.typical_words}, farthest {row.farthest_words}"
+    return row.typical_words
+
+
+def decision_words(row: Row) -> str:
+    """Return what the runs decide, where that is to be said, with the reason."""
+    said = row.decision.value if is_own(row) or not is_expected(row) else ""
+    if row.decision is RowDecision.MET and is_own(row):
+        said = ""
+    return ": ".join(filter(None, (said, row.why)))
+
+
+def row_words(row: Row) -> str:
+    """Return a row in words, but for what is asked: as run 15 of 15 (0.015, farthest 0.02)."""
+    numbers = numbers_words(row)
+    aside = f" ({numbers})" if numbers else ""
+    decided = decision_words(row)
+    return f"{arm_words(row)} {row.count}{aside}{f', {decided}' if decided else ''}"
+
+
+def row_cells(row: Row) -> Sequence[str]:
+    """Return a row under arm, runs, numbers, decision."""
+    said = ": ".join(filter(None, (row.decision.value, row.why)))
+    return arm_words(row), row.count, numbers_words(row), said
+
+
+def guess_rows(part: Part) -> list[Row]:
+    """Return the rows of a claim under other values of guesses."""
+    return [row for row in part.rows if row.arm_role is Role.ALTERNATIVE]
