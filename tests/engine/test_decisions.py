@@ -29,7 +29,7 @@ from reproaudit.checks import Limit, Void, plain
 from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
 from reproaudit.judge.decisions import all_of, moved
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.words import Context, typical_words, words
+from reproaudit.scorecard.words import Context, typical_words, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
 

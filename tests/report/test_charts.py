@@ -15,14 +15,14 @@ from miniatures import audit_data, claim, setting
 from reproaudit.cell import Cell
 from reproaudit.records import Measurements, Series
 from reproaudit.report.chart import chart, chart_label, legend
-from reproaudit.report.claims import ClaimText, texts_of
+from reproaudit.scorecard.claims import ClaimText, texts_in
 
 
 def shown(**headline: Any) -> ClaimText:
     check = {"kind": "aligns", "distance": "distance", "at_most": 0.1, "from": "paper", **headline}
     check = {name: value for name, value in check.items() if value is not None}
     one = claim("mini", "shown", main=True, headline=[check], nulls=["stays"])
-    return texts_of(make_scorecard(claims=[one]))[0]
+    return texts_in(make_scorecard(claims=[one]))[0]
 
 
 def test_every_run_of_a_claim_and_its_null_has_a_line() -> None:
@@ -45,7 +45,7 @@ def test_the_null_of_a_reading_that_ran_alone_has_its_lines() -> None:
         for of in make_records(audit)
         if of.settings["level"] != 0.02 or of.settings["steps"] == 20
     ]
-    (found,) = texts_of(card_of(audit, under))
+    (found,) = texts_in(card_of(audit, under))
     assert found.own == "steps 20"
     assert found.figure is not None
     lines = {line.role: len(line.runs) for line in found.figure.lines}
@@ -68,7 +68,7 @@ def test_page_and_figure_read_where_the_check_does() -> None:
     course = Series(steps=(0, 1), values=np.array([[1.0, 1.0, 1.0], [0.1, 0.2, 0.3]]))
     measured = Measurements(series={"far": course})
     records = make_records(audit, of=lambda cell: make_record(cell, measured))
-    (found,) = texts_of(card_of(audit, records))
+    (found,) = texts_in(card_of(audit, records))
     assert found.figure is not None
     estimates = found.base.estimates
     ends = {estimates[0].numbers[0]: "far [2]", estimates[1].numbers[0]: "far [1]"}

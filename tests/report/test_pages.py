@@ -19,12 +19,12 @@ from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
 from reproaudit.formats.verdict import Estimate
 from reproaudit.report.choices import grid_of
-from reproaudit.report.claims import texts_of
 from reproaudit.report.pages import html, markdown
 from reproaudit.report.register import entry
 from reproaudit.report.screen import sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
-from reproaudit.report.words import Namer, bound_of, figure_of, typical_words
+from reproaudit.scorecard.claims import texts_in
+from reproaudit.scorecard.words import Namer, bound_of, figure_of, typical_words
 from reproaudit.service.pages import write_registers, write_report
 
 PAPER = {"from": "paper"}
@@ -194,7 +194,7 @@ def test_a_graded_row_has_the_numbers_of_the_condition_that_it_names() -> None:
     audit = one_claim(headline=[first, second], grade=grade)
     runs = {"own": [(0.02, 0.5)] * 15, "stays": [(0.02, 0.5)] * 5}
     card = card_of(audit, records_of(audit, runs))
-    (row,) = texts_of(card)
+    (row,) = texts_in(card)
     assert row.typical == "by size 0.020 at n = 1 and 0.50 at 2"
 
 
@@ -250,7 +250,7 @@ def test_what_levels_answer_is_said_by_coordinate() -> None:
 def test_a_bullet_has_the_rows_numbers_without_the_worst_run() -> None:
     card = make_scorecard()
     said = " ".join(" ".join(report_lines(card)).split())
-    first = texts_of(card)[0]
+    first = texts_in(card)[0]
     assert f": {first.typical}, 0.1 allowed; control (stays): 0.79" in said
     assert "worst run" in first.effect
     assert first.typical == re.sub(", worst run [^;,]*|; .*", "", first.effect)

@@ -31,10 +31,10 @@ from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.logs import opening
 from reproaudit.records import Record
-from reproaudit.report.claims import texts_of
 from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import judged_lines
 from reproaudit.scorecard.answers import scorecard_of_submission
+from reproaudit.scorecard.claims import texts_in
 
 Points = list[tuple[int, float]]
 Logger = Callable[[Path, int, dict[str, Points], dict[str, Any]], None]
@@ -392,7 +392,7 @@ def test_a_claim_that_lacks_a_curve_says_that_it_was_left_out(
             csv_run(tmp_path / "logs" / kind, seed, curves, {"seed": seed, "mechanism": kind})
     card = scorecard_of_submission(submitted(run_import(tmp_path, [tmp_path / "logs"], mapping)))
     (reason,) = card.claims[0].reasons
-    assert texts_of(card)[0].why(reason) == said
+    assert texts_in(card)[0].why(reason) == said
     assert said in " ".join(markdown(card).replace("\\", "").split())
     assert said[:30] in "\n".join(judged_lines(card))
 

@@ -88,7 +88,7 @@ RA141 Write 1.0 for a decimal number, [1] for a list, quotes for text.
 RA151 List each of the nine variables once.
 RA153 Finish the text.
 RA173 Review what has changed, and sign off again with 'reproaudit review'.
-RA211 Write 'main: true' at one claim, with which the page begins, and at no other.
+RA211 Write 'main: true' at the claim, or claims, with which the page begins.
 RA212 Add to 'nulls' an arm with nothing to learn, or with a wrong reference, or write 'no_control'
   with the reason why there is none.
 RA217 Give a coordinate on every axis, or measure the worst of them: several courses can cancel.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.audit.faults import Loc, Violation, shown
-from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName, VariableName
+from reproaudit.audit.model import GUESSES, Audit, Claim, Setting, TierName, VariableName
 from reproaudit.audit.review import Reviews, version_of
 from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
 from reproaudit.checks import Check
@@ -102,11 +102,8 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
             yield from _unknown(("findings", i, "settings", j), "setting", name, settings)
         for j, name in enumerate(finding.changes):
             yield from _unknown(("findings", i, "changes", j), "claim", name, claims)
-    main = [i for i, claim in enumerate(audit.claims) if claim.main]
-    if audit.claims and not main:
+    if audit.claims and not any(claim.main for claim in audit.claims):
         yield Violation("RA211", ("claims",), "found no main claim; expected one with 'main: true'")
-    for i in main[1:]:
-        yield Violation("RA211", ("claims", i, "main"), "found a second main claim; expected one")
     judged = {one.experiment for one in audit.claims if not one.exact} & audit.experiments.keys()
     for name in judged:
         own = audit.experiments[name].runs
@@ -176,7 +173,7 @@ def _setting(
         message = f"found {shown(value)} again; expected another value than those of '{name}'"
         yield Violation("RA225", place, message)
     for i, reading in enumerate(setting.readings):
-        if reading.source in (Source.ASSUMPTION, Source.RECALLED):
+        if reading.source in GUESSES:
             message = f"found '{reading.source}'; expected a source that states the value"
             yield Violation("RA222", (*loc, "readings", i, "source"), message)
         for field, values in (("with", reading.together), ("quick", reading.quick)):

@@ -16,7 +16,7 @@ from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import read_regular
 
 LARGEST_NOTE = 2**14
-"""Bytes of a note's file; 80 words have a thirtieth of it."""
+"""Bytes of a note's file; 100 words have a twentieth of it."""
 
 
 @app.command()
@@ -100,7 +100,7 @@ def review(
         Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
     ] = None,
     note: Annotated[
-        Path | None, Option(help="A file with your opinion in at most 80 words, or -; no page.")
+        Path | None, Option(help="A file with your opinion in at most 100 words, or -; no page.")
     ] = None,
     sign: Annotated[bool, Option("--sign-off", help="Sign this version off.")] = False,
     blind: Annotated[bool, Option(help="Hide what others decided until you have decided.")] = True,

@@ -344,6 +344,8 @@ class AlternativeAnswer(ReadingAnswer):
     """How many of the claim's own runs of that tier say yes."""
     own_n: int = 0
     """How many own runs that tier has."""
+    own_typical: tuple[float | None, ...] = ()
+    """The typical number of each condition in the claim's own runs of that tier."""
 
 
 # --- the conclusion on a claim ------------------------------------------------------------------

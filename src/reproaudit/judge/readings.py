@@ -262,6 +262,7 @@ class Panel:
                     counts=own.answer is expected,
                     own_yes=own.yes,
                     own_n=own.n,
+                    own_typical=tuple(estimate.median for estimate in own.estimates),
                 )
             )
         return found

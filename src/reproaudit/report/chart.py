@@ -326,7 +326,9 @@ def _leading(part: Part) -> Check | None:
     deciding = [check for check in part.checks if check.first.role is RowRole.DECIDES]
     leading = part.answer.leading
     if leading is not None:
-        deciding.sort(key=lambda c: (c.first.place, c.first.condition) != (leading.check, leading.name))
+        deciding.sort(
+            key=lambda c: (c.first.place, c.first.condition) != (leading.check, leading.name)
+        )
     return next((check for check in deciding if _marks(part, check, 1)), None)
 
 

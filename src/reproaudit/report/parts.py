@@ -93,9 +93,14 @@ class Part:
         return [Check(rows) for rows in groups.values()]
 
     @property
-    def unmet(self) -> list[Row]:
+    def unmet(self) -> list[tuple[Check, Row]]:
         """The rows of the claim's own runs and of stated readings that are not met."""
-        return [row for row in self.rows if is_own(row) and row.decision is not RowDecision.MET]
+        return [
+            (check, row)
+            for check in self.checks
+            for row in check.rows
+            if is_own(row) and row.decision is not RowDecision.MET
+        ]
 
 
 def is_own(row: Row) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.arms import Role
 from reproaudit.formats.numbers import listed, number
 from reproaudit.formats.scorecard import Row, RowDecision
-from reproaudit.report.parts import ARMS, Check, Part, is_expected, is_own
+from reproaudit.report.parts import ARMS, Check, Part, certainty, is_expected, is_own
+from reproaudit.report.printable import clean
 
 
 def shown(check: Check, brief: int) -> list[Row]:
@@ -70,3 +71,13 @@ def row_cells(row: Row) -> Sequence[str]:
 def guess_rows(part: Part) -> list[Row]:
     """Return the rows of a claim under other values of guesses."""
     return [row for row in part.rows if row.arm_role is Role.ALTERNATIVE]
+
+
+def claim_details(part: Part) -> Iterator[str]:
+    """Yield everything that a test log should say of a claim, one line each."""
+    yield clean(f"{part.claim.says} ({part.claim.locator})")
+    yield clean(f"outcome: {part.line.outcome}; certainty: {certainty(part) or 'none'}")
+    yield clean(f"runs: {part.words.runs}")
+    for check in part.checks:
+        yield clean(check.asks)
+        yield from (clean(f"  {row_words(row)}") for row in check.rows)

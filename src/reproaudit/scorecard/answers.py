@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +21,13 @@ from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
-from reproaudit.formats.scorecard import SCHEMA_VERSION, Figure, JudgedRecords, Made, Scorecard
+from reproaudit.formats.scorecard import (
+    SCHEMA_VERSION,
+    Figure,
+    JudgedRecords,
+    Made,
+    Scorecard,
+)
 from reproaudit.formats.verdict import DECIDED, ClaimAnswer, Reason, ReasonKind
 from reproaudit.intake.reading import Submission
 from reproaudit.judge import History, Records, index_records, judge
@@ -29,6 +36,7 @@ from reproaudit.records import CellStatus, Record
 from reproaudit.scorecard.courses import chart_of
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.history import history_of
+from reproaudit.scorecard.verdict import note_of, words_of
 from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.store.records import DamagedError, Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -312,7 +320,13 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
         for name in type(audit).model_fields
         if getattr(card.audit, name) != getattr(today, name)
     )
-    return card.model_copy(update={"changed_since": changed, "reviews": entry.reviews()})
+    return with_reviews(card, entry.reviews()).model_copy(update={"changed_since": changed})
+
+
+def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:
+    """Return a scorecard with today's reviews, whose note stands in its head."""
+    head = card.head.model_copy(update={"note": note_of(reviews, card.answers_digest)})
+    return card.model_copy(update={"reviews": reviews, "head": head})
 
 
 # --- the scorecard -----------------------------------------------------------------------------
@@ -329,42 +343,43 @@ def scorecard_of(
     earlier: int = 0,
     quick: Records | None = None,
 ) -> Scorecard:
-    """Return a paper's scorecard.
+    """Return a paper's scorecard, with the words of its head and rows.
 
     Args:
         quick: the records of the quick tier, at which alternatives may have run.
     """
     judged = [one for seeds in records.values() for one in seeds.values()]
+    origin = next((one.origin for one in judged if one.origin is not None), None)
+    panels = {one.id: _panel(audit, one, tier, records) for one in claims}
+    smaller = {one.id: quick and _panel(audit, one, "quick", quick) for one in claims}
+    drawn = {one.id: _figure(panels[one.id], smaller[one.id], one) for one in claims}
+    stored = stored_tier(audit, tier)
     return Scorecard(
         schema_version=SCHEMA_VERSION,
-        tier=stored_tier(audit, tier),
+        slug=audit.paper.slug,
+        tier=stored,
         claims=tuple(claims),
-        figures=_figures(audit, tier, claims, records, quick),
+        figures={name: figure for name, figure in drawn.items() if figure is not None},
         records=_summary(judged),
         made=made,
         earlier_results=earlier,
-        origin=next((one.origin for one in judged if one.origin is not None), None),
+        origin=origin,
         audit=audit,
         reviews=reviews,
+        **words_of(audit, stored, claims, reviews, origin, earlier, panels),
     )
 
 
-def _figures(
-    audit: Audit,
-    tier: TierName,
-    claims: Sequence[ClaimAnswer],
-    records: Records,
-    quick: Records | None,
-) -> dict[str, Figure]:
-    figures = {}
-    for claim, answer in zip(audit.claims, claims, strict=True):
-        shown = answer.leading
-        if shown is not None:
-            panel = Panel.of(audit, claim, tier, records)
-            smaller = None if quick is None else Panel.of(audit, claim, "quick", quick)
-            if (figure := chart_of(panel, smaller, answer, shown)) is not None:
-                figures[answer.id] = figure
-    return figures
+def _panel(audit: Audit, answer: ClaimAnswer, tier: TierName, records: Records) -> Panel:
+    """A claim before its records, with the reading that is shown as its own."""
+    claim = next(one for one in audit.claims if one.id == answer.id)
+    panel = Panel.of(audit, claim, tier, records)
+    return replace(panel, base=panel.bundles.arms[answer.base.name])
+
+
+def _figure(panel: Panel, smaller: Panel | None, answer: ClaimAnswer) -> Figure | None:
+    shown = answer.leading
+    return None if shown is None else chart_of(panel, smaller, answer, shown)
 
 
 def _summary(records: Sequence[Record]) -> JudgedRecords:

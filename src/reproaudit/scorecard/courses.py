@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -76,8 +77,8 @@ class _Subject:
     @property
     def quantity(self) -> Quantity:
         """What is read of each run: the check's own quantity of the condition's measurement."""
-        read = [each for each in self.check.quantities()]
-        own = [each for each in read if each.arm is None] or read
+        read = self.check.quantities()
+        own = [quantity for quantity in read if quantity.arm is None] or [*read]
         named = (each for each in own if each.measurement == self.estimate.measurement)
         return next(named, own[0])
 
@@ -207,8 +208,11 @@ def _arms(
         name = answer.positive_control.name
         yield "positive", base.bundles.arms[name], base, namer.arm(name)
     if subject.check.group is not None:
-        yield "reference", base.bundles.arms[subject.check.group], base, namer.arm(
-            subject.check.group
+        yield (
+            "reference",
+            base.bundles.arms[subject.check.group],
+            base,
+            namer.arm(subject.check.group),
         )
 
 
@@ -281,9 +285,7 @@ def _along(run: Run, quantity: Quantity, axis: str) -> tuple[list[float], list[f
     return [x for x, _ in ordered], [y for _, y in ordered]
 
 
-def _along_levels(
-    subject: _Subject, run: Run, axis: str
-) -> tuple[list[float], list[float]]:
+def _along_levels(subject: _Subject, run: Run, axis: str) -> tuple[list[float], list[float]]:
     """The number at each coordinate of a graded claim at which it is one."""
     found: list[tuple[float, float]] = []
     for level in _graded(subject):
@@ -359,12 +361,7 @@ def _reached(check: Reaches, run: Run, values: FloatArray) -> FloatArray:
 
 def _compared(check: Beats, run: Run) -> tuple[tuple[int, ...], FloatArray]:
     """The larger one over the smaller one; what has another or no course counts as it ends."""
-    read: list[tuple[tuple[int, ...] | None, FloatArray]] = []
-    for quantity in check.sides:
-        try:
-            read.append(run.series(quantity) if quantity.step != "first" else (None, _end(run, quantity)))
-        except MeasurementMissingError:
-            read.append((None, _end(run, quantity)))
+    read = [_course_or_end(run, quantity) for quantity in check.sides]
     (steps, lower), (other, upper) = read
     if steps is None and other is None:
         raise MeasurementMissingError("no course", check.lower.measurement)
@@ -373,6 +370,14 @@ def _compared(check: Beats, run: Run) -> tuple[tuple[int, ...], FloatArray]:
     at = steps if steps is not None else other
     assert at is not None, "one of the two has a course"
     return at, upper - lower if check.difference else upper / lower
+
+
+def _course_or_end(run: Run, quantity: Quantity) -> tuple[tuple[int, ...] | None, FloatArray]:
+    """The course of a quantity; without steps, of one that is read at the start or has none."""
+    if quantity.step != "first":
+        with suppress(MeasurementMissingError):
+            return run.series(quantity)
+    return None, _end(run, quantity)
 
 
 def _end(run: Run, quantity: Quantity) -> FloatArray:
@@ -518,9 +523,7 @@ def _is_on_scale(subject: _Subject) -> bool:
     return subject.number.drawn and subject.quantity.passes is None
 
 
-def _stages(
-    subject: _Subject, answer: ClaimAnswer, last: float
-) -> tuple[tuple[float, str], ...]:
+def _stages(subject: _Subject, answer: ClaimAnswer, last: float) -> tuple[tuple[float, str], ...]:
     """Where each stage of training ends, as a step, if the figure shows all of them."""
     bundles = subject.panel.bundles
     audit = bundles.audit

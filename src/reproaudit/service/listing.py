@@ -11,11 +11,11 @@ from reproaudit.audit.arms import alternatives_of
 from reproaudit.audit.catalog import Entry
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import AuditError
+from reproaudit.formats.numbers import listed
+from reproaudit.formats.outcomes import OUTCOMES
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.report.documentation import documentation_of, documented_words
-from reproaudit.report.numbers import listed
-from reproaudit.report.words import OUTCOMES
 from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
 from reproaudit.store.records import Store
 

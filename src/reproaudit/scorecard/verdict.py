@@ -1,0 +1,703 @@
+"""The head of a scorecard: its verdict, a line a claim, choices that matter, questions, ours.
+
+Every sentence is made here, of one claim's answer or of counts; the terminal, the pages and the
+exports print them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from reproaudit.audit.model import Audit, TierName, known_tier
+from reproaudit.audit.review import Reviews
+from reproaudit.checks import Provenance
+from reproaudit.formats.numbers import (
+    at_words,
+    counted,
+    listed,
+    number,
+    of,
+    several,
+    share_range,
+)
+from reproaudit.formats.outcomes import look
+from reproaudit.formats.scorecard import (
+    AnswerWords,
+    ChoiceRow,
+    ClaimLine,
+    Head,
+    HeadCounts,
+    HeadNote,
+    HeadQuestion,
+    Row,
+    RowDecision,
+    RowRole,
+    TriedValue,
+    answers_digest,
+)
+from reproaudit.formats.verdict import (
+    AlternativeAnswer,
+    Answer,
+    ArmAnswer,
+    ClaimAnswer,
+    Estimate,
+    Outcome,
+    ReasonKind,
+)
+from reproaudit.judge.readings import Panel
+from reproaudit.records import Origin
+from reproaudit.scorecard.choices import choices_of, tried_of
+from reproaudit.scorecard.claims import ClaimText, texts_of
+from reproaudit.scorecard.rows import rows_of
+from reproaudit.scorecard.words import (
+    WITHOUT,
+    asked,
+    figure_of,
+    not_alike,
+    typical_words,
+    whose_of,
+)
+from reproaudit.stats.binomial import Decision
+
+MOST_LINE_WORDS = 25
+"""The most words of a claim's line, its title included."""
+
+MOST_NAMES = 3
+"""The most claims or settings that a sentence names; more are counted."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a head is made of: the claims with their answers and rows, and what is known of them.
+
+    Attributes:
+        tier: as it is stored, with a salt.
+        tried: every value that was tried, as `choices.tried_of` returns it.
+        choices: those that change an answer.
+        earlier: how many results came before.
+    """
+
+    audit: Audit
+    tier: str
+    texts: Sequence[ClaimText]
+    rows: Sequence[Row]
+    reviews: Reviews
+    tried: Sequence[TriedValue]
+    choices: Sequence[ChoiceRow]
+    origin: Origin | None = None
+    earlier: int = 0
+
+    @property
+    def own(self) -> list[ClaimText]:
+        """The paper's own claims."""
+        return [text for text in self.texts if whose_of(text.claim) == "paper"]
+
+    @property
+    def scale(self) -> TierName:
+        """The tier without a salt."""
+        return known_tier(self.tier.partition("-")[0])
+
+    @property
+    def answers_digest(self) -> str:
+        """The hash by which a note knows its own answers."""
+        answers = [text.answer for text in self.texts]
+        return answers_digest(self.audit, self.tier, answers, self.origin)
+
+    @cached_property
+    def by_claim(self) -> Mapping[str, list[Row]]:
+        """The rows of each claim, by its id."""
+        found: dict[str, list[Row]] = {text.answer.id: [] for text in self.texts}
+        for row in self.rows:
+            found[row.claim].append(row)
+        return found
+
+
+def words_of(
+    audit: Audit,
+    tier: str,
+    claims: Sequence[ClaimAnswer],
+    reviews: Reviews,
+    origin: Origin | None = None,
+    earlier: int = 0,
+    panels: Mapping[str, Panel] | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a scorecard that are words: head, rows, answers and tried.
+
+    Args:
+        audit: with the claims that were judged.
+        tier: as it is stored, with a salt.
+        claims: the answers.
+        reviews: with the note.
+        origin: of measurements that are not ours, whose.
+        earlier: how many results came before.
+        panels: each claim before its records, by id; as `rows_of` takes it.
+    """
+    texts = texts_of(audit, claims, known_tier(tier.partition("-")[0]))
+    before = panels or {}
+    rows = [row for text in texts for row in rows_of(text, before.get(text.answer.id))]
+    tried = tried_of(audit, texts)
+    choices = choices_of(audit, texts)
+    judged = Judged(audit, tier, texts, rows, reviews, tried, choices, origin, earlier)
+    answers = tuple(map(answer_words, texts))
+    return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
+
+
+def head_of(judged: Judged) -> Head:
+    """Return what a reader sees first."""
+    paper = judged.audit.paper
+    names = ", ".join(name.split()[-1] for name in paper.authors)
+    lines = [line_of(text, judged.by_claim[text.answer.id]) for text in _ordered(judged.texts)]
+    asked_first = " (look in the paper first)" if paper.not_read else ""
+    return Head(
+        title=paper.title,
+        byline=f"{names} · {paper.venue} {paper.year}",
+        link=f"https://arxiv.org/abs/{paper.arxiv}" if paper.arxiv else "",
+        code=paper.code or "",
+        scale=scale_words(judged),
+        runs=_runs_words(judged.own),
+        read=listed(paper.read),
+        not_read=listed(paper.not_read),
+        verdict=tuple(_verdict(judged)),
+        note=note_of(judged.reviews, judged.answers_digest),
+        counts=_counts(judged.texts),
+        claims=tuple(lines),
+        choices=tuple(judged.choices),
+        questions=tuple(_questions(judged)),
+        questions_title=f"Questions to the authors{asked_first}",
+        ours=" ".join(_ours(judged)),
+        fold=_fold(judged.texts),
+    )
+
+
+def scale_words(judged: Judged) -> str:
+    """Return the scale of the records."""
+    if judged.tier == "paper":
+        return "the paper's own scale" if judged.origin is None else "scale as measured"
+    if judged.scale == "paper":
+        return f"the paper's own scale, seeds drawn with '{judged.tier.partition('-')[2]}'"
+    return "reduced scale" if judged.tier == "quick" else "smoke: nothing is judged"
+
+
+def _runs_words(claims: Sequence[ClaimText]) -> str:
+    counts = sorted({claim.base.n for claim in claims if claim.base.n})
+    runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
+    return f"{runs} runs a claim" if runs else ""
+
+
+def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
+    """Return the note of a scorecard with these answers, by their digest."""
+    note = reviews.note
+    if note is None:
+        return None
+    stale = note.answers != answers
+    return HeadNote(text=note.text, by=note.reviewer, as_of=note.as_of, stale=stale)
+
+
+def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
+    found: dict[str, Counter[Outcome]] = {}
+    for text in texts:
+        whose = whose_of(text.claim)
+        found.setdefault(whose, Counter())[text.answer.outcome] += 1
+    others = found.get("code", Counter()) + found.get("derived", Counter())
+    return HeadCounts(
+        paper=dict(found.get("paper", {})),
+        others=dict(others),
+        questions=dict(found.get("ours", {})),
+    )
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+_HOLDS: Mapping[Outcome, tuple[str, str]] = {
+    Outcome.SUPPORTED: ("holds", "hold"),
+    Outcome.PARTLY_SUPPORTED: ("holds in part", "hold in part"),
+    Outcome.DEPENDS: ("depends on {choice}", "depend on {choice}"),
+    Outcome.NOT_SUPPORTED: ("does not hold", "do not hold"),
+    Outcome.UNINFORMATIVE: ("tells nothing", "tell nothing"),
+    Outcome.UNDECIDED: ("is open", "are open"),
+    Outcome.NOT_TESTED: ("was not tested", "were not tested"),
+    Outcome.ERROR: ("has no answer, since runs crashed", "have no answer, since runs crashed"),
+}
+"""What is said of one claim, and of several, in the order of the second sentence."""
+
+
+def _verdict(judged: Judged) -> Iterator[str]:
+    claims = judged.own
+    if judged.tier == "smoke":
+        yield _smoke(judged.texts)
+        return
+    if not judged.texts:
+        yield "No claim of this paper is judged; its documentation is."
+        return
+    if not claims:
+        yield "No claim of the paper's own is judged."
+        return
+    main = [claim for claim in claims if claim.claim.main]
+    if main:
+        yield f"{_main(main)}."
+    others = [claim for claim in claims if not claim.claim.main]
+    if others:
+        yield f"{_others(others, bool(main))}."
+
+
+def _smoke(texts: Sequence[ClaimText]) -> str:
+    if failed := sum(bool(text.base.crashed) for text in texts):
+        return f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed."
+    return "The smoke tier shows that every experiment runs; it judges nothing."
+
+
+def _main(main: Sequence[ClaimText]) -> str:
+    """The main claim with its k of n; several, each with its own."""
+    said = [
+        f"{_HOLDS[claim.answer.outcome][0].format(choice=_hangs_on([claim]))}, {core_of(claim)}"
+        for claim in main
+    ]
+    if len(main) == 1:
+        return f"The main claim {said[0]}: {main[0].claim.short}"
+    each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
+    return f"Of {len(main)} main claims {listed(each)}"
+
+
+def _others(others: Sequence[ClaimText], after_main: bool) -> str:
+    """What does not plainly hold, by outcome; claims are named where they are few."""
+    groups: dict[Outcome, list[ClaimText]] = {}
+    for outcome in _HOLDS:
+        if same := [claim for claim in others if claim.answer.outcome is outcome]:
+            groups[outcome] = same
+    parts = []
+    for outcome, same in groups.items():
+        verb = _HOLDS[outcome][len(same) > 1].format(choice=_hangs_on(same))
+        parts.append(f"{len(same)} {verb}")
+    more = " more" if after_main else ""
+    if len(groups) == 1:
+        count, _, verb = parts[0].partition(" ")
+        return f"{count}{more} {verb}"
+    return f"Of {len(others)}{more} {listed(parts)}"
+
+
+def _hangs_on(claims: Sequence[ClaimText]) -> str:
+    """The settings on which claims depend, and whether we guessed them."""
+    names: dict[str, None] = {}
+    for claim in claims:
+        guessed = any(isinstance(side, AlternativeAnswer) for side in claim.answer.sides or ())
+        for side in claim.answer.sides or ():
+            if side.varied is not None:
+                name = claim.setting(side.varied.setting)
+                names[f"{name}, which nobody states" if guessed else name] = None
+    return listed(list(names))
+
+
+# --- a claim in a line ----------------------------------------------------------------------------
+
+
+def _ordered(texts: Sequence[ClaimText]) -> list[ClaimText]:
+    """The paper's own claims: main, what does not plainly hold, the rest; then the others."""
+    places = [
+        Outcome.NOT_SUPPORTED,
+        Outcome.DEPENDS,
+        Outcome.PARTLY_SUPPORTED,
+        Outcome.UNINFORMATIVE,
+        Outcome.UNDECIDED,
+        Outcome.NOT_TESTED,
+        Outcome.ERROR,
+        Outcome.SUPPORTED,
+    ]
+    whose = ("paper", "code", "derived", "ours")
+
+    def place(text: ClaimText) -> tuple[int, bool, int, bool]:
+        kind = whose.index(whose_of(text.claim))
+        outcome = places.index(text.answer.outcome)
+        return kind, not text.claim.main, outcome, is_plain(text)
+
+    return sorted(texts, key=place)
+
+
+def is_plain(claim: ClaimText) -> bool:
+    """Tell whether a claim holds in every run, at every coordinate and under every reading."""
+    answer = claim.answer
+    return (
+        answer.outcome is Outcome.SUPPORTED
+        and claim.base.yes == claim.base.n
+        and all(grade.decision is Decision.MET for grade in answer.grades)
+        and all(reading.answer is Answer.YES for reading in answer.readings)
+        and not answer.proxy
+    )
+
+
+def line_of(claim: ClaimText, rows: Sequence[Row]) -> ClaimLine:
+    """Return a claim's line: its clause and what was found, in at most 25 words together."""
+    answer = claim.answer
+    depends = answer.outcome is Outcome.DEPENDS
+    left = MOST_LINE_WORDS - len(claim.claim.short.split())
+    return ClaimLine(
+        claim=answer.id,
+        name=claim.name,
+        mark=look(answer.outcome).mark,
+        outcome=answer.outcome,
+        main=claim.claim.main,
+        whose=whose_of(claim.claim),
+        level=None if depends else answer.level,
+        title=claim.claim.short,
+        text=_fitted(core_of(claim), _exceptions(claim, rows), left),
+    )
+
+
+def _fitted(core: str, more: Sequence[tuple[str, str]], most: int) -> str:
+    """A text with as many exceptions as fit, each long, else short; the rest are counted."""
+    text = core
+    for place, forms in enumerate(more):
+        rest = len(more) - place - 1
+        room = most - (4 if rest else 0)
+        fits = [form for form in forms if len(f"{text}; {form}".split()) <= room]
+        if not fits:
+            return f"{text}; {counted(rest + 1, 'exception')} below"
+        text = f"{text}; {fits[0]}"
+    return text
+
+
+def count_words(arm: ArmAnswer) -> str:
+    """Return how many runs say yes of those that can be read; the others apart."""
+    apart_runs = arm.void + arm.crashed
+    if not arm.n:
+        return "not run"
+    if not arm.valid:
+        return f"none of {arm.n} can be read"
+    more = f"; in {apart_runs} more it cannot be read" if apart_runs else ""
+    return f"{of(arm.yes, arm.valid)}{more}"
+
+
+def core_of(claim: ClaimText) -> str:
+    """Return what was found, with k of n."""
+    return _CORES[claim.answer.outcome](claim)
+
+
+def _held(claim: ClaimText) -> str:
+    mean = next((e for e in claim.base.estimates if e.mean is not None), None)
+    count = count_words(claim.base)
+    others = [reading for reading in claim.answer.readings if reading.answer is not Answer.YES]
+    value = f" with {claim.stated_value(claim.base)}" if claim.own and others else ""
+    if mean is None:
+        return f"{count}{value}"
+    return f"{_figure(claim, mean)}, {count}{value}"
+
+
+def _partly(claim: ClaimText) -> str:
+    levels = _levels(claim)
+    return levels or _held(claim)
+
+
+def _levels(claim: ClaimText) -> str:
+    """At which primary coordinates it holds, and at which not."""
+    at: dict[str, list[str]] = {}
+    for grade in claim.answer.grades:
+        if grade.at is not None and claim.is_primary(grade):
+            word = _AT.get(grade.answer, "open")
+            count = "" if grade.answer is Answer.YES else f" ({count_words(grade)})"
+            at.setdefault(word, []).append(f"{at_words(grade.at)}{count}")
+    if len(at) < 2:
+        return ""
+    parts = [f"{word} at {claim.symbol} = {listed(places)}" for word, places in at.items()]
+    return ", ".join(parts)
+
+
+_AT: Mapping[Answer, str] = {
+    Answer.YES: "holds",
+    Answer.NO: "not",
+    Answer.NEAR: "near our bound",
+    Answer.BLIND: "no evidence",
+}
+
+
+def _depending(claim: ClaimText) -> str:
+    yes, no = claim.answer.sides or (claim.base, claim.base)
+    guess = next((side for side in (yes, no) if isinstance(side, AlternativeAnswer)), None)
+    if guess is None:
+        held, not_held = (f"{claim.stated_value(side)}, {count_words(side)}" for side in (yes, no))
+        return f"holds with {held}; not with {not_held}"
+    own = count_words(claim.answer.own)
+    tier = f" (small; as run there {of(guess.own_yes, guess.own_n)})"
+    small = tier if claim.is_smaller(guess) else ""
+    other = f"{claim.arm(guess)}, which nobody states, {count_words(guess)}{small}"
+    if guess is no:
+        return f"holds as run, {own}; not with {other}"
+    return f"fails as run, {own}; holds with {other}"
+
+
+def _failed(claim: ClaimText) -> str:
+    missed = next((e for e in claim.base.estimates if not e.met), claim.shown)
+    return count_words(claim.base) if missed is None else _against(claim, missed)
+
+
+def _against(claim: ClaimText, estimate: Estimate) -> str:
+    """The count with the number and its bound: 0 of 10: distance 0.38, we allow 0.1."""
+    figure = _figure(claim, estimate)
+    bound = asked(estimate, claim.number_of(estimate))
+    said = f"{figure}, {bound}" if figure else bound
+    return f"{count_words(claim.base)}: {said}"
+
+
+def _figure(claim: ClaimText, estimate: Estimate) -> str:
+    """A condition's number in words: of a mean with its interval, else its noun and the number."""
+    what = claim.number_of(estimate)
+    noun, held = claim.named(estimate, claim.claim.headline[estimate.check], claim.claim.headline)
+    if estimate.mean is not None:
+        return typical_words(estimate, what, noun, held)
+    figure = figure_of(estimate, what)
+    return f"{what.noun or noun} {figure}" if figure else ""
+
+
+def _unclear(claim: ClaimText) -> str:
+    """Why there is no answer."""
+    reasons = claim.answer.reasons
+    base = claim.base
+    first = reasons[0] if reasons else None
+    if first is not None and first.kind is ReasonKind.NEAR and first.arm == base.name:
+        return f"near our bound, {_against(claim, base.estimates[first.place])}"
+    levels = _levels(claim)
+    if levels and first is not None and first.kind is ReasonKind.LEVELS:
+        return levels
+    why = claim.why(first) if first is not None else "open"
+    return f"{count_words(base)}; {why}" if base.n else why
+
+
+def _blind(claim: ClaimText) -> str:
+    """The count, and what makes it tell nothing."""
+    blind = next((arm for arm in claim.answer.stated if arm.answer is Answer.BLIND), claim.base)
+    own = count_words(blind)
+    for control in claim.answer.controls:
+        if control.name == blind.by:
+            return f"{own}, and {count_words(control)} with {claim.arm(control)}"
+    built = claim.answer.positive_control
+    if built is not None and built.name == blind.by:
+        return f"{own}; {claim.arm(built)}, which should succeed, does in {count_words(built)}"
+    return _unclear(claim)
+
+
+_CORES: Mapping[Outcome, Callable[[ClaimText], str]] = {
+    Outcome.SUPPORTED: _held,
+    Outcome.PARTLY_SUPPORTED: _partly,
+    Outcome.DEPENDS: _depending,
+    Outcome.NOT_SUPPORTED: _failed,
+    Outcome.UNINFORMATIVE: _blind,
+    Outcome.UNDECIDED: _unclear,
+    Outcome.NOT_TESTED: _unclear,
+    Outcome.ERROR: _unclear,
+}
+
+
+# --- exceptions -----------------------------------------------------------------------------------
+
+
+def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """What is missed beside what decides, each in a long and a short form."""
+    return [*_missed_beside(rows), *_other_levels(claim, rows), *_other_readings(claim)]
+
+
+def _missed_beside(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Checks that are also said, or stricter, and were not met by the claim's own runs."""
+    for row in rows:
+        beside = row.role is not RowRole.DECIDES and row.decision is not RowDecision.MET
+        if beside and row.yes < row.n and row.arm_role.value in ("own", "reading"):
+            who = "" if row.role is RowRole.ALSO_SAID else "stricter, "
+            short = f"but {row.noun} {row.count}"
+            yield f"but {who}{row.noun} {row.bound_words}: {row.count}", short
+
+
+def _other_levels(claim: ClaimText, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Coordinates that do not decide and are not met."""
+    for grade in claim.answer.grades:
+        if claim.is_primary(grade) or grade.decision is Decision.MET or grade.at is None:
+            continue
+        where = f"{claim.symbol} = {at_words(grade.at)}"
+        if grade.answer is Answer.BLIND:
+            row = next((row for row in rows if row.at == grade.at and row.why), None)
+            why = "" if row is None else f", {row.why}"
+            yield f"no evidence at {where}{why}", f"no evidence at {where}"
+        else:
+            said = f"not at {where}, {count_words(grade)}"
+            yield said, said
+
+
+_WITH: Mapping[Answer, str] = {
+    Answer.NO: "not with",
+    Answer.OPEN: "open with",
+    Answer.NEAR: "near our bound with",
+    Answer.BLIND: "tells nothing with",
+    Answer.RULED_OUT: "diverges with",
+    Answer.MIXED: "in part with",
+    Answer.UNFINISHED: "unfinished with",
+}
+
+
+def _other_readings(claim: ClaimText) -> Iterator[tuple[str, str]]:
+    """Stated readings that do not answer yes, of a claim that does."""
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return
+    for reading in claim.answer.readings:
+        if reading.answer in _WITH and reading.answer is not claim.base.answer:
+            value = claim.stated_value(reading)
+            said = f"{_WITH[reading.answer]} {value}, {count_words(reading)}"
+            yield said, said
+
+
+# --- questions, and what is ours ------------------------------------------------------------------
+
+
+def _questions(judged: Judged) -> Iterator[HeadQuestion]:
+    """What to ask the authors: of each choice that changes an answer once."""
+    told: set[str] = set()
+    for choice in judged.choices:
+        if choice.words in told:
+            continue
+        told.add(choice.words)
+        evidence = [effect.text for effect in choice.effects]
+        evidence += [
+            f"{finding.statement} ({listed(finding.sources)})"
+            for finding in judged.audit.findings
+            if choice.setting in finding.settings
+        ]
+        yield HeadQuestion(text=_question(choice), evidence=tuple(evidence))
+
+
+def _question(choice: ChoiceRow) -> str:
+    if choice.guess:
+        return f"{_capital(choice.words)}? We took {choice.value}."
+    return f"{_capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
+
+
+def _capital(text: str) -> str:
+    """The text with a capital, unless it begins with a symbol such as α."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
+
+
+def _fold(texts: Sequence[ClaimText]) -> str:
+    """How many claims stand apart, by whose they are and how they ended."""
+    names = {"code": "of the code", "derived": "that we derived", "ours": "of our questions"}
+    parts = []
+    for whose, words in names.items():
+        same = [text for text in texts if whose_of(text.claim) == whose]
+        outcomes = Counter(text.answer.outcome for text in same)
+        ended = [
+            f"{outcomes[outcome]} {verbs[outcomes[outcome] > 1].format(choice='a choice')}"
+            for outcome, verbs in _HOLDS.items()
+            if outcomes[outcome]
+        ]
+        if same:
+            parts.append(f"{len(same)} {words}: {listed(ended)}")
+    return f"Apart: {'; '.join(parts)}." if parts else ""
+
+
+def _ours(judged: Judged) -> Iterator[str]:
+    bounds = _bounds(judged.texts)
+    known = ", set with earlier results known" if judged.earlier else ""
+    if bounds:
+        yield f"{bounds}{known}."
+    if counts := [*_made_by_us(judged)]:
+        yield f"{_capital(', '.join(counts))}."
+
+
+def _bounds(claims: Sequence[ClaimText]) -> str:
+    """Whose answers another bound of ours would change."""
+    ours = [
+        claim
+        for claim in claims
+        if any(estimate.limit.origin is Provenance.OURS for estimate in claim.base.estimates)
+    ]
+    turned = [
+        claim
+        for claim in ours
+        if any(reason.kind is ReasonKind.OUR_BOUND for reason in claim.answer.reasons)
+        or any(reading.answer is Answer.NEAR for reading in claim.answer.stated)
+    ]
+    if not ours:
+        return ""
+    if not turned:
+        return "Bounds; half or twice as wide, they change no answer"
+    names = several([claim.name.replace("-", " ") for claim in turned], MOST_NAMES)
+    return f"Bounds; half or twice as wide, they would change {names}"
+
+
+def _made_by_us(judged: Judged) -> Iterator[str]:
+    levels = {
+        f"{text.symbol} = {listed([at_words(at) for at in text.claim.grade.primary])}"
+        for text in judged.texts
+        if text.claim.grade is not None and text.claim.grade.origin == "ours"
+    }
+    if levels:
+        yield f"judged at {listed(sorted(levels))}"
+    guesses: dict[str, bool] = {}
+    for value in judged.tried:
+        if value.guess:
+            guesses[value.setting] = guesses.get(value.setting, False) or bool(value.cells)
+    if guesses:
+        yield f"{counted(len(guesses), 'setting')} guessed, {sum(guesses.values())} varied"
+    if recalled := sum(text.claim.wording == "recalled" for text in judged.texts):
+        yield f"{counted(recalled, 'claim')} worded from memory"
+    if left := len(judged.audit.not_audited):
+        yield f"{counted(left, 'claim')} left out"
+
+
+# --- what is said beside rows ---------------------------------------------------------------------
+
+
+def answer_words(claim: ClaimText) -> AnswerWords:
+    """Return what is said of a claim beside its rows."""
+    answer = claim.answer
+    wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
+    base = claim.base
+    interval = "exact" if claim.claim.exact else share_range(*claim.share)
+    return AnswerWords(
+        claim=answer.id,
+        mark=look(answer.outcome).mark,
+        finding=f"{_capital(claim.claim.short)}: {core_of(claim)}",
+        source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
+        runs=f"{count_words(base)} ({interval})" if base.n else "none",
+        certainty=tuple(map(claim.why, answer.reasons)),
+        own=claim.own,
+        facts=tuple(_facts(claim)),
+    )
+
+
+def _facts(claim: ClaimText) -> Iterator[tuple[str, str]]:
+    answer = claim.answer
+    if claim.sets:
+        yield "Run with", f"{', '.join(claim.sets)}."
+    if answer.proxy:
+        yield "Stand-in", f"{answer.proxy}."
+    if alike := [*_alike(claim)]:
+        yield "Runs", f"{'; '.join(alike)}."
+    if claim.elsewhere:
+        yield "Elsewhere", f"{claim.elsewhere}."
+    if parts := [*_parts(claim)]:
+        yield "Without", f"{'; '.join(parts)}."
+    if reported := claim.claim.reported:
+        yield "Reported", "; ".join(f"{one.says} ({one.locator})" for one in reported)
+    if (trained := claim.base.trained) is not None:
+        yield "Training", f"loss {number(trained[0])} → {number(trained[1])}."
+
+
+def _alike(claim: ClaimText) -> Iterator[str]:
+    """What runs have in common, what was not measured alike, and what has nothing to compare."""
+    base = claim.base
+    said = [reason.alike for reason in claim.answer.reasons]
+    yield from (not_alike(one, claim) for one in claim.answer.not_alike if one not in said)
+    if base.equal:
+        yield "the same in every run"
+    if base.copies:
+        yield f"{base.copies} more were copies of these"
+    for name, count in base.left_over.items():
+        runs = counted(count, "run")
+        yield f"{runs} of {claim.namer.arm(name)} with other seeds are compared with none of these"
+
+
+def _parts(claim: ClaimText) -> Iterator[str]:
+    """What is left of the claim without each part."""
+    for ablation in claim.answer.ablations:
+        effects = claim.effects(ablation)
+        pair = f", {effects}" if effects else ""
+        word = WITHOUT[ablation.specificity]
+        yield f"{word} {claim.lacks(ablation)} ({count_words(ablation)}{pair})"

@@ -1,0 +1,656 @@
+"""Words for outcomes, numbers and reasons; one that has no word fails loudly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from reproaudit.audit.arms import OWN
+from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
+from reproaudit.cell import SettingValue
+from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
+from reproaudit.formats.numbers import (
+    apart,
+    at_words,
+    counted,
+    listed,
+    number,
+    of,
+    percent,
+    setting_value,
+    several,
+    stated,
+)
+from reproaudit.formats.scorecard import Whose
+from reproaudit.formats.verdict import (
+    Answer,
+    ArmAnswer,
+    ClaimAnswer,
+    Estimate,
+    NotAlike,
+    Reason,
+    ReasonKind,
+    Specificity,
+    Unlike,
+    Varied,
+)
+from reproaudit.stats.binomial import Decision
+
+SOURCES: Mapping[Source, str] = {
+    Source.PAPER: "in the paper",
+    Source.CARD: "on its card",
+    Source.AUTHORS_CODE: "in the code",
+    Source.REVIEWS: "in reviews",
+    Source.REPRODUCTION: "in a reproduction",
+    Source.DERIVED: "derived",
+    Source.RECALLED: "from memory",
+    Source.ASSUMPTION: "assumed",
+}
+"""Where a value is stated."""
+
+PLACES: Mapping[Source, str] = {
+    Source.PAPER: "paper",
+    Source.CARD: "card",
+    Source.AUTHORS_CODE: "code",
+    Source.REVIEWS: "reviews",
+    Source.REPRODUCTION: "a reproduction",
+    Source.DERIVED: "derived",
+    Source.RECALLED: "from memory",
+    Source.ASSUMPTION: "our guess",
+}
+"""Where a value is stated, in a bracket behind it."""
+
+
+def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
+    """Return every source that states a value of a setting: code, card."""
+    also = [other.source for other in setting.readings if other.value == value]
+    also += [one.source for one in setting.also_at] if value == setting.value else []
+    return ", ".join(dict.fromkeys(PLACES[Source(one)] for one in (source, *also)))
+
+
+def value_words(setting: Setting, value: SettingValue) -> str:
+    """Return what a page calls a value of a setting: its phrase, or the value."""
+    text = setting_value(value)
+    return setting.phrases.get(text.replace(" ", "_"), text)
+
+
+class Namer:
+    """Gives the names of an audit's settings, measurements and arms as pages say them."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def setting(self, experiment: str, name: str) -> str:
+        """Return what a page calls a setting."""
+        found = self._audit.settings_of(experiment).get(name)
+        return found.words if found is not None and found.words else name.replace("_", " ")
+
+    def varied(self, experiment: str, one: Varied) -> str:
+        """Return what a page calls a setting at a value: pairs n = 10."""
+        found = self._audit.settings_of(experiment).get(one.setting)
+        text = setting_value(one.value)
+        called = text if found is None else value_words(found, one.value)
+        return called if called != text else f"{self.setting(experiment, one.setting)} {text}"
+
+    def noun(self, experiment: str, name: str) -> str:
+        """Return what a page calls a measurement."""
+        found = self._audit.declaration(experiment, name)
+        return found.noun if found is not None and found.noun else name.replace("_", " ")
+
+    def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
+        """Return what a page calls a check's measurement, and what that is held against or ''."""
+        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
+
+    def arm(self, name: str) -> str:
+        """Return what a page calls an arm."""
+        found = self._audit.arms.get(name)
+        return found.words if found is not None and found.words else name.replace("_", " ")
+
+
+# --- numbers against bounds ---------------------------------------------------------------------
+
+
+def against(typical: str, one: Estimate, what: Number) -> str:
+    """Return a condition's runs, in words already, against its bound."""
+    verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
+    return f"{typical}; {bound_of(one, what)} {verb}"
+
+
+def bound_of(one: Estimate, what: Number) -> str:
+    """Return a condition's bound in words."""
+    limit = one.limit
+    asked = what.bound
+    if limit.side is Side.WITHIN:
+        if limit.relative:
+            return f"within {_either_way(limit.at)} of {stated(limit.target)}"
+        if limit.target == 0:
+            return f"{stated(limit.at)} either way"
+        return f"{number(limit.target, 3)} ± {stated(limit.at)}"
+    if asked is not None:
+        return asked
+    fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
+    at = percent(limit.at) if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
+    return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
+
+
+def _either_way(margin: float) -> str:
+    """A margin that is a factor either way; below a thousandth a share, which prints the same."""
+    return percent(margin) if margin < 0.001 else f"a factor of {stated(1 + margin)}"
+
+
+def typical_words(
+    one: Estimate, what: Number, noun: str, reference: str = "", *, with_worst: bool = True
+) -> str:
+    """Return a condition's typical run, and the worst if wanted, or its mean, in words.
+
+    Runs that miss a bound which the typical one meets are named in any case.
+
+    Args:
+        one: the condition.
+        what: which of its kind's numbers it is on.
+        noun: what the number is of.
+        reference: what it is held against, where that is another quantity.
+        with_worst: whether the worst run is named where it meets the bound, too.
+    """
+    called = what.noun or noun
+    if one.mean is not None:
+        mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
+        some = f" of {of(len(one.values) - one.apart, len(one.values))}" if one.apart else ""
+        return f"{called} {mean} on average{some} [{low}, {high}]"
+    if one.median is None or one.worst is None:
+        return what.never.format(noun=noun)
+    template = what.says
+    typical = one.median
+    worst = one.worst
+    far = far_of(one)
+    if what.inverse is not None and 0 < min(typical, worst) <= max(typical, worst) < 1:
+        template = what.inverse
+        typical, worst = 1 / typical, 1 / worst
+        far = tuple(1 / number for number in far)
+    usual, last = (written(one, what, value) for value in (typical, worst))
+    aside = f", worst run {last}" if with_worst and usual != last else ""
+    if far:
+        numbers = several([written(one, what, number) for number in far], MOST_FAR)
+        aside = f", but {numbers} in {of(len(far), len(one.values))}"
+    aside = f"{_beyond(one, what)}{aside}{_without_number(one)}"
+    return template.format(noun=called, typical=usual, worst=aside, reference=reference)
+
+
+MOST_FAR = 4
+"""The most runs far off whose numbers are written; more are counted."""
+
+
+def far_of(one: Estimate) -> tuple[float, ...]:
+    """Return the numbers that miss a bound which the typical run meets, the farthest first."""
+    if one.median is None or not one.limit.met_by(one.median):
+        return ()
+    pairs = zip(one.values, one.holds, strict=True)
+    far = [value for value, holds in pairs if value is not None and holds is False]
+    far = [value for value in far if not one.limit.met_by(value)]
+    return tuple(sorted(far, key=one.limit.distance, reverse=True))
+
+
+NOTED_BEYOND = 0.01
+"""How far a number must lie beyond what it should not exceed for a page to say so."""
+
+
+def _beyond(one: Estimate, what: Number) -> str:
+    """In how many runs a number lies beyond what it should not exceed; '' if in none."""
+    beyond = sum(value > 1 + NOTED_BEYOND for value in one.numbers)
+    if what.beyond is None or not beyond:
+        return ""
+    return f", beyond {what.beyond} in {of(beyond, len(one.numbers))}"
+
+
+def _without_number(one: Estimate) -> str:
+    """How many runs that say yes or no have no number, and so no part in what is typical."""
+    pairs = zip(one.values, one.holds, strict=True)
+    without = sum(value is None and holds is not None for value, holds in pairs)
+    return f", none in {of(without, len(one.values))}" if without else ""
+
+
+def asked(one: Estimate, what: Number) -> str:
+    """Return a condition's bound with whose it is: we allow 0.1; above 1 asked."""
+    verb = "allow" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
+    if one.limit.origin is Provenance.OURS:
+        return f"we {verb} {bound_of(one, what)}"
+    return f"{bound_of(one, what)} {'allowed' if verb == 'allow' else 'asked'}"
+
+
+def figure_of(one: Estimate, what: Number) -> str:
+    """Return the typical run's number alone, in words; '' where there is none that says it."""
+    if one.median is None or what.bound is not None:
+        return ""
+    return written(one, what, one.median)
+
+
+def run_number(one: Estimate, value: float | None) -> str:
+    """Return the typical or the worst run's number as it is; none if there is none."""
+    return "none" if value is None else f"{at_limit(one, value)}{number(value)}"
+
+
+_AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
+"""What follows a factor."""
+
+
+def at_limit(one: Estimate, value: float) -> str:
+    """Return 'at least ' or 'at most ' before a run's number of which a limit alone is known."""
+    known = one.known(value)
+    return "" if known is None else f"{known} "
+
+
+def written(one: Estimate, what: Number, value: float) -> str:
+    """Return a run's number in its form, with digits enough to differ from its bound."""
+    return f"{at_limit(one, value)}{_in_form(one, what, value)}"
+
+
+def _in_form(one: Estimate, what: Number, value: float) -> str:
+    form = what.form
+    level = one.limit.level
+    if _in_percent(one, what):
+        return f"{apart(100 * value, 100 * level)} %"
+    if form is Form.ROUNDED:
+        return number(value)
+    if form in _AFTER:
+        return f"{apart(value, level, 3 if abs(value - 1) < 0.1 else 2)}{_AFTER[form]}"
+    return apart(value, level)
+
+
+def _in_percent(one: Estimate, what: Number) -> bool:
+    form = what.form
+    return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
+
+
+# --- reasons ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """A claim of an audit with its answer, and what a page calls the things in it."""
+
+    audit: Audit
+    claim: Claim
+    answer: ClaimAnswer
+    tier: TierName
+
+    @cached_property
+    def namer(self) -> Namer:
+        """The audit's names."""
+        return Namer(self.audit)
+
+    def setting(self, name: str) -> str:
+        """Return what a page calls a setting."""
+        return self.namer.setting(self.claim.experiment, name)
+
+    def arm(self, one: ArmAnswer) -> str:
+        """Return what a page calls an arm."""
+        if one.varied is None:
+            return self.namer.arm(one.name)
+        return self.namer.varied(self.claim.experiment, one.varied)
+
+    def noun(self, measurement: str) -> str:
+        """Return what a page calls a measurement."""
+        return self.namer.noun(self.claim.experiment, measurement)
+
+    def number_of(self, one: Estimate) -> Number:
+        """Return which of its kind's numbers a condition of the headline is on."""
+        return one.number_of(self.claim.headline[one.check])
+
+    def arm_of(self, reason: Reason) -> ArmAnswer:
+        """Return the arm that a reason is about; the claim's own runs if it names none."""
+        if not reason.arm:
+            return self.answer.base
+        return next(one for one in self.answer.arms() if one.name == reason.arm)
+
+    def estimate_of(self, reason: Reason) -> Estimate:
+        """Return the condition that a reason is about."""
+        return self.answer.base.estimates[reason.place]
+
+
+AT_REDUCED_SCALE = ", reduced scale"
+"""What is said of an alternative of a lower tier than the page's."""
+
+COMMON: Mapping[ReasonKind, str] = {
+    ReasonKind.GUESS_NOT_SETTLED: "guesses that no run settles, listed under Unstated choices",
+    ReasonKind.SCALE: "reduced scale",
+    ReasonKind.RUNS: "the small number of runs",
+}
+"""A reason in words that fit every claim, for a page that says it once."""
+
+WITHOUT: Mapping[Specificity, str] = {
+    Specificity.DIVERGES: "diverges without",
+    Specificity.SPECIFIC: "fails without",
+    Specificity.SMALLER: "smaller without",
+    Specificity.NOT_SPECIFIC: "holds also without",
+    Specificity.OPEN: "open without",
+}
+"""What is left of a claim without a part of the mechanism."""
+
+
+def words(reason: Reason, context: Context) -> str:
+    """Return a reason as a page says it; a KeyError for a kind that has no words."""
+    said = _WORDS[reason.kind]
+    if not isinstance(said, str):
+        return said(reason, context)
+    arm = context.arm_of(reason)
+    return said.format(
+        arm=context.arm(arm),
+        count=of(arm.yes, arm.n),
+        runs=counted(reason.runs, "run"),
+        what=reason.what,
+        noun=context.noun(reason.what),
+        settings=listed([context.setting(one) for one in reason.settings]),
+        bound=stated(reason.bound),
+        stated=stated(reason.stated),
+        tier=context.tier,
+    )
+
+
+def _no_control(_reason: Reason, context: Context) -> str:
+    claim = context.claim
+    lacking = "none was run" if claim.nulls else "none is named"
+    return f"no control: {claim.no_control or lacking}"
+
+
+def _few_runs(_reason: Reason, context: Context) -> str:
+    base = context.answer.base
+    return f"{of(base.diverged, base.n)} diverged" if base.diverged else "too few runs to tell"
+
+
+def _apart_words(base: ArmAnswer) -> str:
+    """The runs that have no number against a bound, as what follows a comma; '' without any."""
+    counts = ((base.diverged, "diverged"), (base.void, "void"), (base.crashed, "crashed"))
+    return "".join(f", {count} {how}" for count, how in counts if count)
+
+
+def _bound_words(one: Estimate) -> str:
+    what = "margin" if one.limit.side is Side.WITHIN else "bound"
+    return f"{'our' if one.limit.origin is Provenance.OURS else 'the'} {what}"
+
+
+def _sides_words(one: Estimate, joins: str) -> str:
+    """Both sides of a bound, joined by and or or."""
+    if one.limit.side is Side.WITHIN:
+        return f"within {_bound_words(one)} {joins} beyond it"
+    return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(one)}"
+
+
+def _straddles(reason: Reason, context: Context) -> str:
+    return straddling(context.estimate_of(reason), context.answer.base)
+
+
+def straddling(one: Estimate, arm: ArmAnswer) -> str:
+    """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
+    pairs = zip(one.values, one.holds, strict=True)
+    decide = [value for value, holds in pairs if holds is not None]
+    numbers = [value for value in decide if value is not None]
+    none = len(decide) - len(numbers)
+    aside = f", {none} without a number" if none else ""
+    aside = f"{aside}{_apart_words(arm)}"
+    if not numbers:
+        return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
+    ends = (min(numbers), max(numbers))
+    return f"runs lie {_sides_words(one, 'and')} ({_range_words(one, ends)}{aside})"
+
+
+def _range_words(one: Estimate, ends: tuple[float, float]) -> str:
+    """A range against a bound: 0.86 to 1.1 against 1; of a margin against its two ends."""
+    limit = one.limit
+    low, high = (apart(end, limit.level) for end in ends)
+    bounds = limit.accepted if limit.side is Side.WITHIN else (limit.at,)
+    return f"{low} to {high} against {' to '.join(stated(bound) for bound in bounds)}"
+
+
+def _mean_open(reason: Reason, context: Context) -> str:
+    return open_mean(context.estimate_of(reason))
+
+
+def open_mean(one: Estimate) -> str:
+    """Return the interval of a mean, and the bound that lies in it."""
+    if one.mean is None:
+        return "there is no geometric mean of numbers that are not all positive"
+    said = _range_words(one, one.mean[1:])
+    return f"the mean may lie {_sides_words(one, 'or')} ({said})"
+
+
+def _groups_open(reason: Reason, context: Context) -> str:
+    """How many runs of two groups have numbers that overlap."""
+    own, others = context.estimate_of(reason).groups or ((), ())
+    return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
+
+
+def _out_of_reach(reason: Reason, context: Context) -> str:
+    one = context.estimate_of(reason)
+    noun = context.namer.noun(context.claim.experiment, one.measurement)
+    bound = stated(one.limit.at)
+    return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
+
+
+RELAXED: Mapping[Decision, str] = {
+    Decision.MET: "would pass",
+    Decision.OPEN: "would leave it open",
+    Decision.MISSED: "would not pass",
+}
+"""What a relaxed bound leads to."""
+
+
+def _near(reason: Reason, context: Context) -> str:
+    one = context.estimate_of(reason)
+    bound = bound_of(one, context.number_of(one))
+    leads = RELAXED[context.arm_of(reason).relaxed]
+    return f"near our bound: {stated(reason.bound)} {leads}, and {bound} is asked"
+
+
+_VOIDS: Mapping[Void, str] = {
+    Void.REFERENCE_DIVERGED: "{what} diverged in {runs}",
+    Void.NO_REFERENCE: "{what} has no run with the same seed in {runs}",
+    Void.NOT_MEASURED: "{what} was not measured in {runs}",
+    Void.NO_NUMBER: "{what} has no number in {runs}",
+    Void.CENSORED: "the log ends before {what} passed its level in {runs}",
+    Void.START: "training did not start as it should in {runs}",
+    Void.BEGINS_LATE: "the log of {what} begins at step {found} in {runs}, after training began",
+    Void.THERE_AT_START: "{what} met the bound before training in {runs}",
+    Void.OUT_OF_RANGE: "{what} lies out of its range in {runs}: {found}{per_cent}",
+    Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
+    Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
+    Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
+    Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
+    Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
+    Void.HIDDEN: "noise hides what {what} does in {runs}",
+    Void.FEW_OBSERVED: "too few observations of {what} in {runs}",
+    Void.START_APART: "the answer hangs on the first {what}, apart from all that follow, in {runs}",
+    Void.NOT_AS_FAR: "not measured alike: of two logs of {what} one ends at {share} of the other's "
+    "length in {runs}",
+    Void.NOT_AS_FINELY: "too few observations of {what} to tell when it passed its level in {runs}",
+    Void.NOT_AS_MANY: "not measured alike: {what} has one run for several seeds",
+    Void.NOT_AS_OFTEN: "not measured alike: the answer in {runs} hangs on how often {what} was "
+    "observed",
+    Void.STATISTIC: "not measured alike: the answer in {runs} hangs on {what} being an average or "
+    "the best so far",
+    Void.FROM_THE_START: "not measured alike: {what} differs by one factor or amount from before "
+    "training to the end in {runs}",
+    Void.STARTS_ELSEWHERE: "not measured alike: the log of {what} begins at step {found}, far "
+    "from where the other begins, in {runs}",
+}
+
+
+def void_words(void: Void, about: str, runs: str, number: float | None, context: Context) -> str:
+    """Return why runs are void, as a page says it."""
+    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
+    name = context.namer.arm if void in arms else context.noun
+    return _VOIDS[void].format(
+        what=name(about),
+        runs=runs,
+        found="" if number is None else stated(number),
+        per_cent=", which looks like per cent" if 1 < (number or 0) <= 100 else "",
+        share=percent(number or 0.0),
+    )
+
+
+def _voids(reason: Reason, context: Context) -> str:
+    if reason.void is None:
+        return "runs say neither yes nor no"
+    runs = of(reason.runs, context.arm_of(reason).n)
+    said = void_words(reason.void, reason.what, runs, reason.found, context)
+    if reason.arm in {one.name for one in context.answer.controls}:
+        return f"the control ({context.namer.arm(reason.arm)}): {said}"
+    if reason.arm in {one.name for one in context.answer.readings}:
+        return f"with {context.arm(context.arm_of(reason))}: {said}"
+    return said
+
+
+_NOT_ALIKE: Mapping[Unlike, str] = {
+    Unlike.LENGTHS: "logs end at step {ends[0]:,} ({arms[0]}) and at {ends[1]:,} ({arms[1]})",
+    Unlike.ONE_RUN: "{arms[0]} has one run, which the audit calls deterministic",
+    Unlike.BEST_SO_FAR: "{noun} of {arms[0]} is the best so far",
+    Unlike.ENDS_AT_BEST: "the log of {noun} of {arms[0]} ends at its best",
+    Unlike.ZERO_START: "{noun} of {arms[0]} begins at exactly 0 in every run",
+    Unlike.START_LEFT_OUT: "the first {noun} of {arms[0]} is apart from all others and left out",
+}
+
+
+def not_alike(one: NotAlike, context: Context) -> str:
+    """Return what was not measured alike, as a page says it."""
+    own = "the claim's runs"
+    arms = [own if name == OWN else context.namer.arm(name) for name in one.arms]
+    noun = context.noun(one.measurement)
+    return _NOT_ALIKE[one.how].format(noun=noun, arms=arms, ends=one.ends)
+
+
+def _let_pass(reason: Reason, context: Context) -> str:
+    if reason.alike is None:
+        raise ValueError("a reason that names nothing")
+    return f"not measured alike: {not_alike(reason.alike, context)}"
+
+
+def _all_diverged(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
+    too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
+    guessed = f"; guessed: {several([context.setting(one) for one in reason.settings], 3)}"
+    said = f"{of(reason.runs, arm.n)} diverged{there}{too}"
+    return said + (guessed if reason.settings else "")
+
+
+def _unfinished(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    if not arm.n:
+        return f"not yet run: {context.arm(arm)}"
+    return f"{context.arm(arm)} lacks {counted(reason.runs, 'run')}"
+
+
+def _mean_alone(reason: Reason, context: Context) -> str:
+    one = context.estimate_of(reason)
+    inside = of(sum(map(bool, one.holds)), len(one.holds))
+    no = [value for value, holds in zip(one.values, one.holds, strict=True) if holds is False]
+    refuted = sum(value is not None and one.limit.met_by(value) for value in no)
+    if refuted:
+        why = context.number_of(one).refuted
+        return f"the mean meets {_bound_words(one)}, but in {of(refuted, len(one.holds))} {why}"
+    return f"the mean lies inside the margin, but only {inside} runs do"
+
+
+_AT_LEVELS: Mapping[Answer, str] = {
+    Answer.YES: "holds at",
+    Answer.NO: "does not hold at",
+    Answer.BLIND: "cannot be told at",
+}
+
+
+def _levels(_reason: Reason, context: Context) -> str:
+    at: dict[str, list[str]] = {}
+    for one in context.answer.grades:
+        if one.at is not None and context.claim.grade and one.at in context.claim.grade.primary:
+            at.setdefault(_AT_LEVELS.get(one.answer, "is open at"), []).append(at_words(one.at))
+    symbol = context.claim.grade.symbol if context.claim.grade else ""
+    return "it " + ", ".join(f"{said} {symbol} = {listed(places)}" for said, places in at.items())
+
+
+def _indirect(_reason: Reason, context: Context) -> str:
+    if context.claim.wording == "recalled":
+        return "wording from memory"
+    return f"a stand-in for {next(filter(None, (c.stands_for for c in context.claim.headline)))}"
+
+
+def _not_settled(reason: Reason, context: Context) -> str:
+    if len(reason.settings) > 1:
+        return f"{len(reason.settings)} guesses not settled"
+    return f"not settled: {context.setting(reason.settings[0])}"
+
+
+def _agree(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    said = f"{of(arm.n - reason.runs, arm.n)} agree" if reason.runs else f"{arm.n} runs are few"
+    return said if arm is context.answer.base else f"{said} with {context.arm(arm)}"
+
+
+def _open_with(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    if not arm.n:
+        return f"not yet run: {context.arm(arm)}"
+    how = "as run" if arm is context.answer.base else f"with {context.arm(arm)}"
+    return f"open {how}, {of(arm.yes, arm.n)}"
+
+
+def _in_the_way(reason: Reason, context: Context) -> str:
+    arm = context.arm_of(reason)
+    control = f"the control ({context.arm(arm)})"
+    if not arm.n:
+        return f"{control} has not run"
+    return f"{control} does not clearly fail: {of(arm.yes, arm.n)}{_apart_words(arm)}"
+
+
+def _left_out(reason: Reason, context: Context) -> str:
+    of_arm = f" of {context.namer.arm(reason.arm)}" if reason.arm else ""
+    return f"left out{of_arm}: {reason.what}"
+
+
+_WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
+    # why there is no outcome
+    ReasonKind.CRASHED: "{runs} crashed, and the answer hangs on them",
+    ReasonKind.SMOKE: "the smoke tier judges nothing",
+    ReasonKind.NOT_MEASURED: "{noun} was not measured",
+    ReasonKind.LEFT_OUT: _left_out,
+    ReasonKind.TOO_FEW: "{runs} missing before there is an answer",
+    ReasonKind.CONTROL_PASSES: "the control ({arm}) passes, too, in {count}",
+    ReasonKind.CONTROL_LARGER: "the control ({arm}) has the larger difference in most runs",
+    ReasonKind.OUT_OF_REACH: _out_of_reach,
+    ReasonKind.VOID_RUNS: _voids,
+    ReasonKind.ALL_DIVERGED: _all_diverged,
+    ReasonKind.READING_UNFINISHED: _unfinished,
+    ReasonKind.READING_LEFT_OUT: "not run with another stated {settings}",
+    ReasonKind.NEAR: _near,
+    ReasonKind.NOT_ENDED: "training had not ended: what is judged still moves",
+    ReasonKind.CONTROL_OPEN: _in_the_way,
+    ReasonKind.MEAN_ALONE: _mean_alone,
+    ReasonKind.MEAN_OPEN: _mean_open,
+    ReasonKind.GROUPS_OPEN: _groups_open,
+    ReasonKind.LEVELS: _levels,
+    ReasonKind.STRADDLES: _straddles,
+    ReasonKind.FEW_RUNS: _few_runs,
+    ReasonKind.ALTERNATIVE_OPEN: _open_with,
+    # why not surer
+    ReasonKind.SCALE: "reduced scale ({tier})",
+    ReasonKind.PROXY: "other data or method: {what}",
+    ReasonKind.ORIGIN: "measured by {what}, not by us",
+    ReasonKind.INDIRECT: _indirect,
+    ReasonKind.READING_OPEN: _open_with,
+    ReasonKind.SMALL_SIDE: "{arm} ran at reduced scale only",
+    ReasonKind.GUESS_OTHERWISE: "{arm}, less likely, answers otherwise: {count}",
+    ReasonKind.GUESS_NOT_SETTLED: _not_settled,
+    ReasonKind.RUNS: _agree,
+    ReasonKind.NO_CONTROL: _no_control,
+    ReasonKind.NOT_ALIKE: _let_pass,
+    ReasonKind.UNSTATED: "arms are compared whose other settings nobody states",
+    ReasonKind.OUR_BOUND: "our bound at {bound} instead of {stated} changes the answer",
+    ReasonKind.RULE: lambda r, _: (
+        "a bound was changed after results" if r.changed else "audit not committed before runs"
+    ),
+}
+
+
+def whose_of(claim: Claim) -> Whose:
+    """Return whose a claim is; ours is a question that the paper does not raise."""
+    whose: Whose = getattr(claim, "whose", "paper")
+    return "ours" if claim.ours else whose
