@@ -303,11 +303,13 @@ def _block(part: Part, check: Check, top: float) -> tuple[list[Markup], float] |
 
 def strip(part: Part) -> Markup:
     """Return the condition that a claim's row shows: a mark for each run, and the bound."""
-    check = _leading(part)
+    check = part.leading
     estimate = None if check is None else _estimate(part, check.first)
     if check is None or estimate is None:
         return Markup()
     marks = _marks(part, check, FEW_ARMS)
+    if not marks:
+        return Markup()
     height = STRIP_ROW * len(marks) + 6
     x = _scale(estimate, marks, EDGE, STRIP_WIDTH - EDGE)
     parts = [*_met(estimate, x, _Frame(0, STRIP_WIDTH, 0, height))]
@@ -319,17 +321,6 @@ def strip(part: Part) -> Markup:
     said = [f"{mark.words} from {_span(mark.values)}" for mark in marks]
     label = f"{check.first.noun}, {check.first.bound_words}: {'; '.join(said)}"
     return _svg("strip", STRIP_WIDTH, height, label, parts)
-
-
-def _leading(part: Part) -> Check | None:
-    """The condition that a claim's row shows, or else the first that has numbers."""
-    deciding = [check for check in part.checks if check.first.role is RowRole.DECIDES]
-    leading = part.answer.leading
-    if leading is not None:
-        deciding.sort(
-            key=lambda c: (c.first.place, c.first.condition) != (leading.check, leading.name)
-        )
-    return next((check for check in deciding if _marks(part, check, 1)), None)
 
 
 def _marks(part: Part, check: Check, most: int) -> list[_Marks]:

@@ -22,15 +22,26 @@ from reproaudit.report.parts import (
     grid_of,
     groups,
     how_to_read,
+    is_bold,
     is_own,
     legend_words,
     links,
     meta,
     parts,
+    title_words,
 )
 from reproaudit.report.printable import clean
 from reproaudit.report.reviews import note_words
-from reproaudit.report.rows import guess_rows, row_cells, row_words, shown
+from reproaudit.report.rows import (
+    brief_words,
+    guess_rows,
+    leading_words,
+    left_words,
+    met_words,
+    row_cells,
+    row_words,
+    shown,
+)
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = TEMPLATES / "style.css"
@@ -41,10 +52,11 @@ LONGEST_PAGE = 200
 MOST_WORDS = 3000
 """Words of it."""
 
-MOST_BRIEF = 2
-"""How brief a long page in Markdown may become, in steps."""
+BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0))
+"""How a long page becomes brief: which rows it leaves out, and how many facts a claim keeps."""
 
 _HELPERS = (
+    brief_words,
     certainty,
     chart,
     ends,
@@ -60,10 +72,15 @@ _HELPERS = (
     note_words,
     parts,
     guess_rows,
+    leading_words,
+    left_words,
+    met_words,
     row_cells,
     row_words,
     shown,
     strip,
+    is_bold,
+    title_words,
 )
 
 
@@ -93,8 +110,8 @@ def html(card: Scorecard) -> str:
 def markdown(card: Scorecard) -> str:
     """Return the page as Markdown; a long one counts the rows that ended as they should."""
     page = templates().get_template("paper.md")
-    for brief in range(MOST_BRIEF + 1):
-        text = f"{page.render(card=card, brief=brief).rstrip()}\n"
+    for brief, most in BRIEFER:
+        text = f"{page.render(card=card, brief=brief, most=most).rstrip()}\n"
         if text.count("\n") <= LONGEST_PAGE and len(text.split()) <= MOST_WORDS:
             break
     return text

@@ -23,7 +23,7 @@ from reproaudit.formats.scorecard import (
     TriedCell,
     TriedValue,
 )
-from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, Verdict
 
 OWN = "The paper's own claims"
 OTHERS = "Claims of the code, and claims that we derived"
@@ -58,12 +58,22 @@ class Check:
         return next((row for row in self.rows if row.bound_words), self.rows[0])
 
     @property
-    def asks(self) -> str:
-        """What is asked: the quantity, the bound, and the reason of a bound of ours."""
+    def bounded(self) -> str:
+        """What is asked: the quantity and the bound."""
         row = self.first
-        why = f" ({row.bound_why})" if row.bound_why else ""
-        bound = f"; {row.bound_words}{why}" if row.bound_words else ""
-        return f"{ROLES[row.role]}{row.noun}{bound}"
+        bound = f", {row.bound_words}" if row.bound_words else ""
+        return f"{ROLES[row.role]}{row.noun.removesuffix(':')}{bound}"
+
+    @property
+    def asks(self) -> str:
+        """What is asked, with the reason of a bound of ours."""
+        why = self.first.bound_why
+        return f"{self.bounded} ({why})" if why else self.bounded
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the claim's own runs, and those of every stated reading, meet it."""
+        return all(row.decision is RowDecision.MET for row in self.rows if is_own(row))
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,18 @@ class Part:
         return [Check(rows) for rows in groups.values()]
 
     @property
+    def leading(self) -> Check | None:
+        """The condition that the claim's row shows, or else the first that decides."""
+        deciding = [check for check in self.checks if check.first.role is RowRole.DECIDES]
+        shown = self.answer.leading
+        named = (
+            check
+            for check in deciding
+            if shown and (check.first.place, check.first.condition) == (shown.check, shown.name)
+        )
+        return next(named, None) or next(iter(deciding), None)
+
+    @property
     def unmet(self) -> list[tuple[Check, Row]]:
         """The rows of the claim's own runs and of stated readings that are not met."""
         return [
@@ -113,7 +135,7 @@ def is_expected(row: Row) -> bool:
     if is_own(row):
         return False
     if row.arm_role is Role.CONTROL:
-        return row.decision is RowDecision.MISSED
+        return row.answer == Verdict.FAILS
     return row.decision is RowDecision.MET
 
 
@@ -155,6 +177,18 @@ def legend_words(lines: Sequence[ClaimLine]) -> str:
     return " · ".join(legend({line.outcome for line in lines}))
 
 
+def title_words(line: ClaimLine) -> str:
+    """Return a claim as the beginning of a line: with a capital, unless it begins with a symbol."""
+    if line.main:
+        return f"Main: {line.title}"
+    return line.title[:1].upper() + line.title[1:] if line.title[:1].isascii() else line.title
+
+
+def is_bold(line: ClaimLine) -> bool:
+    """Tell whether a claim stands out in a list: a main one, or one that does not plainly hold."""
+    return line.main or line.outcome is not Outcome.SUPPORTED
+
+
 # --- choices --------------------------------------------------------------------------------------
 
 _MARKS = {
@@ -186,6 +220,14 @@ class Grid(NamedTuple):
     rows: list[GridRow]
     same: list[TriedValue]
     """The values under which nothing changes, and those that were not run."""
+
+    @property
+    def alike(self) -> list[tuple[str, list[str]]]:
+        """The same values in words, joined where the same is to be said of them."""
+        said: dict[str, list[str]] = {}
+        for value in self.same:
+            said.setdefault(value.text, []).append(f"{value.words} {value.value}")
+        return list(said.items())
 
 
 def grid_of(card: Scorecard) -> Grid:

@@ -52,6 +52,11 @@ class ClaimEntry(StrictModel):
         """The claim's name within its paper."""
         return self.id.partition(".")[2]
 
+    @property
+    def title(self) -> str:
+        """The claim as the beginning of a line."""
+        return f"Main: {self.short}" if self.main else self.short
+
 
 class ChoiceEntry(StrictModel):
     """A choice that changes an answer."""

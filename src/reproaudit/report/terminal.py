@@ -23,6 +23,7 @@ from reproaudit.report.parts import (
     legend_words,
     meta,
     parts,
+    title_words,
 )
 from reproaudit.report.reviews import note_words
 from reproaudit.report.rows import row_words
@@ -134,10 +135,9 @@ def _verdict(card: Scorecard, width: int) -> Iterator[str]:
 def _claims(lines: Sequence[ClaimLine], width: int) -> Iterator[str]:
     """Yield each claim with its mark, and with what was found of it."""
     for line in lines:
-        main = "Main: " if line.main else ""
         ours = " (ours)" if line.whose == "ours" else ""
         yield from _wrapped(
-            f"{line.mark} {main}{line.title}{ours}: {line.text}", width, "  ", "    "
+            f"{line.mark} {title_words(line)}{ours}: {line.text}", width, "  ", "    "
         )
 
 
