@@ -114,16 +114,6 @@ class Part:
         )
         return next(named, None) or next(iter(deciding), None)
 
-    @property
-    def unmet(self) -> list[tuple[Check, Row]]:
-        """The rows of the claim's own runs and of stated readings that are not met."""
-        return [
-            (check, row)
-            for check in self.checks
-            for row in check.rows
-            if is_own(row) and row.decision is not RowDecision.MET
-        ]
-
 
 def is_own(row: Row) -> bool:
     """Tell whether a row is of the claim's own runs, or of a reading that a source states."""
@@ -178,10 +168,15 @@ def legend_words(lines: Sequence[ClaimLine]) -> str:
 
 
 def title_words(line: ClaimLine) -> str:
-    """Return a claim as the beginning of a line: with a capital, unless it begins with a symbol."""
-    if line.main:
-        return f"Main: {line.title}"
-    return line.title[:1].upper() + line.title[1:] if line.title[:1].isascii() else line.title
+    """Return a claim as the beginning of a line."""
+    return capital(line.title, line.main)
+
+
+def capital(clause: str, main: bool = False) -> str:
+    """Return a clause with a capital, unless it begins with a symbol; a main claim named as one."""
+    if main:
+        return f"Main: {clause}"
+    return clause[:1].upper() + clause[1:] if clause[:1].isascii() else clause
 
 
 def is_bold(line: ClaimLine) -> bool:

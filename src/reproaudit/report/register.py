@@ -21,7 +21,7 @@ from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.report.chart import picture
 from reproaudit.report.documentation import documentation_of
 from reproaudit.report.pages import environment
-from reproaudit.report.parts import Part, parts
+from reproaudit.report.parts import Part, capital, parts
 from reproaudit.report.printable import clean
 
 PAGE = "index.html"
@@ -55,7 +55,7 @@ class ClaimEntry(StrictModel):
     @property
     def title(self) -> str:
         """The claim as the beginning of a line."""
-        return f"Main: {self.short}" if self.main else self.short
+        return capital(self.short, self.main)
 
 
 class ChoiceEntry(StrictModel):

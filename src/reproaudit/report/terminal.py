@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reproaudit.formats.numbers import counted
-from reproaudit.formats.scorecard import ClaimLine, Scorecard
+from reproaudit.formats.scorecard import ClaimLine, RowDecision, Scorecard
 from reproaudit.formats.verdict import Level
 from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
@@ -20,6 +20,7 @@ from reproaudit.report.parts import (
     certainty,
     closing,
     groups,
+    is_own,
     legend_words,
     meta,
     parts,
@@ -145,11 +146,13 @@ def _unmet(card: Scorecard, width: int) -> Iterator[str]:
     """Yield every row of the claims' own runs and of stated readings that is not met."""
     if card.tier == "smoke":
         return
-    rows = [(part.name, check, row) for part in parts(card) for check, row in part.unmet]
-    if rows:
+    every = [(part, check) for part in parts(card) for check in part.checks if not check.is_met]
+    if every:
         yield from ("", "Not met")
-    for name, check, row in rows:
-        yield from _wrapped(f"{name}: {check.asks}: {row_words(row)}", width, "  ", "    ")
+    for part, check in every:
+        rows = [row for row in check.rows if is_own(row) and row.decision is not RowDecision.MET]
+        said = "; ".join(map(row_words, rows))
+        yield from _wrapped(f"{part.name}: {check.asks}: {said}", width, "  ", "    ")
 
 
 def _is_smaller(card: Scorecard) -> bool:

@@ -274,7 +274,7 @@ class ClaimText(Context):
         """Tell whether an alternative ran at a lower tier than the page's."""
         return isinstance(arm, AlternativeAnswer) and arm.tier != self.tier
 
-    def stated_value(self, reading: ReadingAnswer) -> str:
+    def stated_value(self, reading: ArmAnswer) -> str:
         """Return a stated value with the place that states it: 20 pairs (code)."""
         others = [other.varied for other in self.answer.readings if other.varied is not None]
         varied = reading.varied or next(iter(others), None)

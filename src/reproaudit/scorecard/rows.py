@@ -106,7 +106,9 @@ def _put(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
 
 def _of_readings(panel: Panel | None, put: _Put) -> Iterator[_Put]:
     """What does not decide, under the readings that are not shown as the claim's own."""
-    for planned in () if panel is None else panel.other_readings():
+    if panel is None:
+        return
+    for planned in panel.other_readings():
         arm = ask(panel.under(planned).bundles, put.checks, planned)
         if arm.n:
             yield replace(put, arm=arm, beside=planned.name)
@@ -187,7 +189,7 @@ def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Ro
     count = _Count(0, arm.diverged, arm.void, arm.crashed, arm.diverged)
     decision = RowDecision.VOID if not count.n else RowDecision(arm.decision.value)
     number = check.numbers[0]
-    values = {
+    values: dict[str, Any] = {
         "condition": number.name,
         "noun": number.noun or noun,
         "says": number.never.format(noun=number.noun or noun),
@@ -205,7 +207,7 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
     count = _count(put.arm, estimate)
     decision = _decision(claim, put, estimate, count)
     within = limit.side is Side.WITHIN
-    values = {
+    values: dict[str, Any] = {
         "condition": estimate.name,
         "noun": number.noun or noun,
         "says": typical_words(estimate, number, noun, held, with_worst=False),

@@ -65,8 +65,13 @@ PLACES: Mapping[Source, str] = {
 def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
     """Return every source that states a value of a setting: code, card."""
     also = [other.source for other in setting.readings if other.value == value]
+<<<<<<< HEAD
     also += [one.source for one in setting.also_at] if value == setting.value else []
     return ", ".join(dict.fromkeys(PLACES[Source(one)] for one in (source, *also)))
+=======
+    also += [other.source for other in setting.also_at if value == setting.value]
+    return ", ".join(dict.fromkeys(PLACES[one] for one in (source, *also)))
+>>>>>>> e1
 
 
 def value_words(setting: Setting, value: SettingValue) -> str:
@@ -652,5 +657,4 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
 
 def whose_of(claim: Claim) -> Whose:
     """Return whose a claim is; ours is a question that the paper does not raise."""
-    whose: Whose = getattr(claim, "whose", "paper")
-    return "ours" if claim.ours else whose
+    return "ours" if claim.ours else claim.whose
