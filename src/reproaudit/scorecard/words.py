@@ -65,13 +65,8 @@ PLACES: Mapping[Source, str] = {
 def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
     """Return every source that states a value of a setting: code, card."""
     also = [other.source for other in setting.readings if other.value == value]
-<<<<<<< HEAD
-    also += [one.source for one in setting.also_at] if value == setting.value else []
-    return ", ".join(dict.fromkeys(PLACES[Source(one)] for one in (source, *also)))
-=======
     also += [other.source for other in setting.also_at if value == setting.value]
     return ", ".join(dict.fromkeys(PLACES[one] for one in (source, *also)))
->>>>>>> e1
 
 
 def value_words(setting: Setting, value: SettingValue) -> str:
