@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from reproaudit.report.screen import verdict
 
 from factories import make_scorecard
 from miniatures import claim, setting
@@ -15,7 +16,6 @@ from reproaudit.errors import UsageError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
-from reproaudit.report.screen import verdict
 
 ORCID = "0000-0002-1825-0097"
 

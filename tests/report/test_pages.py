@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from benchmarks.calibrate import CHECK
+from reproaudit.report.choices import grid_of
+from reproaudit.report.screen import sections, verdict
 
 from browsing import fits, serious, watched
 from bundles import one_claim, ours, records_of
@@ -18,10 +20,8 @@ from reproaudit.audit.plan import cells_of_tier
 from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
 from reproaudit.formats.verdict import Estimate
-from reproaudit.report.choices import grid_of
 from reproaudit.report.pages import html, markdown
 from reproaudit.report.register import entry
-from reproaudit.report.screen import sections, verdict
 from reproaudit.report.terminal import report_lines, run_lines
 from reproaudit.scorecard.claims import texts_in
 from reproaudit.scorecard.words import Namer, bound_of, figure_of, typical_words

@@ -28,13 +28,13 @@ from reproaudit.checks.separates import Separates
 from reproaudit.checks.shown import noun_of, read_noun
 from reproaudit.checks.stages import Stages
 from reproaudit.declarations import Coordinate, MeasurementKind, MeasurementMissingError, Quantity
-from reproaudit.formats.numbers import stated
+from reproaudit.formats.numbers import at_words, stated
 from reproaudit.formats.scorecard import Figure, LevelLine, LineRole, Lines
 from reproaudit.formats.verdict import AlternativeAnswer, ClaimAnswer, Estimate
 from reproaudit.judge.readings import Panel
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
-from reproaudit.scorecard.words import Namer
+from reproaudit.scorecard.claims import ClaimText
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,9 +61,12 @@ class _Subject:
     """What a figure is of: a condition of the headline, and how it is drawn."""
 
     panel: Panel
-    check: Kind
+    text: ClaimText
     estimate: Estimate
-    namer: Namer
+
+    @property
+    def check(self) -> Kind:
+        return self.text.claim.headline[self.estimate.check]
 
     @property
     def number(self) -> Number:
@@ -71,8 +74,7 @@ class _Subject:
 
     @property
     def names(self) -> Names:
-        experiment = self.panel.bundles.claim.experiment
-        return Names(lambda name: self.namer.noun(experiment, name), self.namer.arm, str)
+        return Names(self.text.noun, self.text.namer.arm, at_words)
 
     @property
     def quantity(self) -> Quantity:
@@ -141,15 +143,14 @@ def chart_of(
 
 def _subject(panel: Panel, answer: ClaimAnswer, shown: Estimate) -> _Subject | None:
     """The condition that is drawn: that of the row, or else the first that has a course."""
-    namer = Namer(panel.bundles.audit)
-    headline = panel.bundles.claim.headline
-    others = [one for one in answer.base.estimates if one is not shown]
+    bundles = panel.bundles
+    text = ClaimText(bundles.audit, bundles.claim, answer, bundles.tier)
+    others = [other for other in answer.base.estimates if other is not shown]
     for estimate in (shown, *others):
-        check = headline[estimate.check]
-        if isinstance(check, Separates):
-            end = (one for one in answer.base.estimates if one.check == estimate.check)
-            estimate = next(one for one in end if one.name == "end")
-        subject = _Subject(panel, check, estimate, namer)
+        if isinstance(bundles.claim.headline[estimate.check], Separates):
+            same = (other for other in answer.base.estimates if other.check == estimate.check)
+            estimate = next(other for other in same if other.name == "end")
+        subject = _Subject(panel, text, estimate)
         if subject.has_course:
             return subject
     return None
@@ -184,18 +185,18 @@ def _arms(
 
     The other side of a claim that depends comes after its own.
     """
-    namer = subject.namer
-    experiment = panel.bundles.claim.experiment
+    text = subject.text
+    namer = text.namer
     base = panel.under(panel.bundles.arms[answer.base.name])
     side = next((one for one in answer.sides or () if one.name != answer.base.name), None)
     own = "runs"
     if side is not None and answer.base.varied is not None:
-        own = namer.varied(experiment, answer.base.varied)
+        own = text.arm(answer.base)
     elif side is not None:
         own = "as run"
     yield "run", base.base, base, own
     if side is not None and side.varied is not None:
-        called = namer.varied(experiment, side.varied)
+        called = text.arm(side)
         beside = _panel_of(side.name, panel)
         if isinstance(side, AlternativeAnswer) and side.tier != panel.bundles.tier:
             called += ", reduced scale"
@@ -430,9 +431,9 @@ def _title(subject: _Subject) -> str:
     names = subject.names
     if isinstance(check, Stages):
         return "share of its whole change that each has made"
-    noun = f"{read_noun(subject.quantity, names)}{_places(subject)}"
+    noun = subject.text.noun_of(subject.estimate).removesuffix(":")
     if isinstance(check, Beats) and check.group is None:
-        return check.compared("", names)[0].removesuffix(":")
+        return noun
     if isinstance(check, Reaches) and check.relative_to is not None:
         other = check.relative_to
         is_start = other.step == "first" and other.measurement == check.value.measurement
@@ -446,17 +447,9 @@ def _title(subject: _Subject) -> str:
     if _is_inverse(subject):
         return f"{noun} over its start"
     if isinstance(check, Equals) and isinstance(check.to, Quantity):
-        return f"{noun} {'over' if check.relative else 'minus'} {noun_of(check.to, names)}"
+        own = read_noun(check.value, names)
+        return f"{own} {'over' if check.relative else 'minus'} {noun_of(check.to, names)}"
     return noun
-
-
-def _places(subject: _Subject) -> str:
-    """The coordinates at which it is read, in a bracket; '' if there are none."""
-    quantity = subject.quantity
-    named = {**subject.check.at, **quantity.at}
-    places = [f"{axis.replace('_', ' ')} {at}" for axis, at in named.items()]
-    places += [str(at).replace("_", " ") for at in quantity.coordinates]
-    return f" [{', '.join(places)}]" if places else ""
 
 
 def _x_title(subject: _Subject) -> str:
@@ -468,7 +461,7 @@ def _x_title(subject: _Subject) -> str:
         return subject.check.axis.replace("_", " ")
     experiment = bundles.audit.experiments[bundles.claim.experiment]
     length = experiment.length or bundles.audit.length
-    words = "steps" if length is None else subject.namer.setting(bundles.claim.experiment, length)
+    words = "steps" if length is None else subject.text.setting(length)
     counted = words.endswith("s") and " " not in words and words != "steps"
     return words.removesuffix("s") if counted else "training step"
 
