@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.seeds import rule
 from reproaudit.declarations import StrictModel
-from reproaudit.formats.numbers import of, setting_value
+from reproaudit.formats.numbers import number, of, setting_value
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.documentation import documentation_of
@@ -75,7 +75,11 @@ def _claims(card: Scorecard) -> dict[str, str]:
 def _claim(answer: ClaimAnswer) -> str:
     """An answer in numbers, which a scorecard of an earlier version has, too."""
     base = answer.base
-    typical = [XX for estimate in base.estimates if estimate.median is not None]
+    typical = [
+        f"{estimate.measurement.replace('_', ' ')} {number(estimate.median, 4)}"
+        for estimate in base.estimates
+        if estimate.median is not None
+    ]
     level = f", {answer.level}" if answer.level else ""
     return f"{answer.outcome}{level}, {of(base.yes, base.n)}; {', '.join(typical)}"
 
