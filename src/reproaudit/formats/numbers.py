@@ -46,15 +46,11 @@ def with_power(written: str) -> str:
 
 
 def apart(value: float, other: float, least: int = 2) -> str:
-    """Return a number with digits enough to differ from another, unless the two are equal."""
-    digits = least
-    while (
-        digits < MOST_DIGITS
-        and value != other
-        and float(f"{value:.{digits - 1}e}") == float(f"{other:.{digits - 1}e}")
-    ):
-        digits += 1
-    return number(value, digits)
+    """Return a number with digits enough to differ from another, unless eight do not do."""
+    for digits in range(least, MOST_DIGITS):
+        if float(f"{value:.{digits - 1}e}") != float(f"{other:.{digits - 1}e}"):
+            return number(value, digits)
+    return number(value, least)
 
 
 def percent(value: float) -> str:

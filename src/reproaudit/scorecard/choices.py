@@ -12,12 +12,11 @@ from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, Tri
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    Estimate,
     Outcome,
     ReadingAnswer,
 )
 from reproaudit.scorecard.claims import ClaimText
-from reproaudit.scorecard.words import Namer, figure_of, places_of, value_words, written
+from reproaudit.scorecard.words import Namer, figure_of, places_of, read_runs, value_words, written
 from reproaudit.stats.binomial import Decision
 
 CLEAR = (Answer.YES, Answer.NO)
@@ -127,19 +126,20 @@ def _beside(claim: ClaimText, arm: ReadingAnswer) -> ReadingAnswer:
 
 def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     own = _beside(claim, arm)
-    own_yes, own_n = own.yes, own.valid
+    own_yes, own_n = read_runs(own)
+    yes, n = read_runs(arm)
     settled = arm.answer is not Answer.UNFINISHED
     moved = True
     if isinstance(arm, AlternativeAnswer):
         own_yes, own_n = arm.own_yes, arm.own_n
         settled &= arm.counts
         moved = _numbers(arm) != arm.own_typical
-    same = arm.answer is own.answer or (arm.yes, arm.valid) == (own_yes, own_n)
+    same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
     return TriedCell(
         claim=claim.answer.id,
         answer=arm.answer,
-        yes=arm.yes,
-        n=arm.valid,
+        yes=yes,
+        n=n,
         own_answer=own.answer,
         own_yes=own_yes,
         own_n=own_n,
@@ -220,11 +220,8 @@ class _Turn:
     @property
     def counts(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """The runs that say yes under either value, and the runs that answer."""
-        arm = self.arm
-        if isinstance(arm, AlternativeAnswer):
-            return (arm.own_yes, arm.yes), (arm.own_n, arm.valid)
-        own = _beside(self.claim, arm)
-        return (own.yes, arm.yes), (own.valid, arm.valid)
+        cell = _cell(self.claim, self.arm)
+        return (cell.own_yes, cell.yes), (cell.own_n, cell.n)
 
     @property
     def answers(self) -> tuple[Answer, Answer]:
@@ -232,21 +229,12 @@ class _Turn:
         return _beside(self.claim, self.arm).answer, self.arm.answer
 
     @property
-    def _shown(self) -> Estimate | None:
-        """The condition whose number is shown: what either side misses, else the first."""
-        own = _beside(self.claim, self.arm)
-        pairs = [*enumerate(zip(own.estimates, self.arm.estimates, strict=False))]
-        missed = [place for place, (one, other) in pairs if not (one.met and other.met)]
-        place = next(iter(missed), 0)
-        return self.arm.estimates[place] if self.arm.estimates else None
-
-    @property
-    def numbers(self) -> tuple[str, str, str]:
-        """The noun of that condition, and its typical number under either value; '' without."""
-        shown = self._shown
-        if shown is None:
-            return "", "", ""
-        place = self.arm.estimates.index(shown)
+    def numbers(self) -> tuple[str, str]:
+        """The typical number under either value, of what one of them misses; '' without."""
+        place = self._place
+        if place is None:
+            return "", ""
+        shown = self.arm.estimates[place]
         number = self.claim.number_of(shown)
         there = figure_of(shown, number)
         if isinstance(self.arm, AlternativeAnswer):
@@ -255,8 +243,29 @@ class _Turn:
         else:
             own = _beside(self.claim, self.arm).estimates
             here = figure_of(own[place], number) if place < len(own) else ""
-        noun = self.claim.noun_of(shown)
-        return (noun, here, there) if here and there else ("", "", "")
+        return (here, there) if here and there else ("", "")
+
+    @property
+    def _place(self) -> int | None:
+        """The place of a condition that either side misses, else of the first."""
+        own = _beside(self.claim, self.arm).estimates
+        met = [one.met and other.met for one, other in zip(own, self.arm.estimates, strict=False)]
+        missed = [place for place, is_met in enumerate(met) if not is_met]
+        return next(iter(missed), 0 if self.arm.estimates else None)
+
+    def both(self, first: int, last: int) -> str:
+        """Return the number under both values in words: distance 0.035 → 0.38."""
+        place = self._place
+        numbers = self.numbers
+        if place is None:
+            return ""
+        shown = self.arm.estimates[place]
+        what = self.claim.number_of(shown)
+        noun, held = self.claim.named(shown, self.claim.claim.headline[shown.check])
+        if not numbers[0]:
+            return ""
+        pair = f"{numbers[first]} → {numbers[last]}"
+        return what.says.format(noun=what.noun or noun, typical=pair, worst="", reference=held)
 
 
 def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceRow:
@@ -283,13 +292,14 @@ def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceR
 def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
     order = (1, 0) if swapped else (0, 1)
     yes, n = turn.counts
-    noun, *figures = turn.numbers
+    figures = turn.numbers
     first, last = order
     counts = f"{yes[first]} → {of(yes[last], n[last])}"
     if n[0] != n[1]:
         counts = f"{of(yes[first], n[first])} → {of(yes[last], n[last])}"
-    numbers = f", {noun} {figures[first]} → {figures[last]}" if noun else ""
-    siblings = "".join(f"; {words}, too" for words in siblings_of(turn.claim, turn.arm))
+    both = turn.both(first, last)
+    numbers = f", {both}" if both else ""
+    siblings = "".join(f"; so {words}" for words in siblings_of(turn.claim, turn.arm))
     return ChoiceEffect(
         claim=turn.claim.answer.id,
         title=turn.claim.claim.short,
@@ -309,9 +319,11 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
     return [
-        f"{claim.arm(other)} gives {of(other.yes, other.valid)}"
+        claim.arm(other)
         for other in claim.answer.alternatives
-        if other.varied != arm.varied
+        if other.varied is not None
+        and arm.varied is not None
+        and other.varied.setting != arm.varied.setting
         and other.counts
         and other.credible
         and not turns_answer(claim, other)

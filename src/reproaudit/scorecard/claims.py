@@ -163,15 +163,20 @@ class ClaimText(Context):
 
     def noun_of(self, estimate: Estimate) -> str:
         """Return what a condition of the headline is of."""
-        return self.named(estimate, self.claim.headline[estimate.check], self.claim.headline)[0]
+        return self.named(estimate, self.claim.headline[estimate.check])[0]
 
     def said(self, estimate: Estimate) -> str:
         """Return a condition of the headline, its number against its bound."""
-        named = self.named(estimate, self.claim.headline[estimate.check], self.claim.headline)
+        named = self.named(estimate, self.claim.headline[estimate.check])
         what = self.number_of(estimate)
         return against(typical_words(estimate, what, *named), estimate, what)
 
-    def named(self, estimate: Estimate, check: Kind, among: Sequence[Kind]) -> tuple[str, str]:
+    @property
+    def checks(self) -> tuple[Kind, ...]:
+        """Every check of the claim."""
+        return (*self.claim.headline, *self.claim.support, *self.claim.notes)
+
+    def named(self, estimate: Estimate, check: Kind) -> tuple[str, str]:
         """Return what a condition's number is of, and what it is held against.
 
         With its coordinates where others are of the same; where it is read in another arm, the arm
@@ -180,17 +185,18 @@ class ClaimText(Context):
         noun, held = self.namer.compared(self.claim.experiment, check, estimate.measurement)
         if check.names_places:
             return noun, held
-        reading = [_read_by(other, estimate.measurement) for other in among]
         read = _read_by(check, estimate.measurement)
-        if read is not None and len([*filter(None, reading)]) > 1:
+        others = [_read_by(other, estimate.measurement) for other in self.checks]
+        placed = check.sides is not None and len({one.measurement for one in check.sides}) == 1
+        if read is not None and len([*filter(None, others)]) > 1 and not placed:
             places = self._places(check, read)
-            noun += f" [{', '.join(map(at_words, places))}]" if places else ""
+            noun += f" ({', '.join(places)})" if places else ""
         arms = {read.arm for read in check.quantities()}
         arm = next(iter(arms)) if len(arms) == 1 else None
         return f"{noun} with {self.namer.arm(arm)}" if arm is not None else noun, held
 
-    def _places(self, check: Kind, read: Quantity) -> list[Coordinate]:
-        """The coordinates at which a check of the headline reads a quantity."""
+    def _places(self, check: Kind, read: Quantity) -> list[str]:
+        """The coordinates at which a check reads a quantity, numbers with their axis: length 10."""
         arms = {arm.name: arm for arm in arms_of(self.audit, self.claim)}
         arm = arms.get(read.arm or OWN, arms[OWN])
         name = arm.reads.get(read.measurement, read.measurement)
@@ -198,7 +204,11 @@ class ClaimText(Context):
         values = arm.settings(self.audit, self.tier)
         axes = declared.axes if declared is not None else ()
         along = {axis.name: axis.coordinates(values) for axis in axes}
-        return [*placement(read, along, check.at).fixed.values()]
+        fixed = placement(read, along, check.at).fixed
+        return [
+            at if isinstance(at, str) else f"{axis.replace('_', ' ')} {at_words(at)}"
+            for axis, at in fixed.items()
+        ]
 
     # --- arms -------------------------------------------------------------------------------------
 
@@ -248,8 +258,7 @@ class ClaimText(Context):
     ) -> Iterator[tuple[str, ArmAnswer]]:
         for check, one in zip(checks, found, strict=True):
             each = [
-                typical_words(e, e.number_of(check), *self.named(e, check, checks))
-                for e in one.estimates
+                typical_words(e, e.number_of(check), *self.named(e, check)) for e in one.estimates
             ]
             yield ", ".join(each) or check.name, one
 
@@ -265,6 +274,16 @@ class ClaimText(Context):
             return ""
         return f"{number(arm.effect)} against {number(self.base.effect)}"
 
+    def where(self, arm: ArmAnswer) -> str:
+        """Return where an arm ran that does not share the settings of the claim's runs."""
+        written = [one for _, one in self.claim.arms() if not isinstance(one, str)]
+        specs = {**self.audit.arms, **{one.name: one for one in written}}
+        spec = specs.get(arm.name)
+        experiment = None if spec is None else spec.experiment
+        if experiment is None or experiment == self.claim.experiment:
+            return "under other settings"
+        return f"in: {self.audit.experiments[experiment].title}"
+
     def is_primary(self, arm: ArmAnswer) -> bool:
         """Tell whether an arm's coordinate decides."""
         grade = self.claim.grade
@@ -275,20 +294,36 @@ class ClaimText(Context):
         return isinstance(arm, AlternativeAnswer) and arm.tier != self.tier
 
     def stated_value(self, reading: ArmAnswer) -> str:
-        """Return a stated value with the place that states it: 20 pairs (code)."""
-        others = [other.varied for other in self.answer.readings if other.varied is not None]
-        varied = reading.varied or next(iter(others), None)
+        """Return a stated value with the places that state it: 20 pairs (code, card)."""
+        varied = self._varied(reading)
         if varied is None:
             return "the settings as run"
         setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
-        if reading.varied is None:
-            varied = Varied(setting=varied.setting, value=setting.at(self.tier))
-            source = setting.source
-        else:
-            stated = {other.value: other.source for other in setting.readings}
-            source = stated.get(varied.value, setting.source)
-        places = places_of(setting, varied.value, source)
-        return f"{self.namer.varied(self.claim.experiment, varied)} ({places})"
+        stated = {other.value: other.source for other in setting.readings}
+        source = setting.source
+        if reading.varied is not None:
+            source = stated.get(varied.value, source)
+        return f"{self.varied_words(reading)} ({places_of(setting, varied.value, source)})"
+
+    def varied_words(self, reading: ArmAnswer) -> str:
+        """Return the value that a reading has of what readings vary, as a page calls it."""
+        varied = self._varied(reading)
+        if varied is None:
+            return "the settings as run"
+        setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
+        joint = (other.words for other in setting.readings if other.value == varied.value)
+        words = next(joint, None) if reading.varied is not None else None
+        return words or self.namer.varied(self.claim.experiment, varied)
+
+    def _varied(self, reading: ArmAnswer) -> Varied | None:
+        """The setting that a reading varies; of the own runs, the first that another one does."""
+        if reading.varied is not None:
+            return reading.varied
+        others = [other.varied for other in self.answer.readings if other.varied is not None]
+        if not others:
+            return None
+        setting = self.audit.settings_of(self.claim.experiment)[others[0].setting]
+        return Varied(setting=others[0].setting, value=setting.at(self.tier))
 
     # --- the figure -------------------------------------------------------------------------------
 

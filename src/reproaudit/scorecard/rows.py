@@ -30,6 +30,7 @@ from reproaudit.scorecard.words import (
     asked,
     far_of,
     open_mean,
+    read_runs,
     straddling,
     typical_words,
     void_words,
@@ -202,7 +203,7 @@ def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Ro
 def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None) -> Row:
     check = put.checks[estimate.check]
     number = estimate.number_of(check)
-    noun, held = claim.named(estimate, check, put.checks)
+    noun, held = claim.named(estimate, check)
     limit = estimate.limit
     count = _count(put.arm, estimate)
     decision = _decision(claim, put, estimate, count)
@@ -244,6 +245,7 @@ def _frame(
     arm = put.arm
     decides = put.role is RowRole.DECIDES
     whole = put.whole or arm
+    all_yes, all_n = read_runs(whole) if decides else (count.yes, count.n)
     grade = claim.claim.grade
     symbol = "" if at is None else f"{claim.symbol} = {at_words(at)}"
     return {
@@ -266,8 +268,8 @@ def _frame(
         "void": count.void,
         "crashed": count.crashed,
         "diverged": count.diverged,
-        "all_yes": whole.yes if decides else count.yes,
-        "all_n": whole.valid if decides else count.n,
+        "all_yes": all_yes,
+        "all_n": all_n,
         "all_void": whole.void + whole.crashed if decides else count.void + count.crashed,
     }
 
@@ -281,7 +283,9 @@ def _arm_words(claim: ClaimText, put: _Put) -> str:
     if isinstance(arm, AblationAnswer):
         return f"without {claim.lacks(arm)}"
     words = claim.arm(arm)
-    return words if put.beside is not None or arm.varied else f"{words}, under other settings"
+    if put.beside is not None or arm.varied is not None:
+        return words
+    return f"{words} ({claim.where(arm)})"
 
 
 def _answer(arm: ArmAnswer) -> str:
@@ -390,7 +394,7 @@ def _open(arm: ArmAnswer, estimate: Estimate) -> str:
         return open_mean(estimate)
     if arm.n < FEWEST_RUNS:
         return f"{counted(arm.n, 'run')} cannot decide"
-    return straddling(estimate, arm) if {True, False} <= set(estimate.holds) else ""
+    return straddling(estimate) if {True, False} <= set(estimate.holds) else ""
 
 
 def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
@@ -411,9 +415,9 @@ def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
     cause = next((other for other in there if other.beside == row.beside), there[0])
     passes = cause.arm_role is Role.CONTROL
     verb = f"passes, too, in {of(cause.all_yes, cause.all_n)}" if passes else "misses it, too"
-    said = f"{cause.arm_words} {verb}"
+    who = f"the control ({cause.arm_words})" if passes else cause.arm_words
     numbers = f" ({cause.typical_words})" if cause.typical_words and not passes else ""
-    return row.model_copy(update={"why": f"{said}{numbers}"})
+    return row.model_copy(update={"why": f"{who} {verb}{numbers}"})
 
 
 def _arms_by(claim: ClaimText) -> Mapping[tuple[str, Coordinate | None], str]:

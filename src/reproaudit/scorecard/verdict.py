@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from reproaudit.audit.model import Audit, TierName, known_tier
+from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
+from reproaudit.declarations import Coordinate
 from reproaudit.formats.numbers import (
     at_words,
     counted,
@@ -42,22 +43,24 @@ from reproaudit.formats.scorecard import (
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    ArmAnswer,
     ClaimAnswer,
     Estimate,
     Outcome,
+    ReadingAnswer,
     ReasonKind,
 )
 from reproaudit.judge.readings import Panel
 from reproaudit.records import Origin
-from reproaudit.scorecard.choices import choices_of, tried_of
+from reproaudit.scorecard.choices import choices_of, siblings_of, tried_of
 from reproaudit.scorecard.claims import ClaimText, texts_of
 from reproaudit.scorecard.rows import rows_of
 from reproaudit.scorecard.words import (
     WITHOUT,
     asked,
+    count_words,
     figure_of,
     not_alike,
+    read_runs,
     typical_words,
     whose_of,
 )
@@ -252,31 +255,39 @@ def _smoke(texts: Sequence[ClaimText]) -> str:
 
 def _main(main: Sequence[ClaimText]) -> str:
     """The main claim with its k of n; several, each with its own."""
-    said = [
-        f"{_HOLDS[claim.answer.outcome][0].format(choice=_hangs_on([claim]))}, {core_of(claim)}"
-        for claim in main
-    ]
+    said = [_ended(claim) for claim in main]
     if len(main) == 1:
         return f"The main claim {said[0]}: {main[0].claim.short}"
     each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
     return f"Of {len(main)} main claims {listed(each)}"
 
 
+def _ended(claim: ClaimText) -> str:
+    """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
+    cores = cores_of(claim)
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return cores[0]
+    more = [f"{answer} {listed(values)}" for answer, values in _other_readings(claim).items()]
+    return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
+
+
 def _others(others: Sequence[ClaimText], after_main: bool) -> str:
-    """What does not plainly hold, by outcome; claims are named where they are few."""
+    """What does not plainly hold: the only claim that depends in full, the rest counted."""
     groups: dict[Outcome, list[ClaimText]] = {}
     for outcome in _HOLDS:
         if same := [claim for claim in others if claim.answer.outcome is outcome]:
             groups[outcome] = same
+    named = ""
+    for outcome in (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
+        if len(groups.get(outcome, ())) == 1 and not named:
+            (claim,) = groups.pop(outcome)
+            named = f"“{claim.claim.short}” {_ended(claim)}"
+    more = " more" if after_main else ""
     parts = []
     for outcome, same in groups.items():
         verb = _HOLDS[outcome][len(same) > 1].format(choice=_hangs_on(same))
-        parts.append(f"{len(same)} {verb}")
-    more = " more" if after_main else ""
-    if len(groups) == 1:
-        count, _, verb = parts[0].partition(" ")
-        return f"{count}{more} {verb}"
-    return f"Of {len(others)}{more} {listed(parts)}"
+        parts.append(f"{len(same)}{'' if parts else more} {verb}")
+    return "; ".join(filter(None, (named, listed(parts))))
 
 
 def _hangs_on(claims: Sequence[ClaimText]) -> str:
@@ -287,7 +298,7 @@ def _hangs_on(claims: Sequence[ClaimText]) -> str:
         for side in claim.answer.sides or ():
             if side.varied is not None:
                 name = claim.setting(side.varied.setting)
-                names[f"{name}, which nobody states" if guessed else name] = None
+                names[f"{name} (a guess)" if guessed else name] = None
     return listed(list(names))
 
 
@@ -342,66 +353,65 @@ def line_of(claim: ClaimText, rows: Sequence[Row]) -> ClaimLine:
         whose=whose_of(claim.claim),
         level=None if depends else answer.level,
         title=claim.claim.short,
-        text=_fitted(core_of(claim), _exceptions(claim, rows), left),
+        text=_fitted([cores_of(claim), *_exceptions(claim, rows)], left),
     )
 
 
-def _fitted(core: str, more: Sequence[tuple[str, str]], most: int) -> str:
-    """A text with as many exceptions as fit, each long, else short; the rest are counted."""
-    text = core
-    for place, forms in enumerate(more):
-        rest = len(more) - place - 1
-        room = most - (4 if rest else 0)
-        fits = [form for form in forms if len(f"{text}; {form}".split()) <= room]
-        if not fits:
-            return f"{text}; {counted(rest + 1, 'exception')} below"
-        text = f"{text}; {fits[0]}"
-    return text
+def _fitted(groups: Sequence[Sequence[str]], most: int) -> str:
+    """Parts of a text, each in forms from long to short, the last shortened first until it fits."""
+    chosen = [0] * len(groups)
+    while True:
+        text = "; ".join(forms[at] for forms, at in zip(groups, chosen, strict=True))
+        longer = [at for at, forms in enumerate(groups) if chosen[at] + 1 < len(forms)]
+        if len(text.split()) <= most or not longer:
+            return text
+        chosen[longer[-1]] += 1
 
 
-def count_words(arm: ArmAnswer) -> str:
-    """Return how many runs say yes of those that can be read; the others apart."""
-    apart_runs = arm.void + arm.crashed
-    if not arm.n:
-        return "not run"
-    if not arm.valid:
-        return f"none of {arm.n} can be read"
-    more = f"; in {apart_runs} more it cannot be read" if apart_runs else ""
-    return f"{of(arm.yes, arm.valid)}{more}"
-
-
-def core_of(claim: ClaimText) -> str:
-    """Return what was found, with k of n."""
+def cores_of(claim: ClaimText) -> list[str]:
+    """Return what was found, with k of n, in forms from long to short."""
     return _CORES[claim.answer.outcome](claim)
 
 
-def _held(claim: ClaimText) -> str:
+def _held(claim: ClaimText) -> list[str]:
     mean = next((e for e in claim.base.estimates if e.mean is not None), None)
     count = count_words(claim.base)
-    others = [reading for reading in claim.answer.readings if reading.answer is not Answer.YES]
-    value = f" with {claim.stated_value(claim.base)}" if claim.own and others else ""
-    if mean is None:
-        return f"{count}{value}"
-    return f"{_figure(claim, mean)}, {count}{value}"
+    if mean is not None:
+        return [f"{_figure(claim, mean)}, {count} inside"]
+    if claim.own and _other_readings(claim):
+        return [f"{count} with {claim.stated_value(claim.base)}", count]
+    return [count]
 
 
-def _partly(claim: ClaimText) -> str:
-    levels = _levels(claim)
-    return levels or _held(claim)
+def _partly(claim: ClaimText) -> list[str]:
+    return _levels(claim) or _held(claim)
 
 
-def _levels(claim: ClaimText) -> str:
-    """At which primary coordinates it holds, and at which not."""
-    at: dict[str, list[str]] = {}
+def _levels(claim: ClaimText) -> list[str]:
+    """At which primary coordinates it holds, and at which not; nothing where all are alike."""
+    at: dict[str, list[ReadingAnswer]] = {}
     for grade in claim.answer.grades:
         if grade.at is not None and claim.is_primary(grade):
-            word = _AT.get(grade.answer, "open")
-            count = "" if grade.answer is Answer.YES else f" ({count_words(grade)})"
-            at.setdefault(word, []).append(f"{at_words(grade.at)}{count}")
+            at.setdefault(_AT.get(grade.answer, "open"), []).append(grade)
     if len(at) < 2:
-        return ""
-    parts = [f"{word} at {claim.symbol} = {listed(places)}" for word, places in at.items()]
-    return ", ".join(parts)
+        return []
+    return [_level_words(claim, at, counts=True), _level_words(claim, at)]
+
+
+def _level_words(
+    claim: ClaimText, at: Mapping[str, Sequence[ReadingAnswer]], *, counts: bool = False
+) -> str:
+    """Coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
+    parts = [
+        f"{word} at {listed([_place(one, counts=counts) for one in same])}"
+        for word, same in at.items()
+    ]
+    return ", ".join(parts).replace(" at ", f" at {claim.symbol} = ", 1)
+
+
+def _place(grade: ReadingAnswer, *, counts: bool = False) -> str:
+    place = "" if grade.at is None else at_words(grade.at)
+    return f"{place} ({count_words(grade)})" if counts else place
 
 
 _AT: Mapping[Answer, str] = {
@@ -412,72 +422,90 @@ _AT: Mapping[Answer, str] = {
 }
 
 
-def _depending(claim: ClaimText) -> str:
+def _depending(claim: ClaimText) -> list[str]:
+    """What holds first, then what not; of a guess, that nobody states the value."""
     yes, no = claim.answer.sides or (claim.base, claim.base)
     guess = next((side for side in (yes, no) if isinstance(side, AlternativeAnswer)), None)
-    if guess is None:
-        held, not_held = (f"{claim.stated_value(side)}, {count_words(side)}" for side in (yes, no))
-        return f"holds with {held}; not with {not_held}"
+    if guess is not None:
+        return _guessed(claim, guess, holds=guess is yes)
+    values = [claim.stated_value(side) for side in (yes, no)]
+    counts = [count_words(side) for side in (yes, no)]
+    return [
+        f"holds with {values[0]}, {counts[0]}; not with {values[1]}, {counts[1]}",
+        f"{counts[0]} with {values[0]}, {counts[1]} with {values[1]}",
+        f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} with {claim.varied_words(no)}",
+    ]
+
+
+def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list[str]:
+    """Of a claim that a guess turns: as run, and with other values that nobody states."""
     own = count_words(claim.answer.own)
-    tier = f" (small; as run there {of(guess.own_yes, guess.own_n)})"
-    small = tier if claim.is_smaller(guess) else ""
-    other = f"{claim.arm(guess)}, which nobody states, {count_words(guess)}{small}"
-    if guess is no:
-        return f"holds as run, {own}; not with {other}"
-    return f"fails as run, {own}; holds with {other}"
+    there = count_words(guess)
+    values = listed([claim.arm(guess), *siblings_of(claim, guess)], "or")
+    scale = f"small; as run there {of(guess.own_yes, guess.own_n)}"
+    small = f" ({scale})" if claim.is_smaller(guess) else ""
+    other = f"with {values}, which nobody states, {there}{small}"
+    brief = f"{there} with {values}, {'a guess, small' if small else 'a guess'}"
+    if holds:
+        return [f"holds {other}; not as run, {own}", f"{brief}; {own} as run"]
+    return [f"holds as run, {own}; not {other}", f"{own} as run; {brief}"]
 
 
-def _failed(claim: ClaimText) -> str:
+def _failed(claim: ClaimText) -> list[str]:
     missed = next((e for e in claim.base.estimates if not e.met), claim.shown)
-    return count_words(claim.base) if missed is None else _against(claim, missed)
+    return [count_words(claim.base)] if missed is None else _against(claim, missed)
 
 
-def _against(claim: ClaimText, estimate: Estimate) -> str:
+def _against(claim: ClaimText, estimate: Estimate) -> list[str]:
     """The count with the number and its bound: 0 of 10: distance 0.38, we allow 0.1."""
-    figure = _figure(claim, estimate)
-    bound = asked(estimate, claim.number_of(estimate))
-    said = f"{figure}, {bound}" if figure else bound
-    return f"{count_words(claim.base)}: {said}"
+    what = claim.number_of(estimate)
+    bound = asked(estimate, what)
+    count = count_words(claim.base)
+    number_alone = figure_of(estimate, what)
+    brief = [f"{count}: {number_alone}, {bound}"] if number_alone else []
+    return [f"{count}: {_figure(claim, estimate)}, {bound}", *brief]
 
 
 def _figure(claim: ClaimText, estimate: Estimate) -> str:
-    """A condition's number in words: of a mean with its interval, else its noun and the number."""
+    """A condition's number in words; of a mean with its interval."""
     what = claim.number_of(estimate)
-    noun, held = claim.named(estimate, claim.claim.headline[estimate.check], claim.claim.headline)
-    if estimate.mean is not None:
-        return typical_words(estimate, what, noun, held)
-    figure = figure_of(estimate, what)
-    return f"{what.noun or noun} {figure}" if figure else ""
+    named = claim.named(estimate, claim.claim.headline[estimate.check])
+    return typical_words(estimate, what, *named, with_worst=False)
 
 
-def _unclear(claim: ClaimText) -> str:
+def _unclear(claim: ClaimText) -> list[str]:
     """Why there is no answer."""
     reasons = claim.answer.reasons
     base = claim.base
     first = reasons[0] if reasons else None
-    if first is not None and first.kind is ReasonKind.NEAR and first.arm == base.name:
-        return f"near our bound, {_against(claim, base.estimates[first.place])}"
-    levels = _levels(claim)
-    if levels and first is not None and first.kind is ReasonKind.LEVELS:
-        return levels
-    why = claim.why(first) if first is not None else "open"
-    return f"{count_words(base)}; {why}" if base.n else why
+    if first is None:
+        return [count_words(base)]
+    if first.kind is ReasonKind.NEAR and first.arm == base.name:
+        return [f"near our bound, {form}" for form in _against(claim, base.estimates[first.place])]
+    if first.kind is ReasonKind.LEVELS and _levels(claim):
+        return _levels(claim)
+    why = claim.why(first)
+    if not base.n:
+        return [why]
+    if first.kind is ReasonKind.VOID_RUNS and base.valid:
+        return [f"{of(*read_runs(base))}; {why}"]
+    return [f"{count_words(base)}; {why}"]
 
 
-def _blind(claim: ClaimText) -> str:
+def _blind(claim: ClaimText) -> list[str]:
     """The count, and what makes it tell nothing."""
     blind = next((arm for arm in claim.answer.stated if arm.answer is Answer.BLIND), claim.base)
     own = count_words(blind)
     for control in claim.answer.controls:
         if control.name == blind.by:
-            return f"{own}, and {count_words(control)} with {claim.arm(control)}"
+            return [f"{own}, and {count_words(control)} with {claim.arm(control)}"]
     built = claim.answer.positive_control
     if built is not None and built.name == blind.by:
-        return f"{own}; {claim.arm(built)}, which should succeed, does in {count_words(built)}"
+        return [f"{own}; {claim.arm(built)}, which should succeed, does in {count_words(built)}"]
     return _unclear(claim)
 
 
-_CORES: Mapping[Outcome, Callable[[ClaimText], str]] = {
+_CORES: Mapping[Outcome, Callable[[ClaimText], list[str]]] = {
     Outcome.SUPPORTED: _held,
     Outcome.PARTLY_SUPPORTED: _partly,
     Outcome.DEPENDS: _depending,
@@ -492,40 +520,61 @@ _CORES: Mapping[Outcome, Callable[[ClaimText], str]] = {
 # --- exceptions -----------------------------------------------------------------------------------
 
 
-def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """What is missed beside what decides, each in a long and a short form."""
-    return [*_missed_beside(rows), *_other_levels(claim, rows), *_other_readings(claim)]
+def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[list[str]]:
+    """What is missed beside what decides: other readings, also said, stricter, coordinates.
+
+    Each in forms from long to short.
+    """
+    groups = [
+        _reading_forms(claim),
+        _missed_forms(_missed(claim, rows, RowRole.ALSO_SAID), "further check"),
+        _missed_forms(_missed(claim, rows, RowRole.STRICTER), "stricter check"),
+        _level_forms(claim, rows),
+    ]
+    return [forms for forms in groups if forms]
 
 
-def _missed_beside(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """Checks that are also said, or stricter, and were not met by the claim's own runs."""
-    for row in rows:
-        beside = row.role is not RowRole.DECIDES and row.decision is not RowDecision.MET
-        if beside and row.yes < row.n and row.arm_role.value in ("own", "reading"):
-            who = "" if row.role is RowRole.ALSO_SAID else "stricter, "
-            short = f"but {row.noun} {row.count}"
-            yield f"but {who}{row.noun} {row.bound_words}: {row.count}", short
+def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[Row]:
+    """Checks of one role that the claim's own runs do not meet, the worst first."""
+    own = [row for row in rows if row.role is role and row.arm == claim.base.name]
+    missed = [row for row in own if row.decision is not RowDecision.MET and row.yes < row.n]
+    return sorted(missed, key=lambda row: row.yes / row.n)
 
 
-def _other_levels(claim: ClaimText, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def _missed_forms(missed: Sequence[Row], noun: str) -> list[str]:
+    if not missed:
+        return []
+    counts = [f"{row.noun} in {of(row.yes, row.n)}" for row in missed]
+    full = [f"{row.says}, {row.bound_words}: {of(row.yes, row.n)}" for row in missed]
+    short = [f"{row.noun} {row.typical_words} ({of(row.yes, row.n)})" for row in missed]
+    return [
+        f"but {'; '.join(full)}",
+        f"but {listed(short)}",
+        f"but {listed(counts)}",
+        f"{counted(len(missed), noun)} missed",
+    ]
+
+
+def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
     """Coordinates that do not decide and are not met."""
+    words: dict[str, list[ReadingAnswer]] = {}
     for grade in claim.answer.grades:
-        if claim.is_primary(grade) or grade.decision is Decision.MET or grade.at is None:
-            continue
-        where = f"{claim.symbol} = {at_words(grade.at)}"
-        if grade.answer is Answer.BLIND:
-            row = next((row for row in rows if row.at == grade.at and row.why), None)
-            why = "" if row is None else f", {row.why}"
-            yield f"no evidence at {where}{why}", f"no evidence at {where}"
-        else:
-            said = f"not at {where}, {count_words(grade)}"
-            yield said, said
+        beside = not claim.is_primary(grade) and grade.at is not None
+        if beside and grade.decision is not Decision.MET:
+            words.setdefault(_AT.get(grade.answer, "open"), []).append(grade)
+    if not words or claim.answer.outcome is not Outcome.SUPPORTED:
+        return []
+    blind = [row.why for row in rows if row.decision is RowDecision.TELLS_NOTHING and row.at]
+    brief = _level_words(claim, words)
+    full = [f"{brief}: {blind[0]}"] if blind and len(words) == 1 else []
+    return [*full, _level_words(claim, words, counts=True), brief]
 
 
 _WITH: Mapping[Answer, str] = {
+    Answer.YES: "holds with",
     Answer.NO: "not with",
     Answer.OPEN: "open with",
-    Answer.NEAR: "near our bound with",
+    Answer.NEAR: "near with",
     Answer.BLIND: "tells nothing with",
     Answer.RULED_OUT: "diverges with",
     Answer.MIXED: "in part with",
@@ -533,39 +582,90 @@ _WITH: Mapping[Answer, str] = {
 }
 
 
-def _other_readings(claim: ClaimText) -> Iterator[tuple[str, str]]:
-    """Stated readings that do not answer yes, of a claim that does."""
-    if claim.answer.outcome is Outcome.DEPENDS:
-        return
+def _reading_forms(claim: ClaimText) -> list[str]:
+    """Stated readings that do not answer as the claim's own."""
+    forms = [
+        _other_readings(claim, figures=True),
+        _other_readings(claim),
+        _other_readings(claim, places=False),
+    ]
+    said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms if form]
+    if not said:
+        return []
+    counts = [f"{how} {counted(len(v), 'other reading')}" for how, v in forms[0].items()]
+    return [*said, ", ".join(counts), f"{counted(sum(map(len, forms[0].values())), 'reading')} not"]
+
+
+def _other_readings(
+    claim: ClaimText, *, figures: bool = False, places: bool = True
+) -> dict[str, list[str]]:
+    """Stated readings that do not answer as the claim's own, by how they answer.
+
+    Args:
+        claim: the claim; of one that depends, both sides are said already.
+        figures: whether what they miss is said with its number.
+        places: whether it is said who states the value.
+    """
+    sides = claim.answer.sides or (claim.base,)
+    told = {side.answer for side in sides}
+    named = {reason.arm for reason in claim.answer.reasons if claim.answer.level is None}
+    found: dict[str, list[str]] = {}
     for reading in claim.answer.readings:
-        if reading.answer in _WITH and reading.answer is not claim.base.answer:
-            value = claim.stated_value(reading)
-            said = f"{_WITH[reading.answer]} {value}, {count_words(reading)}"
-            yield said, said
+        if reading.answer in told or reading.name in named:
+            continue
+        missed = next((one for one in reading.estimates if not one.met), None)
+        number = "" if missed is None else figure_of(missed, claim.number_of(missed))
+        figure = f" ({number})" if number and figures else ""
+        value = claim.stated_value(reading) if places else claim.arm(reading)
+        count = of(*read_runs(reading)) if reading.valid else count_words(reading)
+        found.setdefault(_WITH[reading.answer], []).append(f"{value}, {count}{figure}")
+    return found
 
 
 # --- questions, and what is ours ------------------------------------------------------------------
 
 
 def _questions(judged: Judged) -> Iterator[HeadQuestion]:
-    """What to ask the authors: of each choice that changes an answer once."""
+    """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
+
+    Values that the paper itself states are two experiments, and no question.
+    """
+    settings = dict(_settings(judged.audit))
     told: set[str] = set()
     for choice in judged.choices:
-        if choice.words in told:
+        setting = settings[choice.setting]
+        text = setting.ask or _question(choice)
+        if text in told or setting.ours or _states_both(setting):
             continue
-        told.add(choice.words)
+        told.add(text)
         evidence = [effect.text for effect in choice.effects]
         evidence += [
             f"{finding.statement} ({listed(finding.sources)})"
             for finding in judged.audit.findings
             if choice.setting in finding.settings
         ]
-        yield HeadQuestion(text=_question(choice), evidence=tuple(evidence))
+        yield HeadQuestion(text=text, evidence=tuple(evidence))
+    for setting in settings.values():
+        if setting.ask and setting.ask not in told:
+            told.add(setting.ask)
+            yield HeadQuestion(text=setting.ask)
+
+
+def _settings(audit: Audit) -> Iterator[tuple[str, Setting]]:
+    """Every setting by its name; `experiment.setting` for an experiment's own."""
+    yield from audit.settings.items()
+    for name, experiment in audit.experiments.items():
+        yield from ((f"{name}.{own}", setting) for own, setting in experiment.settings.items())
+
+
+def _states_both(setting: Setting) -> bool:
+    sources = {setting.source, *(reading.source for reading in setting.readings)}
+    return bool(setting.readings) and sources == {Source.PAPER}
 
 
 def _question(choice: ChoiceRow) -> str:
     if choice.guess:
-        return f"{_capital(choice.words)}? We took {choice.value}."
+        return f"{_capital(choice.words)}? We took {choice.value.removesuffix(' (our guess)')}."
     return f"{_capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
 
 
@@ -576,9 +676,13 @@ def _capital(text: str) -> str:
 
 def _fold(texts: Sequence[ClaimText]) -> str:
     """How many claims stand apart, by whose they are and how they ended."""
-    names = {"code": "of the code", "derived": "that we derived", "ours": "of our questions"}
+    names = {
+        "code": "claim of the code alone",
+        "derived": "claim that we derived",
+        "ours": "question of ours",
+    }
     parts = []
-    for whose, words in names.items():
+    for whose, noun in names.items():
         same = [text for text in texts if whose_of(text.claim) == whose]
         outcomes = Counter(text.answer.outcome for text in same)
         ended = [
@@ -586,16 +690,17 @@ def _fold(texts: Sequence[ClaimText]) -> str:
             for outcome, verbs in _HOLDS.items()
             if outcomes[outcome]
         ]
+        first, _, rest = noun.partition(" ")
+        plural = f"{first}s {rest}".strip() if len(same) > 1 else noun
         if same:
-            parts.append(f"{len(same)} {words}: {listed(ended)}")
+            parts.append(f"{len(same)} {plural}: {listed(ended)}")
     return f"Apart: {'; '.join(parts)}." if parts else ""
 
 
 def _ours(judged: Judged) -> Iterator[str]:
-    bounds = _bounds(judged.texts)
     known = ", set with earlier results known" if judged.earlier else ""
-    if bounds:
-        yield f"{bounds}{known}."
+    if bounds := _bounds(judged.texts):
+        yield f"Bounds{known}; {bounds}."
     if counts := [*_made_by_us(judged)]:
         yield f"{_capital(', '.join(counts))}."
 
@@ -616,14 +721,14 @@ def _bounds(claims: Sequence[ClaimText]) -> str:
     if not ours:
         return ""
     if not turned:
-        return "Bounds; half or twice as wide, they change no answer"
+        return "half or twice as wide, they change no answer"
     names = several([claim.name.replace("-", " ") for claim in turned], MOST_NAMES)
-    return f"Bounds; half or twice as wide, they would change {names}"
+    return f"half or twice as wide, they would change {names}"
 
 
 def _made_by_us(judged: Judged) -> Iterator[str]:
     levels = {
-        f"{text.symbol} = {listed([at_words(at) for at in text.claim.grade.primary])}"
+        f"{text.symbol} = {listed([at_words(at) for at in _in_order(text.claim.grade.primary)])}"
         for text in judged.texts
         if text.claim.grade is not None and text.claim.grade.origin == "ours"
     }
@@ -641,6 +746,10 @@ def _made_by_us(judged: Judged) -> Iterator[str]:
         yield f"{counted(left, 'claim')} left out"
 
 
+def _in_order(places: Sequence[Coordinate]) -> list[Coordinate]:
+    return sorted(places, key=lambda place: (isinstance(place, str), place))
+
+
 # --- what is said beside rows ---------------------------------------------------------------------
 
 
@@ -649,14 +758,15 @@ def answer_words(claim: ClaimText) -> AnswerWords:
     answer = claim.answer
     wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
     base = claim.base
+    depends = answer.outcome is Outcome.DEPENDS
     interval = "exact" if claim.claim.exact else share_range(*claim.share)
     return AnswerWords(
         claim=answer.id,
         mark=look(answer.outcome).mark,
-        finding=f"{_capital(claim.claim.short)}: {core_of(claim)}",
+        finding=f"{_capital(claim.claim.short)}: {cores_of(claim)[0]}",
         source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
         runs=f"{count_words(base)} ({interval})" if base.n else "none",
-        certainty=tuple(map(claim.why, answer.reasons)),
+        certainty=() if depends else tuple(map(claim.why, answer.reasons)),
         own=claim.own,
         facts=tuple(_facts(claim)),
     )

@@ -130,13 +130,13 @@ def bound_of(one: Estimate, what: Number) -> str:
     if asked is not None:
         return asked
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
-    at = percent(limit.at) if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
+    at = f"{stated(100 * limit.at)} %" if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
 
 def _either_way(margin: float) -> str:
     """A margin that is a factor either way; below a thousandth a share, which prints the same."""
-    return percent(margin) if margin < 0.001 else f"a factor of {stated(1 + margin)}"
+    return f"{stated(100 * margin)} %" if margin < 0.001 else f"a factor of {stated(1 + margin)}"
 
 
 def typical_words(
@@ -172,7 +172,7 @@ def typical_words(
     aside = f", worst run {last}" if with_worst and usual != last else ""
     if far:
         numbers = several([written(one, what, number) for number in far], MOST_FAR)
-        aside = f", but {numbers} in {of(len(far), len(one.values))}"
+        aside = f", but {numbers} in {of(len(far), _read(one))}"
     aside = f"{_beyond(one, what)}{aside}{_without_number(one)}"
     return template.format(noun=called, typical=usual, worst=aside, reference=reference)
 
@@ -207,7 +207,12 @@ def _without_number(one: Estimate) -> str:
     """How many runs that say yes or no have no number, and so no part in what is typical."""
     pairs = zip(one.values, one.holds, strict=True)
     without = sum(value is None and holds is not None for value, holds in pairs)
-    return f", none in {of(without, len(one.values))}" if without else ""
+    return f", none in {of(without, _read(one))}" if without else ""
+
+
+def _read(one: Estimate) -> int:
+    """How many runs can be held against a bound."""
+    return sum(holds is not None for holds in one.holds)
 
 
 def asked(one: Estimate, what: Number) -> str:
@@ -260,6 +265,31 @@ def _in_form(one: Estimate, what: Number, value: float) -> str:
 def _in_percent(one: Estimate, what: Number) -> bool:
     form = what.form
     return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def read_runs(arm: ArmAnswer) -> tuple[int, int]:
+    """Return how many runs of an arm meet every condition, and how many can be read at all.
+
+    Where a mean decides, a run that lies outside counts as one that does not meet it.
+    """
+    if all(one.mean is None for one in arm.estimates):
+        return arm.yes, arm.valid
+    inside = zip(*(one.holds for one in arm.estimates), strict=True)
+    return sum(all(run) for run in inside), arm.valid
+
+
+def count_words(arm: ArmAnswer) -> str:
+    """Return how many runs say yes of those that can be read; the others apart."""
+    unread = arm.void + arm.crashed
+    if not arm.n:
+        return "not run"
+    if not arm.valid:
+        return f"none of {arm.n} can be read"
+    more = f"; in {unread} more it cannot be read" if unread else ""
+    return f"{of(*read_runs(arm))}{more}"
 
 
 # --- reasons ------------------------------------------------------------------------------------
@@ -377,17 +407,18 @@ def _sides_words(one: Estimate, joins: str) -> str:
 
 
 def _straddles(reason: Reason, context: Context) -> str:
-    return straddling(context.estimate_of(reason), context.answer.base)
+    base = context.answer.base
+    return straddling(context.estimate_of(reason), _apart_words(base))
 
 
-def straddling(one: Estimate, arm: ArmAnswer) -> str:
+def straddling(one: Estimate, apart_runs: str = "") -> str:
     """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
     pairs = zip(one.values, one.holds, strict=True)
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
     none = len(decide) - len(numbers)
     aside = f", {none} without a number" if none else ""
-    aside = f"{aside}{_apart_words(arm)}"
+    aside = f"{aside}{apart_runs}"
     if not numbers:
         return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
     ends = (min(numbers), max(numbers))
