@@ -49,6 +49,17 @@ def by_whom(found: Documentation) -> str:
     return f"{card}; reviewers {found.by_reviewers}"
 
 
+def by_answer(found: Documentation) -> list[tuple[str, list[str]]]:
+    """Return the names of the variables that are documented, are not, and are disputed."""
+    scored = [one for one in found.variables if one.variable.name not in UNSCORED]
+    groups = (
+        ("Documented", [one for one in scored if one.documented and not one.disputed]),
+        ("Not documented", [one for one in scored if not one.documented and not one.disputed]),
+        ("Disputed", [one for one in scored if one.disputed]),
+    )
+    return [(word, [one.variable.name.value for one in some]) for word, some in groups if some]
+
+
 def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
     """Return what an audit's paper documents."""
     rows = [

@@ -33,13 +33,13 @@ from reproaudit.report.parts import (
 from reproaudit.report.printable import clean
 from reproaudit.report.reviews import note_words
 from reproaudit.report.rows import (
-    brief_words,
     guess_rows,
     leading_words,
     left_words,
     met_words,
     row_cells,
     row_words,
+    said_in_brief,
     shown,
 )
 
@@ -56,7 +56,6 @@ BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0))
 """How a long page becomes brief: which rows it leaves out, and how many facts a claim keeps."""
 
 _HELPERS = (
-    brief_words,
     certainty,
     chart,
     ends,
@@ -77,6 +76,7 @@ _HELPERS = (
     met_words,
     row_cells,
     row_words,
+    said_in_brief,
     shown,
     strip,
     is_bold,

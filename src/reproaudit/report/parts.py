@@ -23,7 +23,7 @@ from reproaudit.formats.scorecard import (
     TriedCell,
     TriedValue,
 )
-from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, Verdict
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, Specificity, Verdict
 
 OWN = "The paper's own claims"
 OTHERS = "Claims of the code, and claims that we derived"
@@ -56,6 +56,11 @@ class Check:
     def first(self) -> Row:
         """The row that says what is asked."""
         return next((row for row in self.rows if row.bound_words), self.rows[0])
+
+    @property
+    def own(self) -> Row:
+        """The first row of the claim's own runs."""
+        return next((row for row in self.rows if is_own(row)), self.rows[0])
 
     @property
     def bounded(self) -> str:
@@ -126,6 +131,8 @@ def is_expected(row: Row) -> bool:
         return False
     if row.arm_role is Role.CONTROL:
         return row.answer == Verdict.FAILS
+    if row.arm_role is Role.ABLATION:
+        return row.answer != Specificity.NOT_SPECIFIC
     return row.decision is RowDecision.MET
 
 

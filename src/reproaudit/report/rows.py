@@ -12,51 +12,89 @@ from reproaudit.report.printable import clean
 
 
 def shown(check: Check, brief: int) -> list[Row]:
-    """Return the rows of a condition that a page prints.
+    """Return the rows of a condition that a page prints; every one that is not met is among them.
 
     Args:
         check: the condition.
         brief: 0 for all rows; 1 without other values of guesses, which have a table of their own;
-            2 without any other arm that ended as it should, or cannot be read.
+            from 2 on without any other arm that ended as it should, or cannot be read; from 4 on
+            without stated readings that meet it.
     """
+    return [row for row in check.rows if _is_shown(check, row, brief)]
+
+
+def _is_shown(check: Check, row: Row, brief: int) -> bool:
+    if is_own(row):
+        return brief < 4 or row.arm == check.own.arm or row.decision is not RowDecision.MET
     if not brief:
-        return list(check.rows)
-    rows = [row for row in check.rows if row.arm_role is not Role.ALTERNATIVE]
-    if brief == 1:
-        return rows
-    return [row for row in rows if is_own(row) or not (is_expected(row) or _is_void(row))]
+        return True
+    if row.arm_role is Role.ALTERNATIVE:
+        return False
+    return brief == 1 or not (is_expected(row) or row.decision is RowDecision.VOID)
 
 
 def left_words(check: Check, brief: int) -> str:
     """Return how many rows a brief page leaves out, and how they ended."""
-    printed = shown(check, brief)
-    left = [row for row in check.rows if row not in printed]
-    void = sum(_is_void(row) and not is_expected(row) for row in left)
-    counts = ((len(left) - void, "as expected"), (void, "cannot be read"))
+    left = [row for row in check.rows if not _is_shown(check, row, brief)]
+    met = len({row.arm for row in left if is_own(row)})
+    others = [row for row in left if not is_own(row)]
+    void = sum(row.decision is RowDecision.VOID and not is_expected(row) for row in others)
+    counts = (
+        (met, "more stated values meet it"),
+        (len(others) - void, "as expected"),
+        (void, "cannot be read"),
+    )
     return ", ".join(f"{count} {words}" for count, words in counts if count)
 
 
-def _is_void(row: Row) -> bool:
-    return row.decision is RowDecision.VOID
-
-
-def met_words(check: Check) -> str:
+def met_words(check: Check, brief: int) -> str:
     """Return a condition that is met, in brief: its bound, and k of n with the typical run."""
-    rows = [row for row in check.rows if is_own(row)]
-    return f"{check.bounded}: {', '.join(brief_words(check, row) for row in rows)}"
+    said = [words for words, _ in said_in_brief(check, brief, own_alone=True)]
+    more = len({row.arm for row in check.rows if is_own(row)} - {check.own.arm})
+    aside = f" (and with {more} more)" if brief >= 4 and more else ""
+    return f"{check.bounded}: {', '.join(said)}{aside}"
 
 
-def brief_words(check: Check, row: Row) -> str:
-    """Return a row in brief: without the arm where it is the claim's own, and what it decides."""
-    if not is_own(row):
-        return row_words(row)
-    own = next(first.arm_words for first in check.rows if is_own(first))
-    where = [row.at_words, "" if row.arm_words == own else f"with {row.arm_words}"]
-    numbers = numbers_words(row) if row.mean or row.far else row.typical_words
-    said = f"{row.count}{f' ({numbers})' if numbers else ''}"
-    decided = decision_words(row) if row.decision is not RowDecision.MET else ""
+def said_in_brief(
+    check: Check, brief: int, *, own_alone: bool = False
+) -> Iterator[tuple[str, bool]]:
+    """Yield the rows of a condition in brief, and whether each is the claim's own and not met.
+
+    Args:
+        check: the condition.
+        brief: as of `shown`; from 4 on, stated readings that end alike are joined.
+        own_alone: whether other arms are left out.
+    """
+    alike: dict[tuple[str, ...], list[Row]] = {}
+    rows = [row for row in shown(check, brief) if is_own(row) or not own_alone]
+    for row in rows:
+        ended = (row.at_words, row.count, row.decision.value)
+        is_joined = brief >= 4 and is_own(row) and row.arm != check.own.arm
+        alike.setdefault(ended if is_joined else (*ended, row.arm, row.beside or ""), []).append(
+            row
+        )
+    for same in alike.values():
+        unmet = is_own(same[0]) and same[0].decision is not RowDecision.MET
+        yield _joined(check, same), unmet
+
+
+def _joined(check: Check, rows: Sequence[Row]) -> str:
+    """Rows that end alike, in brief: with which values, k of n, the numbers, the decision."""
+    first = rows[0]
+    if not is_own(first):
+        return row_words(first)
+    is_base = first.arm == check.own.arm
+    values = "" if is_base else f"with {listed([row.arm_words for row in rows])}"
+    numbers = dict.fromkeys(
+        numbers_words(row) if row.mean or row.far else row.typical_words for row in rows
+    )
+    aside = f" ({', '.join(filter(None, numbers))})" if any(numbers) else ""
+    said = f"{first.count}{' each' if len(rows) > 1 else ''}{aside}"
+    decided = ""
+    if first.decision is not RowDecision.MET:
+        decided = decision_words(first) if is_base else first.decision.value
     said = f"{said}, {decided}" if decided else said
-    at = " ".join(filter(None, where))
+    at = " ".join(filter(None, (first.at_words, values)))
     return f"{at}: {said}" if at else said
 
 
@@ -124,4 +162,4 @@ def leading_words(part: Part) -> str:
     if check is None:
         return "no numbers"
     rows = [row for row in check.rows if is_own(row) and row.primary]
-    return f"{check.bounded}: {', '.join(brief_words(check, row) for row in rows)}"
+    return f"{check.bounded}: {', '.join(_joined(check, [row]) for row in rows)}"
