@@ -10,6 +10,9 @@ from reproaudit.formats.scorecard import Row, RowDecision
 from reproaudit.report.parts import ARMS, Check, Part, certainty, is_expected, is_own
 from reproaudit.report.printable import clean
 
+BRIEFEST = 5
+"""The step at which a page leaves out as much as it may."""
+
 
 def shown(check: Check, brief: int) -> list[Row]:
     """Return the rows of a condition that a page prints; every one that is not met is among them.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reproaudit.formats.numbers import counted
-from reproaudit.formats.scorecard import ClaimLine, RowDecision, Scorecard
+from reproaudit.formats.scorecard import ClaimLine, Scorecard
 from reproaudit.formats.verdict import Level
 from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
@@ -20,14 +20,13 @@ from reproaudit.report.parts import (
     certainty,
     closing,
     groups,
-    is_own,
     legend_words,
     meta,
     parts,
     title_words,
 )
 from reproaudit.report.reviews import note_words
-from reproaudit.report.rows import row_words
+from reproaudit.report.rows import BRIEFEST, row_words, said_in_brief
 
 LINE_WIDTH = 80
 MOST_REMARKS = 5
@@ -138,7 +137,7 @@ def _claims(lines: Sequence[ClaimLine], width: int) -> Iterator[str]:
     for line in lines:
         ours = " (ours)" if line.whose == "ours" else ""
         yield from _wrapped(
-            f"{line.mark} {title_words(line)}{ours}: {line.text}", width, "  ", "    "
+            f"{line.mark} {title_words(line)}{ours}: {line.text} [{line.name}]", width, "  ", "    "
         )
 
 
@@ -150,9 +149,8 @@ def _unmet(card: Scorecard, width: int) -> Iterator[str]:
     if every:
         yield from ("", "Not met")
     for part, check in every:
-        rows = [row for row in check.rows if is_own(row) and row.decision is not RowDecision.MET]
-        said = "; ".join(map(row_words, rows))
-        yield from _wrapped(f"{part.name}: {check.asks}: {said}", width, "  ", "    ")
+        said = "; ".join(words for words, unmet in said_in_brief(check, BRIEFEST) if unmet)
+        yield from _wrapped(f"{part.name}: {check.bounded}: {said}", width, "  ", "    ")
 
 
 def _is_smaller(card: Scorecard) -> bool:

@@ -27,7 +27,13 @@ from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 from reproaudit.checks.shown import noun_of, read_noun
 from reproaudit.checks.stages import Stages
-from reproaudit.declarations import Coordinate, MeasurementKind, MeasurementMissingError, Quantity
+from reproaudit.declarations import (
+    Coordinate,
+    MeasurementKind,
+    MeasurementMissingError,
+    Passes,
+    Quantity,
+)
 from reproaudit.formats.numbers import at_words, stated
 from reproaudit.formats.scorecard import Figure, LevelLine, LineRole, Lines
 from reproaudit.formats.verdict import AlternativeAnswer, ClaimAnswer, Estimate
@@ -83,6 +89,11 @@ class _Subject:
         own = [quantity for quantity in read if quantity.arm is None] or [*read]
         named = (each for each in own if each.measurement == self.estimate.measurement)
         return next(named, own[0])
+
+    @property
+    def passes(self) -> Passes | None:
+        """The level whose passing is judged, in place of the course."""
+        return self.quantity.passes
 
     @property
     def axis(self) -> str | None:
@@ -334,6 +345,8 @@ def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float]
 def _judged(subject: _Subject, run: Run) -> tuple[tuple[int, ...], FloatArray]:
     """Steps, and at each the number that the check would make there; shape (step, coordinate)."""
     check = subject.check
+    if subject.passes is not None:
+        return run.series(subject.quantity)
     if isinstance(check, Beats) and check.group is None:
         return _compared(check, run)
     steps, values = run.series(subject.quantity)
@@ -431,6 +444,8 @@ def _title(subject: _Subject) -> str:
     names = subject.names
     if isinstance(check, Stages):
         return "share of its whole change that each has made"
+    if subject.passes is not None:
+        return subject.text.noun(subject.quantity.measurement)
     noun = subject.text.noun_of(subject.estimate).removesuffix(":")
     if isinstance(check, Beats) and check.group is None:
         return noun
@@ -471,6 +486,10 @@ def _levels(
 ) -> tuple[tuple[LevelLine, ...], tuple[float | None, float | None] | None]:
     """The ends of the bound and what is compared with, and the range that meets the bound."""
     limit = subject.estimate.limit
+    if subject.passes is not None:
+        level = subject.passes.level
+        passed = LevelLine(at=level, label=f"level {stated(level)}", is_bound=False)
+        return (passed,), None
     if not _is_on_scale(subject):
         return (), None
     low, high = _accepted(limit)
@@ -513,7 +532,7 @@ def _is_on_scale(subject: _Subject) -> bool:
         return check.group is None
     if isinstance(check, Reaches | Concentrates | Equals) or _is_inverse(subject):
         return True
-    return subject.number.drawn and subject.quantity.passes is None
+    return subject.number.drawn
 
 
 def _stages(subject: _Subject, answer: ClaimAnswer, last: float) -> tuple[tuple[float, str], ...]:
