@@ -218,7 +218,7 @@ def test_page_and_figure_read_where_the_check_does() -> None:
     records = make_records(audit, of=lambda cell: make_record(cell, measured))
     (part,) = parts(card_of(audit, records))
     nouns = {row.typical: row.noun for row in part.rows}
-    assert nouns == {0.2: "far [2]", 0.1: "far [1]"}
+    assert nouns == {0.2: "far (layer 2)", 0.1: "far (layer 1)"}
     assert {nouns[end] for end in drawn(part, "run")} == {figure_of(part).title}
 
 

@@ -201,6 +201,8 @@ class Reading(StrictModel):
     """The other source."""
     locator: Text
     """The place where the other source states it."""
+    also_at: tuple[Statement, ...] = ()
+    """Further sources that state that value, each with its place."""
     together: dict[Name, Value] = Field(default_factory=dict, alias="with")
     """Values of other settings that the same source states and that change along."""
     quick: dict[Name, Value] = Field(default_factory=dict)

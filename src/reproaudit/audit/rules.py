@@ -109,9 +109,23 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
         own = audit.experiments[name].runs
         loc: Loc = ("experiments", name, "runs") if own is not None else ("runs",)
         for tier, number in (own or audit.runs).model_dump().items():
-            if number < FEWEST_RUNS:
+            if number < FEWEST_RUNS and (tier != "arms" or _rests_on_arms(audit, name)):
                 message = f"found {number}; expected at least {FEWEST_RUNS}"
                 yield Violation("RA221", (*loc, tier), message)
+
+
+def _rests_on_arms(audit: Audit, experiment: str) -> bool:
+    """Tell whether a claim of an experiment rests on arms that have fewer runs than its own.
+
+    A control or positive control that the headline compares with has as many.
+    """
+    for claim in audit.claims:
+        compared = {q.arm for check in claim.headline for q in check.quantities()}
+        arms = (*claim.nulls, *filter(None, [claim.constructed]))
+        names = {arm if isinstance(arm, str) else arm.name for arm in arms}
+        if claim.experiment == experiment and not names <= compared:
+            return True
+    return False
 
 
 def every_setting(audit: Audit) -> frozenset[str]:

@@ -322,6 +322,10 @@ class ChoiceEffect(StrictModel):
     """The runs that say yes or no under either value."""
     numbers: tuple[str, str] = ("", "")
     """The typical number under either value, as a page writes it."""
+    counts: str
+    """The counts in words: 14 → 0 of 15."""
+    also: str = ""
+    """Other guesses under which as few runs say yes, in words."""
     text: str
     """All that in words."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
-from reproaudit.formats.numbers import counted, listed, of
+from reproaudit.formats.numbers import counted, of
 from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, TriedValue
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
@@ -16,7 +16,16 @@ from reproaudit.formats.verdict import (
     ReadingAnswer,
 )
 from reproaudit.scorecard.claims import ClaimText
-from reproaudit.scorecard.words import Namer, figure_of, places_of, read_runs, value_words, written
+from reproaudit.scorecard.words import (
+    PLACES,
+    Namer,
+    called_of,
+    figure_of,
+    places_of,
+    read_runs,
+    value_words,
+    written,
+)
 from reproaudit.stats.binomial import Decision
 
 CLEAR = (Answer.YES, Answer.NO)
@@ -265,7 +274,7 @@ class _Turn:
         if not numbers[0]:
             return ""
         pair = f"{numbers[first]} → {numbers[last]}"
-        return what.says.format(noun=what.noun or noun, typical=pair, worst="", reference=held)
+        return what.says.format(noun=called_of(what, noun), typical=pair, worst="", reference=held)
 
 
 def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceRow:
@@ -307,6 +316,8 @@ def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
         yes=(yes[first], yes[last]),
         n=(n[first], n[last]),
         numbers=(figures[first], figures[last]),
+        counts=counts,
+        also=siblings,
         text=f"{turn.claim.claim.short}: {counts}{numbers}{siblings}",
     )
 
@@ -325,12 +336,47 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
         and arm.varied is not None
         and other.varied.setting != arm.varied.setting
         and other.counts
-        and other.credible
         and not turns_answer(claim, other)
         and (other.decision, other.yes, other.valid) == (arm.decision, arm.yes, arm.valid)
     ]
 
 
-def listed_values(row: ChoiceRow) -> str:
-    """Return what stands opposite to a choice's value."""
-    return listed(list(row.others), "or")
+def joined(rows: Sequence[ChoiceRow], short: int = 0) -> tuple[ChoiceRow, ...]:
+    """Return a table's rows, guesses that turn the same answers alike in one.
+
+    Args:
+        rows: a row for each choice.
+        short: what of the numbers is left out: 1 for their nouns, 2 for all.
+    """
+    alike: dict[object, list[ChoiceRow]] = {}
+    for row in rows:
+        turned = tuple((one.claim, one.yes, one.n, one.answers) for one in row.effects)
+        alike.setdefault(turned if row.guess else row.setting + row.value, []).append(row)
+    return tuple(_joined(same, short) for same in alike.values())
+
+
+def _joined(same: Sequence[ChoiceRow], short: int) -> ChoiceRow:
+    first = same[0]
+    effects = tuple(_shortened(one, short if len(same) == 1 else 2) for one in first.effects)
+    names = dict.fromkeys(row.words for row in same)
+    own = dict.fromkeys(row.value.removesuffix(GUESSED) for row in same)
+    update = {
+        "words": " or ".join(names),
+        "value": f"{', '.join(own)}{GUESSED if first.guess else ''}",
+        "others": tuple(value for row in same for value in row.others),
+        "effects": effects,
+    }
+    return first.model_copy(update=update)
+
+
+GUESSED = f" ({PLACES[Source.ASSUMPTION]})"
+
+
+def _shortened(effect: ChoiceEffect, short: int) -> ChoiceEffect:
+    """An effect with its number without a noun, or without any."""
+    if short == 0:
+        return effect
+    here, there = effect.numbers
+    figures = f" ({here} → {there})" if here and short == 1 else ""
+    text = f"{effect.title}: {effect.counts}{figures}{effect.also}"
+    return effect.model_copy(update={"text": text})

@@ -28,6 +28,7 @@ from reproaudit.judge.readings import Panel
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
     asked,
+    called_of,
     far_of,
     open_mean,
     read_runs,
@@ -192,8 +193,8 @@ def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Ro
     number = check.numbers[0]
     values: dict[str, Any] = {
         "condition": number.name,
-        "noun": number.noun or noun,
-        "says": number.never.format(noun=number.noun or noun),
+        "noun": called_of(number, noun),
+        "says": number.never.format(noun=noun),
         "decision": decision,
         "why": _voids(claim, arm, [True] * arm.n) or _diverged(count),
     }
@@ -210,7 +211,7 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
     within = limit.side is Side.WITHIN
     values: dict[str, Any] = {
         "condition": estimate.name,
-        "noun": number.noun or noun,
+        "noun": called_of(number, noun),
         "says": typical_words(estimate, number, noun, held, with_worst=False),
         "typical": estimate.median,
         "typical_words": _number_words(estimate, number, estimate.median),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -51,7 +52,7 @@ from reproaudit.formats.verdict import (
 )
 from reproaudit.judge.readings import Panel
 from reproaudit.records import Origin
-from reproaudit.scorecard.choices import choices_of, siblings_of, tried_of
+from reproaudit.scorecard.choices import choices_of, joined, siblings_of, tried_of
 from reproaudit.scorecard.claims import ClaimText, texts_of
 from reproaudit.scorecard.rows import rows_of
 from reproaudit.scorecard.words import (
@@ -68,6 +69,9 @@ from reproaudit.stats.binomial import Decision
 
 MOST_LINE_WORDS = 25
 """The most words of a claim's line, its title included."""
+
+BRIEF_LINE_WORDS = 20
+"""The same, where the head has too many words."""
 
 MOST_NAMES = 3
 """The most claims or settings that a sentence names; more are counted."""
@@ -149,12 +153,57 @@ def words_of(
     return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
 
 
+MOST_HEAD_WORDS = 575
+"""The most words of a head; marks and the heads of columns are printed beside it."""
+
+
 def head_of(judged: Judged) -> Head:
-    """Return what a reader sees first."""
+    """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
+    for brevity in Brevity:
+        head = _head(judged, brevity)
+        if words_in(head) <= MOST_HEAD_WORDS:
+            break
+    return head
+
+
+class Brevity(IntEnum):
+    """What a head goes without, each with all before it."""
+
+    WHOLE = 0
+    FIGURES = 1
+    """Nouns of the numbers in the table of choices."""
+    QUESTIONS = 2
+    """Questions on which no answer hangs."""
+    COUNTS = 3
+    """Numbers in the table of choices."""
+    LINES = 4
+    """Where a claim's line has more than twenty words, exceptions in full."""
+
+
+def words_in(head: Head) -> int:
+    """Count the words of a head, our claims and those of the code left out."""
+    note = head.note
+    parts = [
+        *(head.title, head.byline, head.scale, head.runs, head.read, head.not_read, head.fold),
+        *head.verdict,
+        "" if note is None else f"{note.text} opinion of {note.by}, {note.as_of}",
+        *(f"{line.mark} {line.title} {line.text}" for line in head.own),
+        *(f"{one.words} {one.value} → {listed(one.others)} {one.scale}" for one in head.choices),
+        *(effect.text for choice in head.choices for effect in choice.effects),
+        head.questions_title,
+        *(question.text for question in head.questions),
+        head.ours,
+    ]
+    return sum(len(part.split()) for part in parts)
+
+
+def _head(judged: Judged, brevity: Brevity) -> Head:
     paper = judged.audit.paper
     names = ", ".join(name.split()[-1] for name in paper.authors)
-    lines = [line_of(text, judged.by_claim[text.answer.id]) for text in _ordered(judged.texts)]
-    asked_first = " (look in the paper first)" if paper.not_read else ""
+    most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
+    lines = [line_of(one, judged.by_claim[one.answer.id], most) for one in _ordered(judged.texts)]
+    look_first = " (look in the paper first)" if paper.not_read else ""
+    short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
     return Head(
         title=paper.title,
         byline=f"{names} · {paper.venue} {paper.year}",
@@ -168,9 +217,9 @@ def head_of(judged: Judged) -> Head:
         note=note_of(judged.reviews, judged.answers_digest),
         counts=_counts(judged.texts),
         claims=tuple(lines),
-        choices=tuple(judged.choices),
-        questions=tuple(_questions(judged)),
-        questions_title=f"Questions to the authors{asked_first}",
+        choices=joined(judged.choices, short),
+        questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
+        questions_title=f"Questions to the authors{look_first}",
         ours=" ".join(_ours(judged)),
         fold=_fold(judged.texts),
     )
@@ -258,8 +307,17 @@ def _main(main: Sequence[ClaimText]) -> str:
     said = [_ended(claim) for claim in main]
     if len(main) == 1:
         return f"The main claim {said[0]}: {main[0].claim.short}"
-    each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
-    return f"Of {len(main)} main claims {listed(each)}"
+    outcomes = {claim.answer.outcome for claim in main}
+    if len(outcomes) > 1 or Outcome.DEPENDS in outcomes:
+        each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
+        return f"Of {len(main)} main claims, {listed(each)}"
+    both = "Both" if len(main) == 2 else f"All {len(main)}"
+    verb = _HOLDS[outcomes.pop()]
+    each = [
+        f"{claim.claim.short}{words.removeprefix(verb[0])}"
+        for claim, words in zip(main, said, strict=True)
+    ]
+    return f"{both} main claims {verb[1]}: {'; '.join(each)}"
 
 
 def _ended(claim: ClaimText) -> str:
@@ -267,7 +325,8 @@ def _ended(claim: ClaimText) -> str:
     cores = cores_of(claim)
     if claim.answer.outcome is Outcome.DEPENDS:
         return cores[0]
-    more = [f"{answer} {listed(values)}" for answer, values in _other_readings(claim).items()]
+    others = _other_readings(claim).items()
+    more = [f"{how.replace('near', 'near our bound')} {listed(values)}" for how, values in others]
     return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
 
 
@@ -339,11 +398,11 @@ def is_plain(claim: ClaimText) -> bool:
     )
 
 
-def line_of(claim: ClaimText, rows: Sequence[Row]) -> ClaimLine:
+def line_of(claim: ClaimText, rows: Sequence[Row], most: int = MOST_LINE_WORDS) -> ClaimLine:
     """Return a claim's line: its clause and what was found, in at most 25 words together."""
     answer = claim.answer
     depends = answer.outcome is Outcome.DEPENDS
-    left = MOST_LINE_WORDS - len(claim.claim.short.split())
+    left = most - len(claim.claim.short.split())
     return ClaimLine(
         claim=answer.id,
         name=claim.name,
@@ -434,6 +493,7 @@ def _depending(claim: ClaimText) -> list[str]:
         f"holds with {values[0]}, {counts[0]}; not with {values[1]}, {counts[1]}",
         f"{counts[0]} with {values[0]}, {counts[1]} with {values[1]}",
         f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} with {claim.varied_words(no)}",
+        f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} without",
     ]
 
 
@@ -525,7 +585,9 @@ def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[list[str]]:
 
     Each in forms from long to short.
     """
+    proxy = claim.answer.proxy
     groups = [
+        [f"on a stand-in: {proxy}", "on a stand-in"] if proxy else [],
         _reading_forms(claim),
         _missed_forms(_missed(claim, rows, RowRole.ALSO_SAID), "further check"),
         _missed_forms(_missed(claim, rows, RowRole.STRICTER), "stricter check"),
@@ -551,6 +613,7 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> list[str]:
         f"but {'; '.join(full)}",
         f"but {listed(short)}",
         f"but {listed(counts)}",
+        f"but {noun}s in {listed([of(row.yes, row.n) for row in missed])}",
         f"{counted(len(missed), noun)} missed",
     ]
 
@@ -593,7 +656,7 @@ def _reading_forms(claim: ClaimText) -> list[str]:
     if not said:
         return []
     counts = [f"{how} {counted(len(v), 'other reading')}" for how, v in forms[0].items()]
-    return [*said, ", ".join(counts), f"{counted(sum(map(len, forms[0].values())), 'reading')} not"]
+    return [*said, ", ".join(counts)]
 
 
 def _other_readings(
@@ -625,7 +688,7 @@ def _other_readings(
 # --- questions, and what is ours ------------------------------------------------------------------
 
 
-def _questions(judged: Judged) -> Iterator[HeadQuestion]:
+def _questions(judged: Judged, *, every: bool) -> Iterator[HeadQuestion]:
     """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
 
     Values that the paper itself states are two experiments, and no question.
@@ -645,7 +708,7 @@ def _questions(judged: Judged) -> Iterator[HeadQuestion]:
             if choice.setting in finding.settings
         ]
         yield HeadQuestion(text=text, evidence=tuple(evidence))
-    for setting in settings.values():
+    for setting in settings.values() if every else ():
         if setting.ask and setting.ask not in told:
             told.add(setting.ask)
             yield HeadQuestion(text=setting.ask)

@@ -153,7 +153,7 @@ def typical_words(
         reference: what it is held against, where that is another quantity.
         with_worst: whether the worst run is named where it meets the bound, too.
     """
-    called = what.noun or noun
+    called = called_of(what, noun)
     if one.mean is not None:
         mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
         some = f" of {of(len(one.values) - one.apart, len(one.values))}" if one.apart else ""
@@ -175,6 +175,11 @@ def typical_words(
         aside = f", but {numbers} in {of(len(far), _read(one))}"
     aside = f"{_beyond(one, what)}{aside}{_without_number(one)}"
     return template.format(noun=called, typical=usual, worst=aside, reference=reference)
+
+
+def called_of(what: Number, noun: str) -> str:
+    """Return what a number is called: test loss: exponent."""
+    return f"{noun}: {what.noun}" if what.noun else noun
 
 
 MOST_FAR = 4
