@@ -344,7 +344,7 @@ def _marks(part: Part, check: Check, most: int) -> list[_Marks]:
         at = f", {row.at_words}" if row.at_words else ""
         words = "runs" if row.arm == base and row.arm_role is Role.OWN else row.arm_words
         drawn.append(_Marks(kind, f"{words}{at}", estimate.numbers))
-    order = ("run", "side", "control", "positive", "ring")
+    order = ("run", "control", "positive", "side", "ring")
     return sorted(drawn, key=lambda mark: order.index(mark.kind))[:most]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.arms import Role
-from reproaudit.formats.numbers import listed, number
+from reproaudit.formats.numbers import apart, listed, number
 from reproaudit.formats.scorecard import Row, RowDecision
 from reproaudit.report.parts import ARMS, Check, Part, certainty, is_expected, is_own
 from reproaudit.report.printable import clean
@@ -21,14 +21,15 @@ def shown(check: Check, brief: int) -> list[Row]:
         check: the condition.
         brief: 0 for all rows; 1 without other values of guesses, which have a table of their own;
             from 2 on without any other arm that ended as it should, or cannot be read; from 4 on
-            without stated readings that meet it.
+            without stated readings that meet what the claim's own runs meet.
     """
     return [row for row in check.rows if _is_shown(check, row, brief)]
 
 
 def _is_shown(check: Check, row: Row, brief: int) -> bool:
     if is_own(row):
-        return brief < 4 or row.arm == check.own.arm or row.decision is not RowDecision.MET
+        alike = row.decision is check.own.decision is RowDecision.MET
+        return brief < 4 or row.arm == check.own.arm or not alike
     if not brief:
         return True
     if row.arm_role is Role.ALTERNATIVE:
@@ -43,7 +44,7 @@ def left_words(check: Check, brief: int) -> str:
     others = [row for row in left if not is_own(row)]
     void = sum(row.decision is RowDecision.VOID and not is_expected(row) for row in others)
     counts = (
-        (met, "more stated values meet it"),
+        (met, f"more stated {'value meets' if met == 1 else 'values meet'} it"),
         (len(others) - void, "as expected"),
         (void, "cannot be read"),
     )
@@ -53,8 +54,10 @@ def left_words(check: Check, brief: int) -> str:
 def met_words(check: Check, brief: int) -> str:
     """Return a condition that is met, in brief: its bound, and k of n with the typical run."""
     said = [words for words, _ in said_in_brief(check, brief, own_alone=True)]
-    more = len({row.arm for row in check.rows if is_own(row)} - {check.own.arm})
-    aside = f" (and with {more} more)" if brief >= 4 and more else ""
+    left = [row for row in check.rows if is_own(row) and not _is_shown(check, row, brief)]
+    more = len({row.arm for row in left})
+    value = "value" if more == 1 else "values"
+    aside = f" (and with {more} more stated {value})" if more else ""
     return f"{check.bounded}: {', '.join(said)}{aside}"
 
 
@@ -116,7 +119,8 @@ def numbers_words(row: Row) -> str:
     if not row.typical_words:
         return ""
     if row.far:
-        return f"{row.typical_words}; beyond the bound {listed([number(far) for far in row.far])}"
+        bound = row.bound or 0.0
+        return f"{row.typical_words}; beyond the bound {listed([apart(far, bound) for far in row.far])}"
     if row.farthest_words != row.typical_words:
         return f"{row.typical_words}, farthest {row.farthest_words}"
     return row.typical_words
@@ -164,5 +168,5 @@ def leading_words(part: Part) -> str:
     check = part.leading
     if check is None:
         return "no numbers"
-    rows = [row for row in check.rows if is_own(row) and row.primary]
-    return f"{check.bounded}: {', '.join(_joined(check, [row]) for row in rows)}"
+    primary = Check([row for row in check.rows if row.primary])
+    return met_words(primary, BRIEFEST)
