@@ -119,8 +119,8 @@ def numbers_words(row: Row) -> str:
     if not row.typical_words:
         return ""
     if row.far:
-        bound = row.bound or 0.0
-        return f"{row.typical_words}; beyond the bound {listed([apart(far, bound) for far in row.far])}"
+        far = listed([apart(value, row.bound or 0.0) for value in row.far])
+        return f"{row.typical_words}; beyond the bound {far}"
     if row.farthest_words != row.typical_words:
         return f"{row.typical_words}, farthest {row.farthest_words}"
     return row.typical_words
