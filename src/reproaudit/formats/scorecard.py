@@ -408,6 +408,28 @@ class HeadQuestion(StrictModel):
     """Where values are stated, and which answers hang on them."""
 
 
+class DocumentedCounts(StrictModel):
+    """How many of the scored variables are documented."""
+
+    card: int
+    """By the card."""
+    by_reviewers: int | None = None
+    """By the reviewers' word; null where nobody has reviewed."""
+    of: int
+    """Of so many."""
+
+
+class Inputs(StrictModel):
+    """What a scorecard was made of: digests by which it is known whether that has changed."""
+
+    audit: str
+    """Of the audit's file."""
+    reviews: str = ""
+    """Of the file of its reviews; empty without one."""
+    records: str = ""
+    """Of the names of the records, or of the archive that came with a report."""
+
+
 class Head(StrictModel):
     """What a reader sees first, in this order."""
 
@@ -443,6 +465,12 @@ class Head(StrictModel):
     """What stands above the questions."""
     ours: str = ""
     """What is due to the audit's own choices, in a line."""
+    documented: DocumentedCounts | None = None
+    """What the paper documents; null of a head that was made without its audit."""
+    measured_by: str = ""
+    """Who measured, if it was not us."""
+    no_guess_varied: bool = False
+    """Whether the paper leaves values open, and none of them was varied."""
     fold: str = ""
     """Where the claims of code and derivation and our questions stand apart, how many there are."""
 
@@ -559,6 +587,8 @@ class Scorecard(StrictModel):
     """The paper's short name."""
     tier: Annotated[str, Field(pattern=r"^(smoke|quick|paper(-[a-z0-9-]+)?)$")]
     """smoke, quick, paper, or paper with the salt that drew its seeds."""
+    inputs: Inputs | None = None
+    """What it was made of; null of measurements from elsewhere."""
     head: Head
     """What a reader sees first."""
     rows: tuple[Row, ...]

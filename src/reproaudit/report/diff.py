@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.seeds import rule
 from reproaudit.declarations import StrictModel
 from reproaudit.formats.numbers import number, of, setting_value
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer
-from reproaudit.report.documentation import documentation_of
 from reproaudit.report.printable import clean
 
 

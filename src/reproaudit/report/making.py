@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reproaudit.audit.documentation import Documented
 from reproaudit.audit.model import Finding, Setting
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Declaration
 from reproaudit.formats.numbers import counted, listed, setting_value, several
 from reproaudit.formats.scorecard import LeftOut, Scorecard
-from reproaudit.report.documentation import Documented
 
 
 def as_written_words(card: Scorecard) -> str:

@@ -10,10 +10,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from reproaudit.audit import documentation
 from reproaudit.formats.numbers import listed
 from reproaudit.formats.outcomes import DOTS, look
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report import documentation, making, reviews
+from reproaudit.report import making, reviews
 from reproaudit.report.chart import chart, ends, strip
 from reproaudit.report.parts import (
     GRID_MARKS,

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from reproaudit.audit.documentation import documentation_of
 from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
 from reproaudit.formats.outcomes import look
 from reproaudit.formats.scorecard import HeadCounts, Scorecard, Whose
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.report.chart import picture
-from reproaudit.report.documentation import documentation_of
 from reproaudit.report.pages import environment
 from reproaudit.report.parts import Part, capital, parts
 from reproaudit.report.printable import clean

@@ -24,6 +24,7 @@ from reproaudit.files import scratch_folder
 from reproaudit.formats.scorecard import (
     SCHEMA_VERSION,
     Figure,
+    Inputs,
     JudgedRecords,
     Made,
     Scorecard,
@@ -36,7 +37,8 @@ from reproaudit.records import CellStatus, Record
 from reproaudit.scorecard.courses import chart_of
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.history import history_of
-from reproaudit.scorecard.verdict import note_of, words_of
+from reproaudit.scorecard.opening import digest_of_file, digest_of_records, tiers_of
+from reproaudit.scorecard.verdict import documented_in, note_of, words_of
 from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.store.records import DamagedError, Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -66,7 +68,11 @@ def scorecard_of_store(
         chosen = chosen_by_run(entry, audit, tier, store, planned, damaged.append)
     else:
         chosen = chosen_of_store(entry, audit, tier, store, wanted)
-    return _judged(entry, audit, tier, chosen, store, Made(damaged=len(damaged)))
+    card = _judged(entry, audit, tier, chosen, store, Made(damaged=len(damaged)))
+    if wanted is not None:  # not the records that are shown unless somebody asks for others
+        return card
+    records = digest_of_records(store.root, entry.slug, tiers_of(card.tier))
+    return card.model_copy(update={"inputs": _inputs(entry, records)})
 
 
 def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
@@ -83,7 +89,15 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
         chosen = chosen_of_store(entry, audit, tier, store, shipped=True)
         there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
         said = Made(listed=len(there), lacking=there.count(False))
-        return _judged(entry, audit, tier, chosen, store, said, shipped=True)
+        card = _judged(entry, audit, tier, chosen, store, said, shipped=True)
+    return card.model_copy(update={"inputs": _inputs(entry, digest_of_file(file))})
+
+
+def _inputs(entry: Entry, records: str) -> Inputs:
+    """What a paper's scorecard is made of."""
+    audit = digest_of_file(entry.audit_file)
+    reviews = digest_of_file(entry.review_file)
+    return Inputs(audit=audit, reviews=reviews, records=records)
 
 
 def _judged(
@@ -325,7 +339,9 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
 
 def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:
     """Return a scorecard with today's reviews, whose note stands in its head."""
-    head = card.head.model_copy(update={"note": note_of(reviews, card.answers_digest)})
+    note = note_of(reviews, card.answers_digest)
+    documented = documented_in(card.audit, reviews)
+    head = card.head.model_copy(update={"note": note, "documented": documented})
     return card.model_copy(update={"reviews": reviews, "head": head})
 
 

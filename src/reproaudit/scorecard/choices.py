@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
@@ -68,7 +69,19 @@ class _Open:
             yield value, value_words(self.setting, value)
 
 
-def _open_settings(audit: Audit, claims: Sequence[ClaimText]) -> Iterator[_Open]:
+def _open_settings(audit: Audit, claims: Sequence[ClaimText]) -> list[_Open]:
+    """Every open setting; those of one name are told apart by their experiment."""
+    found = [*_every_open_setting(audit, claims)]
+    names = Counter(choice.words for choice in found)
+    return [
+        replace(choice, words=f"{choice.words} in {choice.experiment.replace('_', ' ')}")
+        if choice.experiment is not None and names[choice.words] > 1
+        else choice
+        for choice in found
+    ]
+
+
+def _every_open_setting(audit: Audit, claims: Sequence[ClaimText]) -> Iterator[_Open]:
     namer = Namer(audit)
     for name, setting in audit.settings.items():
         using = [
@@ -142,7 +155,7 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     if isinstance(arm, AlternativeAnswer):
         own_yes, own_n = arm.own_yes, arm.own_n
         settled &= arm.counts
-        moved = _numbers(arm) != arm.own_typical
+        moved = arm.moves
     same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
     return TriedCell(
         claim=claim.answer.id,
@@ -156,10 +169,6 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
         settled=settled,
         moved=moved,
     )
-
-
-def _numbers(arm: ReadingAnswer) -> tuple[float | None, ...]:
-    return tuple(estimate.median for estimate in arm.estimates)
 
 
 def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> str:

@@ -13,6 +13,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
+from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
@@ -31,6 +32,7 @@ from reproaudit.formats.scorecard import (
     AnswerWords,
     ChoiceRow,
     ClaimLine,
+    DocumentedCounts,
     Head,
     HeadCounts,
     HeadNote,
@@ -221,8 +223,23 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
         questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
         questions_title=f"Questions to the authors{look_first}",
         ours=" ".join(_ours(judged)),
+        documented=documented_in(judged.audit, judged.reviews),
+        measured_by="" if judged.origin is None else judged.origin.who,
+        no_guess_varied=_has_guesses(judged) and not any(one.cells for one in judged.tried),
         fold=_fold(judged.texts),
     )
+
+
+def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
+    """Return how many variables the card and the reviewers find documented."""
+    documented = documentation_of(audit, reviews)
+    return DocumentedCounts(
+        card=documented.card, by_reviewers=documented.by_reviewers, of=documented.of
+    )
+
+
+def _has_guesses(judged: Judged) -> bool:
+    return any(value.guess for value in judged.tried)
 
 
 def scale_words(judged: Judged) -> str:
@@ -324,7 +341,7 @@ def _ended(claim: ClaimText) -> str:
     """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
     cores = cores_of(claim)
     if claim.answer.outcome is Outcome.DEPENDS:
-        return cores[0]
+        return next(core for core in reversed(cores) if core.startswith("holds"))
     others = _other_readings(claim).items()
     more = [f"{how.replace('near', 'near our bound')} {listed(values)}" for how, values in others]
     return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
@@ -503,12 +520,18 @@ def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list
     there = count_words(guess)
     values = listed([claim.arm(guess), *siblings_of(claim, guess)], "or")
     scale = f"small; as run there {of(guess.own_yes, guess.own_n)}"
-    small = f" ({scale})" if claim.is_smaller(guess) else ""
-    other = f"with {values}, which nobody states, {there}{small}"
-    brief = f"{there} with {values}, {'a guess, small' if small else 'a guess'}"
+    is_small = claim.is_smaller(guess)
+    sides = [
+        f"with {values}, which nobody states, {there}{small}"
+        for small in ([f" ({scale})", " (small)"] if is_small else [""])
+    ]
+    brief = f"{there} with {values}, {'a guess, small' if is_small else 'a guess'}"
+    briefest = f"{own} as run, {there} with another guess{' (small)' if is_small else ''}"
     if holds:
-        return [f"holds {other}; not as run, {own}", f"{brief}; {own} as run"]
-    return [f"holds as run, {own}; not {other}", f"{own} as run; {brief}"]
+        whole = [f"holds {side}; not as run, {own}" for side in sides]
+        return [*whole, f"{brief}; {own} as run", briefest]
+    whole = [f"holds as run, {own}; not {side}" for side in sides]
+    return [*whole, f"{own} as run; {brief}", briefest]
 
 
 def _failed(claim: ClaimText) -> list[str]:
@@ -655,7 +678,7 @@ def _reading_forms(claim: ClaimText) -> list[str]:
     said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms if form]
     if not said:
         return []
-    counts = [f"{how} {counted(len(v), 'other reading')}" for how, v in forms[0].items()]
+    counts = [f"{how} {counted(len(v), 'other value')}" for how, v in forms[0].items()]
     return [*said, ", ".join(counts)]
 
 
@@ -671,6 +694,8 @@ def _other_readings(
     """
     sides = claim.answer.sides or (claim.base,)
     told = {side.answer for side in sides}
+    if claim.answer.sides is not None:
+        told.add(Answer.UNFINISHED)  # which does not change that it depends
     named = {reason.arm for reason in claim.answer.reasons if claim.answer.level is None}
     found: dict[str, list[str]] = {}
     for reading in claim.answer.readings:

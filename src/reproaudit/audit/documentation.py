@@ -50,14 +50,14 @@ def by_whom(found: Documentation) -> str:
 
 
 def by_answer(found: Documentation) -> list[tuple[str, list[str]]]:
-    """Return the names of the variables that are documented, are not, and are disputed."""
-    scored = [one for one in found.variables if one.variable.name not in UNSCORED]
+    """Return the names of the scored variables that are documented, are not, and are disputed."""
+    scored = [row for row in found.variables if row.variable.name not in UNSCORED]
     groups = (
-        ("Documented", [one for one in scored if one.documented and not one.disputed]),
-        ("Not documented", [one for one in scored if not one.documented and not one.disputed]),
-        ("Disputed", [one for one in scored if one.disputed]),
+        ("Documented", [row for row in scored if row.documented and not row.disputed]),
+        ("Not documented", [row for row in scored if not row.documented and not row.disputed]),
+        ("Disputed", [row for row in scored if row.disputed]),
     )
-    return [(word, [one.variable.name.value for one in some]) for word, some in groups if some]
+    return [(word, [row.variable.name.value for row in rows]) for word, rows in groups if rows]
 
 
 def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
