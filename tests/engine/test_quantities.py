@@ -416,7 +416,8 @@ def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes() -> None:
     found = judged(bounded, 0.8)
     assert found.base.estimates[0].limit.relaxed().at == 60
     figure = card_of(bounded, make_records(bounded, "quick"), "quick").figures["mini.timed"]
-    assert (figure.measurement, figure.bound) == ("distance", None)
+    assert (figure.title, figure.accepted) == ("distance", None)
+    assert [(level.at, level.is_bound) for level in figure.levels] == [(0.5, False)]
 
 
 def test_there_is_no_mean_of_limits() -> None:

@@ -394,7 +394,7 @@ def test_a_claim_that_lacks_a_curve_says_that_it_was_left_out(
     (reason,) = card.claims[0].reasons
     assert texts_in(card)[0].why(reason) == said
     assert said in " ".join(markdown(card).replace("\\", "").split())
-    assert said[:30] in "\n".join(judged_lines(card))
+    assert said[:30] in " ".join(" ".join(judged_lines(card)).split())
 
 
 def test_an_end_before_the_configured_one_is_named(tmp_path: Path) -> None:

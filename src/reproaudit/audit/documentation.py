@@ -49,6 +49,17 @@ def by_whom(found: Documentation) -> str:
     return f"{card}; reviewers {found.by_reviewers}"
 
 
+def by_answer(found: Documentation) -> list[tuple[str, list[str]]]:
+    """Return the names of the scored variables that are documented, are not, and are disputed."""
+    scored = [row for row in found.variables if row.variable.name not in UNSCORED]
+    groups = (
+        ("Documented", [row for row in scored if row.documented and not row.disputed]),
+        ("Not documented", [row for row in scored if not row.documented and not row.disputed]),
+        ("Disputed", [row for row in scored if row.disputed]),
+    )
+    return [(word, [row.variable.name.value for row in rows]) for word, rows in groups if rows]
+
+
 def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
     """Return what an audit's paper documents."""
     rows = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -10,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from reproaudit.cli.output import present, say
-from reproaudit.report.outline import as_written_words
+from reproaudit.report.making import as_written_words
+from reproaudit.report.parts import closing
 from reproaudit.report.register import PAGE
-from reproaudit.report.screen import closing
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _lines_of(
 def _lines_of_all(scorecards: Sequence[Scorecard]) -> Iterator[str]:
     if len(scorecards) > 1:
         yield ""
-        yield closing([claim for card in scorecards for claim in card.of_paper])
+        yield closing(sum((Counter(card.head.counts.paper) for card in scorecards), Counter()))
 
 
 def _say_written(written: Sequence[Path], as_json: bool) -> None:

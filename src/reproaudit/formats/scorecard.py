@@ -35,9 +35,21 @@ from reproaudit.records import Environment, Origin
 
 SCHEMA_VERSION: Literal[5] = 5
 
-LineRole = Literal["run", "control", "positive", "rival", "earlier", "later"]
-"""Whose a line is: the claim's runs', a control's, the positive control's; that of what must be
-beaten; that of the earlier or the later of two stages."""
+LineRole = Literal[
+    "run",
+    "side",
+    "control",
+    "positive",
+    "reference",
+    "earlier",
+    "later",
+    "side_earlier",
+    "fit",
+    "side_fit",
+]
+"""Whose a line is: the claim's runs'; those of the other side of a claim that depends; a control's;
+the positive control's; that of what is compared with; that of the earlier or the later of two
+stages; or a law's that is fitted to runs, on either side."""
 
 
 class Lines(StrictModel):
@@ -47,8 +59,10 @@ class Lines(StrictModel):
     """Whose they are."""
     arm: str
     """The arm's name."""
+    label: str
+    """What the figure calls them."""
     x: tuple[float, ...]
-    """Training steps, or coordinates."""
+    """Training steps, coordinates or sizes."""
     runs: Annotated[tuple[tuple[float, ...], ...], Field(min_length=1)]
     """The numbers there, of each run."""
 
@@ -59,23 +73,39 @@ class Lines(StrictModel):
         return self
 
 
-class Figure(StrictModel):
-    """A claim's figure, where its quantity has a course."""
+class LevelLine(StrictModel):
+    """A number that a figure draws across: an end of the bound, or what is compared with."""
 
-    measurement: str
-    """The measurement that is drawn."""
-    graded: bool
-    """Whether it is drawn over the coordinates of the claim's grade, and not over training."""
-    lines: tuple[Lines, ...]
+    at: float
+    """The number."""
+    label: str
+    """What the figure calls it."""
+    is_bound: bool
+    """Whether it is an end of the bound."""
+
+
+class Figure(StrictModel):
+    """A claim's figure: the number that decides, over training, coordinates or sizes."""
+
+    title: str
+    """What is drawn: the vertical axis."""
+    x_title: str
+    """What it is drawn over: the horizontal axis."""
+    lines: Annotated[tuple[Lines, ...], Field(min_length=1)]
     """Every run's course."""
-    bound: float | None
-    """The bound, where it is one on this quantity."""
+    levels: tuple[LevelLine, ...] = ()
+    """The ends of the bound, and what is compared with, where they lie on this quantity's scale."""
+    accepted: tuple[float | None, float | None] | None = None
+    """The least and the largest number that meet the bound, null for an open end; null where the
+    bound lies on another scale."""
+    points: bool = False
+    """Whether each number has a mark: few coordinates or sizes, and no course of training."""
     log_x: bool
     """Whether the horizontal axis is logarithmic."""
     log_y: bool
     """Whether the vertical axis is logarithmic."""
-    stages: tuple[float, ...]
-    """The step at which each stage of training ends."""
+    stages: tuple[tuple[float, str], ...] = ()
+    """The step at which each stage of training ends, and the stage's name."""
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> Self:
@@ -83,8 +113,8 @@ class Figure(StrictModel):
             raise ValueError("expected a line of what was trained")
         places = [x for line in self.lines for x in line.x]
         heights = [number for line in self.lines for run in line.runs for number in run]
-        heights += [] if self.bound is None else [self.bound]
-        for numbers in (places, heights, [*places, *self.stages]):
+        heights += [level.at for level in self.levels]
+        for numbers in (places, heights, [*places, *(end for end, _ in self.stages)]):
             if not math.isfinite(sum(numbers)) or not math.isfinite(max(numbers) - min(numbers)):
                 raise ValueError("expected finite numbers, with a finite distance between them")
         return self

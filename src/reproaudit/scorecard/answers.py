@@ -123,7 +123,10 @@ def _judged(
     made = _made(chosen, lower, tier, said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
-    return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
+    earlier = history.earlier
+    return scorecard_of(
+        audit, reviews, tier, answers, records, made=made, earlier=earlier, quick=quick
+    )
 
 
 def scorecard_of_submission(
@@ -354,12 +357,18 @@ def scorecard_of(
     *,
     made: Made,
     earlier: int = 0,
+    quick: Records | None = None,
 ) -> Scorecard:
-    """Return a paper's scorecard, with the words of its head and rows."""
+    """Return a paper's scorecard, with the words of its head and rows.
+
+    Args:
+        quick: the records of the quick tier, at which alternatives may have run.
+    """
     judged = [one for seeds in records.values() for one in seeds.values()]
     origin = next((one.origin for one in judged if one.origin is not None), None)
     panels = {one.id: _panel(audit, one, tier, records) for one in claims}
-    drawn = {one.id: _figure(panels[one.id], one) for one in claims}
+    smaller = {one.id: quick and _panel(audit, one, "quick", quick) for one in claims}
+    drawn = {one.id: _figure(panels[one.id], smaller[one.id], one) for one in claims}
     stored = stored_tier(audit, tier)
     return Scorecard(
         schema_version=SCHEMA_VERSION,
@@ -384,11 +393,9 @@ def _panel(audit: Audit, answer: ClaimAnswer, tier: TierName, records: Records) 
     return replace(panel, base=panel.bundles.arms[answer.base.name])
 
 
-def _figure(panel: Panel, answer: ClaimAnswer) -> Figure | None:
+def _figure(panel: Panel, smaller: Panel | None, answer: ClaimAnswer) -> Figure | None:
     shown = answer.leading
-    if shown is None:
-        return None
-    return chart_of(panel.under(panel.base).bundles, answer, shown)
+    return None if shown is None else chart_of(panel, smaller, answer, shown)
 
 
 def _summary(records: Sequence[Record]) -> JudgedRecords:

@@ -27,6 +27,7 @@ from reproaudit.formats.numbers import (
     several,
     share_range,
 )
+from reproaudit.formats.outcomes import look
 from reproaudit.formats.scorecard import (
     AnswerWords,
     ChoiceRow,
@@ -61,7 +62,6 @@ from reproaudit.scorecard.words import (
     asked,
     count_words,
     figure_of,
-    look,
     not_alike,
     read_runs,
     typical_words,

@@ -28,9 +28,7 @@ from reproaudit.formats.verdict import (
     ArmAnswer,
     ClaimAnswer,
     Estimate,
-    Level,
     NotAlike,
-    Outcome,
     Reason,
     ReasonKind,
     Specificity,
@@ -38,78 +36,6 @@ from reproaudit.formats.verdict import (
     Varied,
 )
 from reproaudit.stats.binomial import Decision
-
-
-@dataclass(frozen=True)
-class Shown:
-    """How an outcome looks.
-
-    Attributes:
-        colour: the style of a terminal, and the name of a badge's colour.
-        badge: the class of a page's badge.
-        test: how it comes out in a test: passed, failure, error or skipped.
-        means: the line of the legend.
-    """
-
-    mark: str
-    colour: str
-    badge: str
-    test: str
-    means: str
-
-
-OUTCOMES: Mapping[Outcome, Shown] = {
-    Outcome.SUPPORTED: Shown(
-        "✓",
-        "green",
-        "good",
-        "passed",
-        "more than half of all runs would say yes, at 95 % confidence",
-    ),
-    Outcome.PARTLY_SUPPORTED: Shown(
-        "◐",
-        "yellow",
-        "part",
-        "passed",
-        "what else the paper says of it is not met, or it holds at some coordinates only",
-    ),
-    Outcome.DEPENDS: Shown(
-        "⇄",
-        "blue",
-        "part",
-        "passed",
-        "yes or no hangs on a choice that the paper leaves open",
-    ),
-    Outcome.NOT_SUPPORTED: Shown(
-        "✗",
-        "red",
-        "bad",
-        "failure",
-        "more than half of all runs would say no, at 95 % confidence",
-    ),
-    Outcome.UNDECIDED: Shown(
-        "?", "yellow", "none", "skipped", "these runs, or a bound of ours, leave it open"
-    ),
-    Outcome.UNINFORMATIVE: Shown(
-        "○",
-        "dim",
-        "none absent",
-        "skipped",
-        "a control passes too, or what has to succeed fails: the check cannot tell",
-    ),
-    Outcome.NOT_TESTED: Shown(
-        "–", "dim", "none absent", "skipped", "nothing ran, or it was not measured"
-    ),
-    Outcome.ERROR: Shown(
-        "!", "magenta", "fault", "error", "runs crashed, and the answer hangs on them"
-    ),
-}
-
-
-def look(outcome: str) -> Shown:
-    """Return how an outcome looks, by its name."""
-    return OUTCOMES[Outcome(outcome)]
-
 
 SOURCES: Mapping[Source, str] = {
     Source.PAPER: "in the paper",
@@ -141,14 +67,6 @@ def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
     also = [other.source for other in setting.readings if other.value == value]
     also += [other.source for other in setting.also_at if value == setting.value]
     return ", ".join(dict.fromkeys(PLACES[one] for one in (source, *also)))
-
-
-DOTS: Mapping[Level, str] = {
-    Level.HIGH: "●●●●",
-    Level.MODERATE: "●●●○",
-    Level.LOW: "●●○○",
-    Level.VERY_LOW: "●○○○",
-}
 
 
 def value_words(setting: Setting, value: SettingValue) -> str:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from reproaudit.audit.arms import alternatives_of
 from reproaudit.audit.catalog import Entry
+from reproaudit.audit.documentation import documentation_of, documented_words
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import AuditError
 from reproaudit.formats.numbers import listed
+from reproaudit.formats.outcomes import OUTCOMES
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
-from reproaudit.report.documentation import documentation_of, documented_words
 from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
-from reproaudit.scorecard.words import OUTCOMES
 from reproaudit.store.records import Store
 
 FEWEST_OF_TITLE = 10
