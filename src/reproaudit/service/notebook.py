@@ -49,10 +49,7 @@ class PaperScorecard(Scorecard):
     @classmethod
     def of(cls, card: Scorecard) -> PaperScorecard:
         """Return the same scorecard in this form."""
-        return cls.model_construct(
-            card.model_fields_set,
-            **{name: getattr(card, name) for name in type(card).model_fields},
-        )
+        return cls(**{name: getattr(card, name) for name in card.model_fields_set})
 
     @property
     def outcomes(self) -> Mapping[str, Outcome]:
