@@ -395,7 +395,7 @@ def test_a_committed_scorecard_renders_again_without_records(done: Place, tmp_pa
         "[]": "scorecard version None, which another version of reproaudit wrote",
         '{"schema_version": 2}': "scorecard version 2, which another version",
         '{"schema_version": 3}': "Make it again from its records: reproaudit report SLUG --tier",
-        '{"schema_version": 5}': "this one reads version 4",
+        '{"schema_version": 6}': "this one reads versions 4 and 5",
         '{"schema_version": 4}': "is no scorecard: tier: Field required",
     }.items():
         (folder / "scorecard.json").write_text(text)

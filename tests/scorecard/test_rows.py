@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -218,3 +220,9 @@ def test_what_a_control_makes_blind_tells_nothing() -> None:
     assert own.why == "the control (low) passes, too, in 5 of 5"
     (line,) = card.head.claims
     assert line.text == "6 of 6, and 5 of 5 with low"
+
+
+def test_the_manual_names_every_field_of_a_row() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "answers.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"`(\w+)`", text.partition("## scorecard.json")[2])}
+    assert not Row.model_fields.keys() - named

@@ -372,6 +372,8 @@ class TriedCell(StrictModel):
     """Whether the answer is another one, and both are judged."""
     settled: bool
     """Whether the answer was judged at all."""
+    counts: bool = True
+    """Whether its own runs of that tier answer as those of the scorecard; else it tells nothing."""
     moved: bool = True
     """Whether any number is another one: else the value cannot change the answer."""
 

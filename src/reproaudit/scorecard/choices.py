@@ -24,6 +24,7 @@ from reproaudit.scorecard.words import (
     figure_of,
     places_of,
     read_runs,
+    typical_words,
     value_words,
     written,
 )
@@ -152,9 +153,11 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     yes, n = read_runs(arm)
     settled = arm.answer is not Answer.UNFINISHED
     moved = True
+    counts = True
     if isinstance(arm, AlternativeAnswer):
         own_yes, own_n = arm.own_yes, arm.own_n
-        settled &= arm.counts
+        counts = arm.counts
+        settled &= counts
         moved = arm.moves
     same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
     return TriedCell(
@@ -167,6 +170,7 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
         own_n=own_n,
         changes=settled and not same,
         settled=settled,
+        counts=counts,
         moved=moved,
     )
 
@@ -189,7 +193,10 @@ def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> 
         parts.append(f"the same answer of {counted(len(moved), f'{rest}claim')}")
     if still := len(same) - len(moved):
         parts.append(f"no number of {counted(still, 'claim')} changes")
-    if unsettled := len(cells) - len(judged):
+    other = [cell for cell in cells if not cell.settled and not cell.counts]
+    if other:
+        parts.append(f"{counted(len(other), 'claim')} answered otherwise as run at this scale")
+    if unsettled := len(cells) - len(judged) - len(other):
         parts.append(f"{counted(unsettled, 'claim')} not settled")
     return "; ".join(parts)
 
@@ -280,6 +287,10 @@ class _Turn:
         shown = self.arm.estimates[place]
         what = self.claim.number_of(shown)
         noun, held = self.claim.named(shown, self.claim.claim.headline[shown.check])
+        own = _beside(self.claim, self.arm).estimates
+        if what.bound is not None and not isinstance(self.arm, AlternativeAnswer):
+            sides = [typical_words(one, what, noun, held) for one in (own[place], shown)]
+            return f"{sides[first]} → {sides[last]}"
         if not numbers[0]:
             return ""
         pair = f"{numbers[first]} → {numbers[last]}"
@@ -317,7 +328,7 @@ def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
         counts = f"{of(yes[first], n[first])} → {of(yes[last], n[last])}"
     both = turn.both(first, last)
     numbers = f", {both}" if both else ""
-    siblings = "".join(f"; so {words}" for words in siblings_of(turn.claim, turn.arm))
+    siblings = "".join(f"; likewise {words}" for words in siblings_of(turn.claim, turn.arm))
     return ChoiceEffect(
         claim=turn.claim.answer.id,
         title=turn.claim.claim.short,

@@ -112,12 +112,12 @@ def _with_words(data: dict[str, Any]) -> Scorecard:
     Raises:
         ValidationError: if it is none.
     """
-    headless = {**data, "schema_version": SCHEMA_VERSION, "slug": data["audit"]["paper"]["slug"]}
-    card = Scorecard.model_validate_json(json.dumps({**headless, **_NO_WORDS}))
+    headless = {**data, "schema_version": SCHEMA_VERSION, "slug": "", **_NO_WORDS}
+    card = Scorecard.model_validate_json(json.dumps(headless))
     found = _verdict.words_of(
         card.audit, card.tier, card.claims, card.reviews, card.origin, card.earlier_results
     )
-    return card.model_copy(update=found)
+    return card.model_copy(update={**found, "slug": card.paper.slug})
 
 
 _verdict = deferred("reproaudit.scorecard.verdict")
