@@ -34,6 +34,7 @@ BRIEF_LINE_WORDS = 20
 """The same, where the head has too many words."""
 
 
+def in_order(texts: Sequence[ClaimText]) -> list[ClaimText]:
     """Return the paper's own claims: main ones, then what does not plainly hold; then others."""
     places = [
         Outcome.NOT_SUPPORTED,
