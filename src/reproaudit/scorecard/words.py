@@ -235,11 +235,6 @@ def figure_of(one: Estimate, what: Number) -> str:
     return written(one, what, one.median)
 
 
-def run_number(one: Estimate, value: float | None) -> str:
-    """Return the typical or the worst run's number as it is; none if there is none."""
-    return "none" if value is None else f"{at_limit(one, value)}{number(value)}"
-
-
 _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
 """What follows a factor."""
 
