@@ -107,7 +107,7 @@ def read_scorecard(path: Path) -> Scorecard:
 
 
 def _with_words(data: dict[str, Any]) -> Scorecard:
-    """A scorecard of version 4, with the words that its answers have today.
+    """A scorecard of version 4 without its figures, with the words that its answers have today.
 
     Raises:
         ValidationError: if it is none.
@@ -131,5 +131,6 @@ _NO_WORDS: Mapping[str, Any] = {
     "rows": (),
     "answers": (),
     "tried": (),
+    "figures": {},
 }
 """What stands for the words of a scorecard that has none."""
