@@ -28,7 +28,6 @@ from reproaudit.scorecard.words import (
     places_of,
     words,
 )
-from reproaudit.stats.binomial import share_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +48,6 @@ class ClaimText(Context):
     def symbol(self) -> str:
         """What a coordinate is called; '' of a claim without."""
         return self.claim.grade.symbol if self.claim.grade is not None else ""
-
-    @property
-    def share(self) -> tuple[float, float]:
-        """The 90 % interval of the share of all runs that would say yes."""
-        return share_interval(self.base.yes, self.base.n)
 
     def why(self, reason: Reason) -> str:
         """Return a reason as a page says it."""

@@ -135,7 +135,7 @@ def words_of(
     return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
 
 
-MOST_HEAD_WORDS = 565
+MOST_HEAD_WORDS = 590
 """The most words of a head; marks and the heads of columns are printed beside it."""
 
 
