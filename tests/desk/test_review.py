@@ -239,7 +239,7 @@ def test_a_note_is_kept_with_the_answers_that_it_is_for(
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"word " * 81, "the note has 81 words; expected at most 80"),
+        (b"word " * 101, "the note has 101 words; expected at most 100"),
         (b" \n", "the note is empty"),
         (b"a bell\x07", "the control character U+0007"),
         (b"\xff", "found no UTF-8"),
@@ -281,9 +281,9 @@ def test_a_note_at_the_desk(tmp_path: Path) -> None:
     with running(copied(tmp_path), scorecard=lambda: answers[-1]) as desk:
         desk.enter()
         stamp = desk.stamp("note")
-        answer = desk.post("note", reason="word " * 81)
+        answer = desk.post("note", reason="word " * 101)
         assert answer.status == 422
-        assert '<span id="wrong" class="wrong">The note has 81 words' in answer.text
+        assert '<span id="wrong" class="wrong">The note has 101 words' in answer.text
         assert desk.post("note", reason="The main\nclaim holds.").status == 303
         note = read_version(desk.file).reviews.note
         assert note is not None
@@ -331,7 +331,7 @@ def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk
     assert "A loss falls, and has come to rest" in claim
     assert "Loss: test loss; flattens (at most 0.05, our number: " in claim
     assert ">an unrelated query</a> (control): In training the query holds" in claim
-    assert ">best identity blocks</a> (positive control): " in claim
+    assert ">hand-set weights</a> (positive control): " in claim
     arm = page.partition('id="arm best_blocks"')[2].partition("</section>")[0]
     assert "put in place of training" in arm
 

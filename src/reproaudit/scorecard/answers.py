@@ -334,7 +334,12 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
         for name in type(audit).model_fields
         if getattr(card.audit, name) != getattr(today, name)
     )
-    return with_reviews(card, entry.reviews()).model_copy(update={"changed_since": changed})
+    inputs = card.inputs
+    if inputs is not None:
+        update = {"reviews": digest_of_file(entry.review_file), "shipped": card.shipped}
+        inputs = inputs.model_copy(update=update)
+    update = {"changed_since": changed, "inputs": inputs}
+    return with_reviews(card, entry.reviews()).model_copy(update=update)
 
 
 def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:

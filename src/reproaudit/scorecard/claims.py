@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 
 from reproaudit.audit.arms import OWN, arms_of
 from reproaudit.audit.model import Audit, TierName
@@ -20,6 +21,7 @@ from reproaudit.formats.verdict import (
     ReadingAnswer,
     Reason,
     Varied,
+    first_contrast,
 )
 from reproaudit.scorecard.words import (
     Context,
@@ -147,9 +149,11 @@ class ClaimText(Context):
 
     def effects(self, arm: ArmAnswer) -> str:
         """Return an ablation's effect against the claim's; '' without a contrast."""
-        if arm.effect is None or self.base.effect is None:
+        contrast = first_contrast(self.base.estimates, arm.estimates)
+        if contrast is None:
             return ""
-        return f"{number(arm.effect)} against {number(self.base.effect)}"
+        own, other = (number(median(estimate.numbers)) for estimate in contrast)
+        return f"{other} against {own}"
 
     def where(self, arm: ArmAnswer) -> str:
         """Return where an arm ran that does not share the settings of the claim's runs."""

@@ -128,6 +128,7 @@ _NO_WORDS: Mapping[str, Any] = {
         **dict.fromkeys(("verdict", "claims"), ()),
         "counts": {"paper": {}},
     },
+    "figures": {},
     "rows": (),
     "answers": (),
     "tried": (),

@@ -446,6 +446,8 @@ _VOIDS: Mapping[Void, str] = {
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
     Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
     Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
+    Void.REFERENCE_END: "{what} meets the bound in {runs} only by where in training its reference "
+    "is read",
     Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
     Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
     Void.HIDDEN: "noise hides what {what} does in {runs}",
