@@ -372,7 +372,9 @@ def scorecard_of(
     judged = [one for seeds in records.values() for one in seeds.values()]
     origin = next((one.origin for one in judged if one.origin is not None), None)
     panels = {one.id: _panel(audit, one, tier, records) for one in claims}
-    smaller = {one.id: quick and _panel(audit, one, "quick", quick) for one in claims}
+    smaller = {
+        one.id: None if quick is None else _panel(audit, one, "quick", quick) for one in claims
+    }
     drawn = {one.id: _figure(panels[one.id], smaller[one.id], one) for one in claims}
     stored = stored_tier(audit, tier)
     return Scorecard(
