@@ -28,7 +28,6 @@ from reproaudit.scorecard.words import (
     places_of,
     words,
 )
-from reproaudit.stats.binomial import share_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +48,6 @@ class ClaimText(Context):
     def symbol(self) -> str:
         """What a coordinate is called; '' of a claim without."""
         return self.claim.grade.symbol if self.claim.grade is not None else ""
-
-    @property
-    def share(self) -> tuple[float, float]:
-        """The 90 % interval of the share of all runs that would say yes."""
-        return share_interval(self.base.yes, self.base.n)
 
     def why(self, reason: Reason) -> str:
         """Return a reason as a page says it."""
@@ -92,7 +86,7 @@ class ClaimText(Context):
             return noun, held
         read = _read_by(check, estimate.measurement)
         others = [_read_by(other, estimate.measurement) for other in self.checks]
-        placed = check.sides is not None and len({one.measurement for one in check.sides}) == 1
+        placed = check.sides is not None and len({side.measurement for side in check.sides}) == 1
         if read is not None and len([*filter(None, others)]) > 1 and not placed:
             places = self._places(check, read)
             noun += f" ({', '.join(places)})" if places else ""
@@ -139,7 +133,7 @@ class ClaimText(Context):
         """The settings that the claim itself sets, each with its value."""
         experiment = self.claim.experiment
         varied = (Varied(setting=n, value=value) for n, value in self.claim.settings.items())
-        return [self.namer.varied(experiment, one) for one in varied]
+        return [self.namer.varied(experiment, setting) for setting in varied]
 
     def lacks(self, ablation: AblationAnswer) -> str:
         """Return what an ablation lacks."""
@@ -157,8 +151,8 @@ class ClaimText(Context):
 
     def where(self, arm: ArmAnswer) -> str:
         """Return where an arm ran that does not share the settings of the claim's runs."""
-        written = [one for _, one in self.claim.arms() if not isinstance(one, str)]
-        specs = {**self.audit.arms, **{one.name: one for one in written}}
+        written = [arm for _, arm in self.claim.arms() if not isinstance(arm, str)]
+        specs = {**self.audit.arms, **{arm.name: arm for arm in written}}
         spec = specs.get(arm.name)
         experiment = None if spec is None else spec.experiment
         if experiment is None or experiment == self.claim.experiment:

@@ -132,7 +132,7 @@ def _level_words(
 ) -> str:
     """Coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
     parts = [
-        f"{word} at {listed([_place(one, counts=counts) for one in same])}"
+        f"{word} at {listed([_place(grade, counts=counts) for grade in same])}"
         for word, same in at.items()
     ]
     return ", ".join(parts).replace(" at ", f" at {claim.symbol} = ", 1)
@@ -179,12 +179,16 @@ def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list
         for small in ([f" ({scale})", " (small)"] if is_small else [""])
     ]
     brief = f"{there} with {values}, {'a guess, small' if is_small else 'a guess'}"
-    briefest = f"{own} as run, {there} with another guess{' (small)' if is_small else ''}"
+    aside = " (small)" if is_small else ""
+    briefest = [
+        f"{own}; {there} with {claim.arm(guess)}{aside}",
+        f"{own} as run, {there} with another guess{aside}",
+    ]
     if holds:
         whole = [f"holds {side}; not as run, {own}" for side in sides]
-        return [*whole, f"{brief}; {own} as run", briefest]
+        return [*whole, f"{brief}; {own} as run", *briefest]
     whole = [f"holds as run, {own}; not {side}" for side in sides]
-    return [*whole, f"{own} as run; {brief}", briefest]
+    return [*whole, f"{own} as run; {brief}", *briefest]
 
 
 def _failed(claim: ClaimText) -> list[str]:
@@ -281,8 +285,8 @@ def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
         return []
     full = [f"{row.says} in {row.count}" for row in few]
     brief = [f"{row.noun} in {of(row.yes, row.n)}" for row in few]
-    counts = [of(row.yes, row.n) for row in few]
-    return ["; ".join(full), "; ".join(brief), f"what else is said in {listed(counts)}"]
+    counts = [*dict.fromkeys(of(row.yes, row.n) for row in few)]
+    return ["; ".join(full), "; ".join(brief), f"the rest of it in {listed(counts)}"]
 
 
 def _own(claim: ClaimText, rows: Sequence[Row]) -> list[Row]:
@@ -371,7 +375,7 @@ def other_readings(
     for reading in claim.answer.readings:
         if reading.answer in told or reading.name in named:
             continue
-        missed = next((one for one in reading.estimates if not one.met), None)
+        missed = next((estimate for estimate in reading.estimates if not estimate.met), None)
         number = "" if missed is None else figure_of(missed, claim.number_of(missed))
         figure = f" ({number})" if number and figures else ""
         value = claim.stated_value(reading) if places else claim.arm(reading)

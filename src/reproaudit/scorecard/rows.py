@@ -416,7 +416,7 @@ def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
         return row.model_copy(update={"why": f"{name} tells the two apart no better"})
     cause = next((other for other in there if other.beside == row.beside), there[0])
     passes = cause.arm_role is Role.CONTROL
-    verb = f"passes, too, in {of(cause.all_yes, cause.all_n)}" if passes else "misses it, too"
+    verb = f"passes, too, in {of(cause.all_yes, cause.all_n)}" if passes else "missed it, too"
     who = f"the control ({cause.arm_words})" if passes else cause.arm_words
     numbers = f" ({cause.typical_words})" if cause.typical_words and not passes else ""
     return row.model_copy(update={"why": f"{who} {verb}{numbers}"})
