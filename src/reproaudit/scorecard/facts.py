@@ -32,8 +32,13 @@ def answer_words(claim: ClaimText) -> AnswerWords:
 
 
 def _runs(claim: ClaimText) -> str:
-    """How many runs say yes, with the 90 % interval of the share that would; others apart."""
+    """How many runs say yes, with the 90 % interval of the share that would; others apart.
+
+    A claim that depends has the counts of both sides.
+    """
     base = claim.base
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return cores_of(claim)[-2]
     if not base.valid:
         return count_words(base) if base.n else "none"
     yes, n = read_runs(base)

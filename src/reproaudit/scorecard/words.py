@@ -552,7 +552,8 @@ def _mean_alone(reason: Reason, context: Context) -> str:
     refuted = sum(value is not None and estimate.limit.met_by(value) for value in no)
     if refuted:
         why = context.number_of(estimate).refuted
-        return f"the mean meets {_bound_words(estimate)}, but in {of(refuted, len(estimate.holds))} {why}"
+        some = of(refuted, len(estimate.holds))
+        return f"the mean meets {_bound_words(estimate)}, but in {some} {why}"
     return f"the mean lies inside the margin, but only {inside} runs do"
 
 
