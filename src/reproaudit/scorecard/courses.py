@@ -41,6 +41,7 @@ from reproaudit.judge.readings import Panel
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
 from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.rows import shares_settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -216,11 +217,11 @@ def _arms(
             beside = _panel_of(side.name, smaller)
         if beside is not None:
             yield "side", beside.base, beside, called
-    for control in answer.controls[:MOST_CONTROLS]:
-        yield "control", base.bundles.arms[control.name], base, namer.arm(control.name)
-    if answer.positive_control is not None:
-        name = answer.positive_control.name
-        yield "positive", base.bundles.arms[name], base, namer.arm(name)
+    yield from (
+        (role, base.bundles.arms[name], base, namer.arm(name))
+        for role, name in _beside(answer)
+        if shares_settings(base.bundles.arms[name], base.base)
+    )
     if subject.check.group is not None:
         yield (
             "reference",
@@ -228,6 +229,14 @@ def _arms(
             base,
             namer.arm(subject.check.group),
         )
+
+
+def _beside(answer: ClaimAnswer) -> Iterator[tuple[LineRole, str]]:
+    """The controls, and what has to succeed; those that ran under other settings are not drawn."""
+    for control in answer.controls[:MOST_CONTROLS]:
+        yield "control", control.name
+    if answer.positive_control is not None:
+        yield "positive", answer.positive_control.name
 
 
 def _panel_of(name: str, panel: Panel | None) -> Panel | None:
