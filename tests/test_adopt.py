@@ -16,7 +16,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.records import Record
-from reproaudit.report.outline import made_words
+from reproaudit.report.making import made_words
 from reproaudit.store.adoptions import Adoptions, pair_of, read_adoptions
 from reproaudit.store.code import closure_of, fingerprint_of, first_form
 from reproaudit.store.records import Store

@@ -18,7 +18,7 @@ from reproaudit.errors import SpecError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.files import json_data
-from reproaudit.report.outline import made_words
+from reproaudit.report.making import made_words
 from reproaudit.scorecard.answers import scorecard_of_archive, scorecard_of_store
 from reproaudit.store.coordinates import axes_file, coordinates_along, read_axes
 from reproaudit.store.records import Store

@@ -32,7 +32,7 @@ import pytest
 
 if TYPE_CHECKING:
     from reproaudit.audit.model import TierName
-    from reproaudit.report.claims import ClaimText
+    from reproaudit.report.parts import Part
     from reproaudit.service.notebook import PaperScorecard
 
 MARK = "reproaudit"
@@ -436,9 +436,9 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
+        from reproaudit.formats.outcomes import look
         from reproaudit.formats.verdict import Outcome
-        from reproaudit.report.outline import claim_details
-        from reproaudit.report.words import look
+        from reproaudit.report.rows import claim_details
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"
@@ -474,14 +474,14 @@ def _skip(reason: str) -> None:
     raise pytest.skip.Exception(reason, _use_item_location=True)
 
 
-def _words(claim: ClaimText) -> str:
-    from reproaudit.report.outline import certainty_words, runs_words
+def _words(claim: Part) -> str:
+    from reproaudit.report.parts import certainty
 
-    answer = f"{claim.answer.outcome}, {runs_words(claim)}: {claim.effect}"
-    return f"{answer}; {certainty_words(claim)}"
+    answer = f"{claim.answer.outcome}, {claim.words.runs}: {claim.line.text}"
+    return f"{answer}; {certainty(claim)}"
 
 
-def _properties(claim: ClaimText) -> Iterator[tuple[str, str]]:
+def _properties(claim: Part) -> Iterator[tuple[str, str]]:
     from reproaudit.service.notebook import claim_cells
 
     names = ("claim", "outcome", "certainty", "runs", "effect")

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, open_workspace
-from reproaudit.cli.output import present, say, settings_table, terminal
+from reproaudit.cli.output import columns, present, say, settings_table, terminal
 from reproaudit.errors import UsageError
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
@@ -26,9 +26,11 @@ def list_papers(
 
     A paper that cannot be read is named and stops no other.
     """
-    from reproaudit.service.listing import list_lines
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.service.listing import list_lines, summaries_of
 
-    listed = open_workspace(audits, store, out).list()
+    entries = Catalog(audits).entries.values()
+    listed = summaries_of(entries, store, store.parent / "reports" if out is None else out)
     for slug, error in listed.errors.items():
         say(f"{slug}: {error}", stderr=True, style="red")
     present(listed.data, list_lines(listed.papers, terminal().width), as_json)
@@ -125,7 +127,7 @@ def judge_measurements(
     from reproaudit.report.terminal import judged_lines
 
     judged = workspace.judge(paper, measurements, claims, out=out)
-    present(judged.data, judged_lines(judged.scorecard), as_json, written=judged.written)
+    present(judged.data, judged_lines(judged.scorecard, columns()), as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from reproaudit.audit.catalog import Entry
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import ExportRequest, export_files
-from reproaudit.report.outline import as_written_words
+from reproaudit.report.making import as_written_words
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import packed_for_report
 
